@@ -1,0 +1,1 @@
+//! What clients send after the login: one command, one file.

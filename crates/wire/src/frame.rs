@@ -1,0 +1,1 @@
+//! Packets and the messages made of them.

@@ -1,0 +1,34 @@
+//! The MySQL client/server protocol as values and pure functions: bytes in, values or decisions out.
+//!
+//! Nothing here reads a socket, a clock or a random source, so everything can be tested and fuzzed byte by
+//! byte, and no input can make it panic: decoders return [`WireError`] on any bytes that are not what they
+//! expect. The layers, from the wire up:
+//!
+//! - [`frame`]: packets of at most 2^24-1 bytes with sequence ids, and the messages made of them;
+//! - [`codec`]: the bounds-checked [`Reader`](codec::Reader), the writers, and the [`Codec`](codec::Codec)
+//!   contract that every packet and command type implements;
+//! - [`packet`]: what servers send, and the login; [`command`]: what clients send after it;
+//! - [`auth`]: proofs of the login methods, for both sides;
+//! - [`reply`]: finds where an answer ends by looking at packet headers only, which is all that a proxy
+//!   needs to know about a result that it does not look into.
+//!
+//! Protocol facts come from MySQL's "Client/Server Protocol" chapter of the source documentation and from
+//! MariaDB's "Client/Server Protocol" pages; each type says where its layout is described.
+
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
+
+pub mod auth;
+pub mod capabilities;
+pub mod codec;
+pub mod command;
+pub mod error;
+pub mod frame;
+pub mod packet;
+pub mod reply;
+pub mod status;
+
+pub use capabilities::Capabilities;
+pub use codec::Codec;
+pub use error::WireError;
+pub use status::StatusFlags;

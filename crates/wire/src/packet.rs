@@ -1,0 +1,1 @@
+//! What servers send, and the login: one packet, one file.

@@ -1,0 +1,1 @@
+//! Finds where an answer ends by looking at packet headers only.
