@@ -1,0 +1,38 @@
+//! The configuration as the rest of the program sees it: typed, complete, checked.
+
+mod listener;
+mod server;
+mod user;
+mod variables;
+
+pub use listener::{Address, InvalidAddress, Listener, Protocol, UNIX_PATH_MAX_BYTES};
+pub use server::{Endpoint, Server, ServerStatus};
+pub use user::User;
+pub use variables::{AuthPlugin, MysqlVariables, PointsmanVariables};
+
+/// A whole configuration. `Default` is what an empty file means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Where clients connect; at least one.
+    pub listeners: Vec<Listener>,
+    /// The group `mysql_variables`, as far as its variables exist.
+    pub variables: MysqlVariables,
+    /// The group `pointsman_variables`.
+    pub pointsman: PointsmanVariables,
+    /// The rows of `mysql_servers`.
+    pub servers: Vec<Server>,
+    /// The rows of `mysql_users`.
+    pub users: Vec<User>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            listeners: vec![Listener::default()],
+            variables: MysqlVariables::default(),
+            pointsman: PointsmanVariables::default(),
+            servers: Vec::new(),
+            users: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Where clients connect.
+
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// Longest path of a Unix socket, in bytes: `sun_path` of unix(7) holds 108 with the closing zero byte.
+pub const UNIX_PATH_MAX_BYTES: usize = 107;
+
+/// The port that clients find a proxy at when nobody says otherwise (the same as ProxySQL's).
+const DEFAULT_PORT: u16 = 6033;
+
+/// A place where clients connect, and what is spoken there.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Listener {
+    /// Where to listen.
+    pub address: Address,
+    /// What is spoken there.
+    pub protocol: Protocol,
+    /// The hostgroup whose servers the bytes go to. Used by [`Protocol::Tcp`] only.
+    pub hostgroup: u32,
+}
+
+/// What a listener does with a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Protocol {
+    /// Clients log in to the proxy, which understands what they say.
+    #[default]
+    Mysql,
+    /// Bytes are copied to a server of one hostgroup and back, and nothing is read of them.
+    Tcp,
+}
+
+/// An address to listen on. Displayed and parsed as `127.0.0.1:6033`, `[::1]:6033` or `/run/pointsman.sock`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Address {
+    /// A TCP socket; port 0 lets the system choose one.
+    Tcp(SocketAddr),
+    /// A Unix socket: an absolute path of at most [`UNIX_PATH_MAX_BYTES`] bytes.
+    Unix(PathBuf),
+}
+
+impl Default for Address {
+    fn default() -> Self {
+        Self::Tcp((Ipv4Addr::UNSPECIFIED, DEFAULT_PORT).into())
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => write!(f, "{address}"),
+            Self::Unix(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+/// A text that is no address to listen on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidAddress {
+    /// Neither an IP address with a port nor an absolute path.
+    #[error("`{0}` is no address: write 127.0.0.1:6033, [::1]:6033 or the absolute path of a Unix socket")]
+    Malformed(String),
+    /// The path does not fit into the system's socket address.
+    #[error(
+        "the Unix socket path `{path}` has {} bytes, at most {UNIX_PATH_MAX_BYTES} are possible",
+        path.len()
+    )]
+    PathTooLong {
+        /// The path.
+        path: String,
+    },
+    /// The path holds a zero byte, where the system would end it.
+    #[error("the Unix socket path {0:?} holds a zero byte")]
+    PathWithNul(String),
+}
+
+impl FromStr for Address {
+    type Err = InvalidAddress;
+
+    fn from_str(text: &str) -> Result<Self, InvalidAddress> {
+        if text.starts_with('/') {
+            return unix_path(text).map(Self::Unix);
+        }
+        text.parse().map(Self::Tcp).map_err(|_| InvalidAddress::Malformed(text.to_owned()))
+    }
+}
+
+/// `text` as the path of a Unix socket, if the system can take it as one.
+pub(crate) fn unix_path(text: &str) -> Result<PathBuf, InvalidAddress> {
+    if text.len() > UNIX_PATH_MAX_BYTES {
+        return Err(InvalidAddress::PathTooLong { path: text.to_owned() });
+    }
+    if text.contains('\0') {
+        return Err(InvalidAddress::PathWithNul(text.to_owned()));
+    }
+    Ok(PathBuf::from(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_round_trip() {
+        for text in ["127.0.0.1:6033", "0.0.0.0:0", "[::1]:6033", "[fe80::1%2]:6033", "/run/x.sock"] {
+            assert_eq!(text.parse::<Address>().unwrap().to_string(), text);
+        }
+        assert_eq!(Address::default().to_string(), "0.0.0.0:6033");
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused() {
+        for text in ["", "localhost:6033", "127.0.0.1", "::1:6033", "127.0.0.1:65536", "x.sock", ":6033"] {
+            assert_eq!(text.parse::<Address>(), Err(InvalidAddress::Malformed(text.to_owned())));
+        }
+    }
+
+    #[test]
+    fn unix_paths_fit_the_socket_address() {
+        let longest = format!("/{}", "x".repeat(UNIX_PATH_MAX_BYTES - 1));
+        assert!(longest.parse::<Address>().is_ok());
+        let longer = format!("{longest}x");
+        assert_eq!(longer.parse::<Address>(), Err(InvalidAddress::PathTooLong { path: longer.clone() }));
+        assert!(matches!("/a\0b".parse::<Address>(), Err(InvalidAddress::PathWithNul(_))));
+    }
+}

@@ -1,0 +1,101 @@
+//! A row of `mysql_servers`.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// One server in one hostgroup.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// The hostgroup that this row belongs to.
+    pub hostgroup_id: u32,
+    /// A DNS name, an IP address, or with port 0 the path of a Unix socket.
+    pub hostname: String,
+    /// The TCP port; 0 says that `hostname` is the path of a Unix socket.
+    pub port: u16,
+    /// What the operator wants to be done with this server.
+    pub status: ServerStatus,
+    /// The share of new connections relative to the hostgroup's other servers; 0 gets none.
+    pub weight: u32,
+    /// Most connections to this row at a time.
+    pub max_connections: u32,
+    /// Free text.
+    pub comment: String,
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Self {
+            hostgroup_id: 0,
+            hostname: String::new(),
+            port: 3306,
+            status: ServerStatus::Online,
+            weight: 1,
+            max_connections: 1000,
+            comment: String::new(),
+        }
+    }
+}
+
+impl Server {
+    /// Where the server is reached.
+    pub fn endpoint(&self) -> Endpoint {
+        match self.port {
+            0 => Endpoint::Unix(PathBuf::from(&self.hostname)),
+            port => Endpoint::Tcp { host: self.hostname.clone(), port },
+        }
+    }
+}
+
+/// The state of a server that the operator asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum ServerStatus {
+    /// In use.
+    #[default]
+    Online,
+    /// Out of use because of failures; a healthy server comes back by itself.
+    Shunned,
+    /// Finishes the work it has and gets no new connections.
+    OfflineSoft,
+    /// Out of use at once.
+    OfflineHard,
+}
+
+/// How to reach a server. Displayed as `db1:3306`, `[::1]:3306` or `/run/mysqld/mysqld.sock`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Endpoint {
+    /// A DNS name or an IP address (without brackets), and a port.
+    Tcp {
+        /// The name or address.
+        host: String,
+        /// The port.
+        port: u16,
+    },
+    /// The path of a Unix socket.
+    Unix(PathBuf),
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
+            Self::Tcp { host, port } => write!(f, "{host}:{port}"),
+            Self::Unix(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn port_zero_means_a_unix_socket() {
+        let tcp = Server { hostname: "db1".to_owned(), ..Server::default() };
+        assert_eq!(tcp.endpoint().to_string(), "db1:3306");
+        let v6 = Server { hostname: "::1".to_owned(), ..Server::default() };
+        assert_eq!(v6.endpoint().to_string(), "[::1]:3306");
+        let unix = Server { hostname: "/run/m.sock".to_owned(), port: 0, ..Server::default() };
+        assert_eq!(unix.endpoint(), Endpoint::Unix(PathBuf::from("/run/m.sock")));
+        assert_eq!(unix.endpoint().to_string(), "/run/m.sock");
+    }
+}

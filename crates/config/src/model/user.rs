@@ -1,0 +1,71 @@
+//! A row of `mysql_users`.
+
+use std::fmt;
+
+/// An account that clients log in with, and that the proxy logs in to servers with.
+#[derive(Clone, PartialEq, Eq)]
+pub struct User {
+    /// The name.
+    pub username: String,
+    /// Empty (no password), clear text, `*` and 40 hex digits (`mysql_native_password`), or a
+    /// `$A$005$...` string (`caching_sha2_password`). Never printed by `Debug`.
+    pub password: String,
+    /// Whether the account exists as far as clients and servers are concerned.
+    pub active: bool,
+    /// Where statements go when nothing else decides.
+    pub default_hostgroup: u32,
+    /// The schema of a session whose client names none.
+    pub default_schema: Option<String>,
+    /// Most clients with this name at a time.
+    pub max_connections: u32,
+    /// Clients may log in with it.
+    pub frontend: bool,
+    /// The proxy may log in to servers with it.
+    pub backend: bool,
+    /// Free text.
+    pub comment: String,
+}
+
+impl Default for User {
+    fn default() -> Self {
+        Self {
+            username: String::new(),
+            password: String::new(),
+            active: true,
+            default_hostgroup: 0,
+            default_schema: None,
+            max_connections: 10_000,
+            frontend: true,
+            backend: true,
+            comment: String::new(),
+        }
+    }
+}
+
+impl fmt::Debug for User {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("User")
+            .field("username", &self.username)
+            .field("password", &if self.password.is_empty() { "none" } else { "hidden" })
+            .field("active", &self.active)
+            .field("default_hostgroup", &self.default_hostgroup)
+            .field("default_schema", &self.default_schema)
+            .field("max_connections", &self.max_connections)
+            .field("frontend", &self.frontend)
+            .field("backend", &self.backend)
+            .field("comment", &self.comment)
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_hides_the_password() {
+        let user = User { password: "secret".to_owned(), ..User::default() };
+        assert!(!format!("{user:?}").contains("secret"));
+        assert!(format!("{user:?}").contains("hidden"));
+    }
+}

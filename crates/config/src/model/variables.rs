@@ -1,0 +1,98 @@
+//! The groups `mysql_variables` and `pointsman_variables`.
+
+use std::time::Duration;
+
+/// The variables of ProxySQL's `mysql-` family that exist so far. The manual has their meanings, units and
+/// ranges.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MysqlVariables {
+    /// Data-plane threads, 1 to 255.
+    pub threads: u16,
+    /// Most clients at a time.
+    pub max_connections: u32,
+    /// The version that the greeting claims.
+    pub server_version: String,
+    /// The schema of a session for which neither client nor user names one; empty means none.
+    pub default_schema: String,
+    /// The login method that the greeting offers.
+    pub default_authentication_plugin: AuthPlugin,
+    /// Longest message that a client may send, in bytes.
+    pub max_allowed_packet: u32,
+    /// A login must be finished within this time.
+    pub connect_timeout_client: Duration,
+    /// A client that is idle outside a transaction for this time is disconnected.
+    pub wait_timeout: Duration,
+    /// A client that is idle inside a transaction for this time is disconnected.
+    pub max_transaction_idle_time: Duration,
+    /// A client whose transaction lasts longer is disconnected.
+    pub max_transaction_time: Duration,
+    /// One attempt to connect to a server takes at most this time.
+    pub connect_timeout_server: Duration,
+    /// A session waits at most this time for a connection, all attempts together.
+    pub connect_timeout_server_max: Duration,
+    /// Attempts after the first one that failed.
+    pub connect_retries_on_failure: u32,
+    /// The pause between two attempts.
+    pub connect_retries_delay: Duration,
+    /// Whether TCP keepalive probes are sent to clients and servers.
+    pub use_tcp_keepalive: bool,
+    /// How long a connection is idle before its first keepalive probe; zero leaves it to the system.
+    pub tcp_keepalive_time: Duration,
+}
+
+impl Default for MysqlVariables {
+    fn default() -> Self {
+        Self {
+            threads: std::thread::available_parallelism()
+                .map_or(1, |cores| u16::try_from(cores.get()).unwrap_or(255).min(255)),
+            max_connections: 10_000,
+            server_version: "8.0.11".to_owned(),
+            default_schema: String::new(),
+            default_authentication_plugin: AuthPlugin::MysqlNativePassword,
+            max_allowed_packet: 67_108_864,
+            connect_timeout_client: Duration::from_secs(10),
+            wait_timeout: Duration::from_hours(8),
+            max_transaction_idle_time: Duration::from_hours(4),
+            max_transaction_time: Duration::from_hours(4),
+            connect_timeout_server: Duration::from_secs(1),
+            connect_timeout_server_max: Duration::from_secs(10),
+            connect_retries_on_failure: 10,
+            connect_retries_delay: Duration::from_millis(1),
+            use_tcp_keepalive: true,
+            tcp_keepalive_time: Duration::from_mins(2),
+        }
+    }
+}
+
+/// The variables that ProxySQL does not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PointsmanVariables {
+    /// How long running transactions may go on after SIGTERM (`drain_timeout_ms`).
+    pub drain_timeout: Duration,
+}
+
+impl Default for PointsmanVariables {
+    fn default() -> Self {
+        Self { drain_timeout: Duration::from_secs(10) }
+    }
+}
+
+/// A login method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum AuthPlugin {
+    /// `mysql_native_password`.
+    #[default]
+    MysqlNativePassword,
+    /// `caching_sha2_password`.
+    CachingSha2Password,
+}
+
+impl AuthPlugin {
+    /// The method's name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::MysqlNativePassword => "mysql_native_password",
+            Self::CachingSha2Password => "caching_sha2_password",
+        }
+    }
+}
