@@ -1,0 +1,62 @@
+//! The right to hold a connection, and the connection held under it.
+
+use std::sync::Arc;
+
+use crate::{Hostgroup, Server};
+
+/// The right to have one connection to one server. Dropping it lets the next session have it.
+#[derive(Debug)]
+pub struct Permit<E> {
+    group: Arc<Hostgroup<E>>,
+    index: usize,
+}
+
+impl<E> Permit<E> {
+    /// A permit for a connection that has been counted already.
+    pub(crate) const fn new(group: Arc<Hostgroup<E>>, index: usize) -> Self {
+        Self { group, index }
+    }
+
+    /// The server that a connection may be opened to.
+    pub fn server(&self) -> &Server<E> {
+        &self.group.servers[self.index]
+    }
+}
+
+impl<E> Drop for Permit<E> {
+    fn drop(&mut self) {
+        self.server().release();
+        self.group.queue.serve(&self.group);
+    }
+}
+
+/// A connection lent to a session. Dropping it closes the connection first and then returns the permit, so
+/// that the server never sees more connections than it may have.
+#[derive(Debug)]
+pub struct Lease<E, C> {
+    // Fields drop in this order.
+    connection: C,
+    permit: Permit<E>,
+}
+
+impl<E, C> Lease<E, C> {
+    /// The lease of `connection`, which was opened under `permit`.
+    pub const fn new(connection: C, permit: Permit<E>) -> Self {
+        Self { connection, permit }
+    }
+
+    /// The connection.
+    pub const fn connection(&self) -> &C {
+        &self.connection
+    }
+
+    /// The connection, to be used.
+    pub const fn connection_mut(&mut self) -> &mut C {
+        &mut self.connection
+    }
+
+    /// The server at the other end.
+    pub fn server(&self) -> &Server<E> {
+        self.permit.server()
+    }
+}

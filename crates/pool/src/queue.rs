@@ -1,0 +1,120 @@
+//! Who waits for a server, in the order in which they came.
+//!
+//! The one race that matters: a session finds all servers full, and the last permit comes back just before it
+//! is in the queue. The session therefore looks once more *after* it has queued up, and a returning permit looks
+//! at the queue *after* it has been counted back: whatever the order, one of the two sees the other.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+
+use crate::{Choice, Hostgroup, Permit, choice};
+
+/// The sessions that wait for a server of one hostgroup.
+#[derive(Debug)]
+pub(crate) struct WaitQueue<E> {
+    /// Length of the queue, readable without the lock.
+    waiting: AtomicUsize,
+    queue: Mutex<VecDeque<Arc<Place<E>>>>,
+}
+
+/// One session's place, shared between the queue and its ticket.
+#[derive(Debug)]
+struct Place<E> {
+    state: Mutex<PlaceState<E>>,
+}
+
+#[derive(Debug)]
+struct PlaceState<E> {
+    waker: Option<Waker>,
+    permit: Option<Permit<E>>,
+}
+
+impl<E> Default for WaitQueue<E> {
+    fn default() -> Self {
+        Self { waiting: AtomicUsize::new(0), queue: Mutex::new(VecDeque::new()) }
+    }
+}
+
+/// Nothing in here can panic while it holds a lock, so poison means a bug elsewhere in the thread.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<E> WaitQueue<E> {
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::SeqCst)
+    }
+
+    /// Gives free permits to those who wait longest. Called whenever one came back.
+    pub(crate) fn serve(&self, group: &Arc<Hostgroup<E>>) {
+        while self.waiting() > 0 {
+            let Choice::Granted(permit) = choice::choose(group, 0, |_| false) else { return };
+            let front = {
+                let mut queue = lock(&self.queue);
+                let front = queue.pop_front();
+                self.waiting.store(queue.len(), Ordering::SeqCst);
+                front
+            };
+            // Nobody left to serve: the permit is dropped and looks at the queue once more by itself.
+            let Some(place) = front else { return };
+            let waker = {
+                let mut state = lock(&place.state);
+                state.permit = Some(permit);
+                state.waker.take()
+            };
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        }
+    }
+
+    fn push(&self, place: Arc<Place<E>>) {
+        let mut queue = lock(&self.queue);
+        queue.push_back(place);
+        self.waiting.store(queue.len(), Ordering::SeqCst);
+    }
+
+    fn remove(&self, place: &Arc<Place<E>>) {
+        let mut queue = lock(&self.queue);
+        queue.retain(|other| !Arc::ptr_eq(other, place));
+        self.waiting.store(queue.len(), Ordering::SeqCst);
+    }
+}
+
+/// A place in a hostgroup's queue. Dropping it leaves the queue; a permit that was already granted goes to
+/// the next in line.
+#[derive(Debug)]
+pub struct Ticket<E> {
+    group: Arc<Hostgroup<E>>,
+    place: Arc<Place<E>>,
+}
+
+impl<E> Ticket<E> {
+    pub(crate) fn new(group: Arc<Hostgroup<E>>) -> Self {
+        let place = Arc::new(Place { state: Mutex::new(PlaceState { waker: None, permit: None }) });
+        group.queue.push(Arc::clone(&place));
+        // The look after queueing (see the top of this file); it serves whoever is first in line.
+        group.queue.serve(&group);
+        Self { group, place }
+    }
+
+    /// The permit, once it is this ticket's turn; until then `waker` is kept and called when it may be.
+    pub fn poll_permit(&mut self, waker: &Waker) -> Option<Permit<E>> {
+        let mut state = lock(&self.place.state);
+        if state.permit.is_none() {
+            state.waker = Some(waker.clone());
+        }
+        state.permit.take()
+    }
+}
+
+impl<E> Drop for Ticket<E> {
+    fn drop(&mut self) {
+        self.group.queue.remove(&self.place);
+        // Taken out before it is dropped: returning a permit serves the queue, which locks other places.
+        let unclaimed = lock(&self.place.state).permit.take();
+        drop(unclaimed);
+    }
+}
