@@ -1,0 +1,68 @@
+//! The server asks the client to log in with another method.
+
+use super::expect_header;
+use crate::{
+    Capabilities, Codec, WireError,
+    codec::{Reader, put_nul_bytes},
+};
+
+/// The name of another login method, and its first data.
+///
+/// Source: `Protocol::AuthSwitchRequest`. The one-byte form without a name (`Protocol::OldAuthSwitchRequest`)
+/// asks for the method of MySQL 4.0, and is refused as truncated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AuthSwitch<'a> {
+    /// The method's name.
+    pub plugin: &'a [u8],
+    /// Its first data, for most methods a nonce of 20 bytes; without the zero byte that servers put behind it.
+    pub data: &'a [u8],
+}
+
+impl AuthSwitch<'_> {
+    /// The first byte.
+    pub const HEADER: u8 = 0xfe;
+}
+
+impl<'a> Codec<'a> for AuthSwitch<'a> {
+    fn read(reader: &mut Reader<'a>, _caps: Capabilities) -> Result<Self, WireError> {
+        expect_header(reader, Self::HEADER, "auth switch header")?;
+        let plugin = reader.nul_bytes("auth switch plugin")?;
+        let data = reader.rest();
+        // The zero byte is missing where a method has no data (mysql_clear_password).
+        Ok(Self { plugin, data: data.strip_suffix(&[0]).unwrap_or(data) })
+    }
+
+    fn write(&self, _caps: Capabilities, out: &mut Vec<u8>) {
+        out.push(Self::HEADER);
+        put_nul_bytes(out, self.plugin);
+        out.extend_from_slice(self.data);
+        out.push(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn round_trips(plugin in "[^\0]*", data: Vec<u8>) {
+            let packet = AuthSwitch { plugin: plugin.as_bytes(), data: &data };
+            let bytes = packet.encode(Capabilities::empty());
+            prop_assert_eq!(AuthSwitch::decode(&bytes, Capabilities::empty()), Ok(packet));
+        }
+    }
+
+    #[test]
+    fn data_may_be_missing() {
+        let packet = AuthSwitch::decode(b"\xfemysql_clear_password\0", Capabilities::empty()).unwrap();
+        assert_eq!(packet, AuthSwitch { plugin: b"mysql_clear_password", data: b"" });
+    }
+
+    #[test]
+    fn the_method_of_mysql_4_0_is_refused() {
+        assert!(AuthSwitch::decode(&[0xfe], Capabilities::empty()).is_err());
+    }
+}
