@@ -7,21 +7,33 @@
 
 mod auth_more;
 mod auth_switch;
+mod column;
+mod column_count;
 mod eof;
 mod err;
 mod greeting;
+mod local_infile;
 mod login;
 mod ok;
+mod prepare_ok;
 mod session_state;
+mod ssl_request;
+mod text_row;
 
 pub use auth_more::AuthMore;
 pub use auth_switch::AuthSwitch;
+pub use column::{Column, DefaultValue};
+pub use column_count::ColumnCount;
 pub use eof::Eof;
 pub use err::Err;
 pub use greeting::Greeting;
+pub use local_infile::LocalInfile;
 pub use login::Login;
 pub use ok::{Ok, OkHeader};
+pub use prepare_ok::PrepareOk;
 pub use session_state::{SessionState, StateChange, StateChanges};
+pub use ssl_request::SslRequest;
+pub use text_row::{Cells, TextRow};
 
 use crate::{WireError, codec::Reader};
 

@@ -1,0 +1,58 @@
+//! The first packet of a result: how many columns it has.
+
+use crate::{
+    Capabilities, Codec, WireError,
+    codec::{Reader, put_lenenc},
+};
+
+/// The number of column definitions or, if they are left out, of columns.
+///
+/// Source: `Protocol::ColumnCount` (part of "Text Resultset"), and "Result Set Packets" of MariaDB, which
+/// puts the flag behind the count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ColumnCount {
+    /// Columns of the result.
+    pub count: u64,
+    /// Whether the definitions follow. There is such a field only with
+    /// [`Capabilities::OPTIONAL_RESULTSET_METADATA`] or [`Capabilities::MARIADB_CACHE_METADATA`]; then, `None`
+    /// is written as `true`.
+    pub metadata_follows: Option<bool>,
+}
+
+impl<'a> Codec<'a> for ColumnCount {
+    fn read(reader: &mut Reader<'a>, caps: Capabilities) -> Result<Self, WireError> {
+        let before = caps.contains(Capabilities::OPTIONAL_RESULTSET_METADATA);
+        let after = !before && caps.contains(Capabilities::MARIADB_CACHE_METADATA);
+        let mut metadata_follows = None;
+        if before {
+            metadata_follows = Some(flag(reader)?);
+        }
+        let count = reader.lenenc("column count")?;
+        if after {
+            metadata_follows = Some(flag(reader)?);
+        }
+        Ok(Self { count, metadata_follows })
+    }
+
+    fn write(&self, caps: Capabilities, out: &mut Vec<u8>) {
+        let flag = u8::from(self.metadata_follows.unwrap_or(true));
+        if caps.contains(Capabilities::OPTIONAL_RESULTSET_METADATA) {
+            out.push(flag);
+            put_lenenc(out, self.count);
+        } else {
+            put_lenenc(out, self.count);
+            if caps.contains(Capabilities::MARIADB_CACHE_METADATA) {
+                out.push(flag);
+            }
+        }
+    }
+}
+
+/// A byte that says whether metadata follows (`RESULTSET_METADATA_NONE`, `RESULTSET_METADATA_FULL`).
+pub(super) fn flag(reader: &mut Reader<'_>) -> Result<bool, WireError> {
+    match reader.u8("metadata follows")? {
+        0 => Ok(false),
+        1 => Ok(true),
+        byte => Err(WireError::Invalid { field: "metadata follows", value: byte.into() }),
+    }
+}
