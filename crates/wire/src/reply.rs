@@ -1,1 +1,379 @@
 //! Finds where an answer ends by looking at packet headers only.
+//!
+//! A proxy passes answers on without reading them, but it has to know when one is over, and what its last
+//! packet said about the connection. [`ReplyScanner`] is that: a state machine fed with whatever bytes a read
+//! returned, which looks at five bytes per packet (length, sequence id, first byte) and decodes nothing but
+//! the fixed parts of OK, EOF, ERR, column count and prepare packets.
+//!
+//! # Design
+//!
+//! There are two ways through a read. *Whole packets* are judged where they lie: rows, of which a large
+//! result consists, in a loop of their own ([`pass_rows`]) that does one bounds check, one comparison of the
+//! expected sequence id and one of the first byte per row, and touches no memory besides the header; every
+//! other packet by [`Phase::next`]. A *packet cut by the end of the read* goes through a small inline
+//! array which gathers its header and the first [`HEAD_MAX`] bytes of its payload; the rest is counted off.
+//! So nothing is ever allocated, no body byte is copied twice, and the scanner is 64 bytes.
+//!
+//! # Rules
+//!
+//! The packets of an answer are described in MySQL's "Command Phase" and MariaDB's "Result Set Packets"
+//! pages. What makes finding the end difficult:
+//!
+//! - A payload of 2^24-1 bytes continues in the next packet, whose first byte means nothing.
+//! - `0xfe` starts an EOF packet (shorter than 9 bytes), with `DEPRECATE_EOF` an OK packet (of any length below
+//!   2^24-1), and also a row whose first value has an 8-byte length, which always fills a whole packet.
+//! - `0xff` starts an ERR packet wherever a message may start, and ends the whole answer.
+//! - `MORE_RESULTS` in the status of an OK packet or a terminator announces another result.
+//! - `CURSOR_EXISTS` in the packet after the column definitions means that no rows follow it.
+//! - The prepare answer starts with `0x00` but is not an OK packet.
+
+mod head;
+mod phase;
+mod prepare;
+#[cfg(test)]
+mod tests;
+
+use crate::frame::{HEADER_LEN, Header, MAX_PAYLOAD};
+use crate::{Capabilities, StatusFlags, WireError};
+use head::HEAD_MAX;
+use phase::{Phase, Step};
+
+/// Payload length of a packet that the next one continues, in bytes, as it stands in a header.
+const FULL: u32 = 0xff_ffff;
+
+const _: () = assert!(FULL as usize == MAX_PAYLOAD);
+
+/// Which kind of answer follows a command; [`command::Kind::answer`](crate::command::Kind::answer) tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Answer {
+    /// None at all.
+    None,
+    /// OK, ERR, a request for a local file, or results, as many as there are.
+    Result,
+    /// The answer of `COM_STMT_PREPARE`: a header and definitions of parameters and columns.
+    Prepare,
+    /// Column definitions without a count.
+    FieldList,
+    /// Rows without column definitions.
+    Fetch,
+    /// One packet of plain text.
+    Statistics,
+    /// One OK, EOF or ERR packet.
+    Single,
+    /// Packets of a login, ended by OK or ERR. The client must answer some of them: the scan is done at each
+    /// of these, with [`End::Other`], and a new scanner [starts](ReplyScanner::starting_at) behind the
+    /// client's packet.
+    Auth,
+    /// A stream that only an EOF or ERR packet ends (a binary log). Sequence ids are not checked, because a
+    /// replica's acknowledgements start them anew.
+    Endless,
+}
+
+/// What one call of [`ReplyScanner::scan`] found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scan {
+    /// How many bytes at the start of the input belong to this answer.
+    pub len: usize,
+    /// What happened at their end.
+    pub event: Event,
+}
+
+/// What happens behind the bytes of a [`Scan`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// The answer goes on; the whole input belongs to it.
+    More,
+    /// The server asks the client for a file. The client sends packets up to an empty one, and
+    /// [`ReplyScanner::file_sent`] resumes the scan; until then it stands still.
+    LocalInfile,
+    /// The answer is over.
+    Done(Outcome),
+}
+
+/// How an answer ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outcome {
+    /// The last packet.
+    pub end: End,
+    /// Rows in all results of the answer.
+    pub rows: u64,
+}
+
+/// The last packet of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// An OK packet, with either header.
+    Ok {
+        /// Rows changed (or found).
+        affected_rows: u64,
+        /// The first generated key, 0 if there is none.
+        last_insert_id: u64,
+        /// The connection's status.
+        status: StatusFlags,
+        /// The number of warnings.
+        warnings: u16,
+    },
+    /// An EOF packet.
+    Eof {
+        /// The connection's status.
+        status: StatusFlags,
+        /// The number of warnings.
+        warnings: u16,
+    },
+    /// An ERR packet.
+    Err {
+        /// The error's number.
+        code: u16,
+    },
+    /// Something that says nothing about the connection: no answer, statistics, a prepare answer without EOF
+    /// packets, a login packet that the client must answer.
+    Other,
+}
+
+impl Outcome {
+    /// The connection's status, where the last packet tells it.
+    pub const fn status(&self) -> Option<StatusFlags> {
+        match self.end {
+            End::Ok { status, .. } | End::Eof { status, .. } => Some(status),
+            End::Err { .. } | End::Other => None,
+        }
+    }
+}
+
+/// Follows one answer from its first to its last byte.
+#[derive(Debug, Clone)]
+pub struct ReplyScanner {
+    caps: Capabilities,
+    rows: u64,
+    /// Payload bytes of the current packet that did not come yet.
+    left: u32,
+    /// Payload length of the first packet of the current message.
+    len: u32,
+    phase: Phase,
+    place: Place,
+    seq: u8,
+    started: bool,
+    header_len: u8,
+    head_len: u8,
+    header: [u8; HEADER_LEN],
+    head: [u8; HEAD_MAX],
+}
+
+const _: () = assert!(size_of::<ReplyScanner>() <= 64, "one per session: a cache line");
+
+/// Where the input was cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Before or in the header of a message's first packet.
+    Message,
+    /// Before or in the header of a packet that continues a message.
+    Continuation,
+    /// In a payload.
+    Payload {
+        /// Whether the next packet continues the message.
+        continued: bool,
+    },
+}
+
+impl ReplyScanner {
+    /// A scanner before the first byte of an answer of this kind. `caps` are the capabilities that client and
+    /// server agreed on. The first packet must carry sequence id 1.
+    pub const fn new(answer: Answer, caps: Capabilities) -> Self {
+        Self {
+            caps,
+            rows: 0,
+            left: 0,
+            len: 0,
+            phase: Phase::first(answer),
+            place: Place::Message,
+            seq: 1,
+            started: false,
+            header_len: 0,
+            head_len: 0,
+            header: [0; HEADER_LEN],
+            head: [0; HEAD_MAX],
+        }
+    }
+
+    /// The same scanner, expecting another sequence id in the first packet: commands of several packets, and
+    /// logins.
+    #[must_use]
+    pub const fn starting_at(mut self, seq: u8) -> Self {
+        self.seq = seq;
+        self
+    }
+
+    /// Looks at the next bytes from the server.
+    ///
+    /// Answers without any packet are done at once, also on empty input. Bytes behind an answer are not
+    /// looked at. After an error, and after [`Event::Done`], the scanner is of no more use.
+    pub fn scan(&mut self, input: &[u8]) -> Result<Scan, WireError> {
+        match self.phase {
+            Phase::Nothing => return Ok(Scan { len: 0, event: self.done(End::Other) }),
+            Phase::File => return Ok(Scan { len: 0, event: Event::LocalInfile }),
+            Phase::Over => return Err(WireError::Unexpected { expected: "no answer", got: "more of it" }),
+            _ => {}
+        }
+        self.started |= !input.is_empty();
+        let mut rest = input;
+        loop {
+            let step = match self.next_message(&mut rest)? {
+                None => return Ok(Scan { len: input.len(), event: Event::More }),
+                Some(step) => step,
+            };
+            let event = match step {
+                Step::Row => {
+                    self.rows += 1;
+                    continue;
+                }
+                Step::Next(phase) => {
+                    self.phase = phase;
+                    continue;
+                }
+                Step::File => {
+                    self.phase = Phase::File;
+                    Event::LocalInfile
+                }
+                Step::End(end) => self.done(end),
+            };
+            return Ok(Scan { len: input.len() - rest.len(), event });
+        }
+    }
+
+    /// Resumes after [`Event::LocalInfile`]: the client's file was sent, the last packet of it with sequence id
+    /// `seq - 1`, and the server answers with `seq`.
+    pub fn file_sent(&mut self, seq: u8) {
+        debug_assert_eq!(self.phase, Phase::File, "no file was asked for");
+        if self.phase == Phase::File {
+            self.phase = Phase::AfterFile;
+            self.seq = seq;
+        }
+    }
+
+    /// The sequence id of the next packet.
+    pub const fn next_seq(&self) -> u8 {
+        self.seq
+    }
+
+    /// Whether any byte of the answer was seen.
+    pub const fn started(&self) -> bool {
+        self.started
+    }
+
+    const fn done(&mut self, end: End) -> Event {
+        self.phase = Phase::Over;
+        Event::Done(Outcome { end, rows: self.rows })
+    }
+
+    /// Takes one message off `rest` and judges it; `None` when it goes on in the next read.
+    fn next_message(&mut self, rest: &mut &[u8]) -> Result<Option<Step>, WireError> {
+        if self.place == Place::Message && self.header_len == 0 {
+            if self.phase == Phase::Rows {
+                let (passed, after) = pass_rows(rest, self.seq);
+                self.rows += passed;
+                // Sequence ids have 8 bits and wrap.
+                self.seq = self.seq.wrapping_add(passed.to_le_bytes()[0]);
+                *rest = after;
+            }
+            if let Some((seq, payload, after)) = whole_packet(rest) {
+                self.check(seq)?;
+                *rest = after;
+                // `whole_packet` returns less than `FULL` bytes.
+                let len = u32::try_from(payload.len()).unwrap_or(FULL);
+                return self.phase.next(payload, len, self.caps).map(Some);
+            }
+        }
+        if !self.cut_message(rest)? {
+            return Ok(None);
+        }
+        let head = self.head.get(..usize::from(self.head_len)).unwrap_or_default();
+        self.phase.next(head, self.len, self.caps).map(Some)
+    }
+
+    /// Goes on with a message that a read cut, or that has several packets; whether its end was reached.
+    fn cut_message(&mut self, rest: &mut &[u8]) -> Result<bool, WireError> {
+        loop {
+            let continued = match self.place {
+                Place::Payload { continued } => continued,
+                Place::Message | Place::Continuation => {
+                    if !gather(&mut self.header, &mut self.header_len, rest) {
+                        return Ok(false);
+                    }
+                    self.header_len = 0;
+                    let header = Header::parse(self.header);
+                    self.check(header.seq)?;
+                    self.left = header.len;
+                    if self.place == Place::Message {
+                        self.len = header.len;
+                        self.head_len = 0;
+                    }
+                    self.place = Place::Payload { continued: header.continues() };
+                    header.continues()
+                }
+            };
+            let here = rest.len().min(self.left as usize);
+            let (mut payload, after) = rest.split_at(here);
+            *rest = after;
+            // Never more than `left`, which has 24 bits.
+            self.left -= u32::try_from(here).unwrap_or(self.left);
+            // Full after the first packet of a message of several, so continuations add nothing.
+            gather(&mut self.head, &mut self.head_len, &mut payload);
+            if self.left > 0 {
+                return Ok(false);
+            }
+            if !continued {
+                self.place = Place::Message;
+                return Ok(true);
+            }
+            self.place = Place::Continuation;
+        }
+    }
+
+    /// Takes note of a packet's sequence id, which must be the next one.
+    fn check(&mut self, got: u8) -> Result<(), WireError> {
+        if got != self.seq && self.phase != Phase::Endless {
+            return Err(WireError::OutOfOrder { expected: self.seq, got });
+        }
+        self.seq = got.wrapping_add(1);
+        Ok(())
+    }
+}
+
+/// Passes over the ordinary rows that lie whole at the start of `input`; returns their number and what is
+/// left. Stops before everything else: other sequence ids, empty and full packets, terminators and errors.
+fn pass_rows(input: &[u8], first_seq: u8) -> (u64, &[u8]) {
+    let (mut rest, mut seq, mut rows) = (input, first_seq, 0);
+    while let Some((&[a, b, c, s, first], _)) = rest.split_first_chunk::<5>() {
+        let len = u32::from_le_bytes([a, b, c, 0]);
+        // One comparison for both 0 and FULL: the wrapped length of an empty packet is larger than any.
+        if s != seq || first >= 0xfe || len.wrapping_sub(1) >= FULL - 1 {
+            break;
+        }
+        let Some(after) = rest.get(HEADER_LEN + len as usize..) else { break };
+        rest = after;
+        seq = seq.wrapping_add(1);
+        rows += 1;
+    }
+    (rows, rest)
+}
+
+/// The sequence id and payload of a packet that lies whole at the start of `input` and is not continued, and
+/// what is behind it.
+fn whole_packet(input: &[u8]) -> Option<(u8, &[u8], &[u8])> {
+    let (header, rest) = input.split_first_chunk::<HEADER_LEN>()?;
+    let header = Header::parse(*header);
+    let (payload, rest) = rest.split_at_checked(header.len as usize)?;
+    (!header.continues()).then_some((header.seq, payload, rest))
+}
+
+/// Moves bytes from `input` behind the first `len` of `array`; whether it is full.
+fn gather<const N: usize>(array: &mut [u8; N], len: &mut u8, input: &mut &[u8]) -> bool {
+    let free = array.get_mut(usize::from(*len)..).unwrap_or_default();
+    let n = free.len().min(input.len());
+    for (to, from) in free.iter_mut().zip(*input) {
+        *to = *from;
+    }
+    *input = input.get(n..).unwrap_or_default();
+    *len += u8::try_from(n).unwrap_or(0); // arrays here have less than 256 bytes
+    usize::from(*len) == N
+}

@@ -1,0 +1,58 @@
+//! The definitions in a prepare answer: of the parameters, then of the columns.
+//!
+//! Each block that has any is closed by an EOF packet, also when its definitions are left out, or by nothing
+//! if both sides agreed on `DEPRECATE_EOF`.
+
+use super::End;
+use super::head;
+use super::phase::{Phase, Step, unexpected};
+use crate::{Capabilities, WireError};
+
+/// What is still to come of a prepare answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Definitions {
+    /// Definitions left in the current block; 0 when its EOF packet is due.
+    left: u16,
+    /// The number of definitions in the block after it, if there is one.
+    then: Option<u16>,
+}
+
+impl Definitions {
+    /// Reads the first packet of the answer.
+    pub(super) fn announced(head: &[u8], caps: Capabilities) -> Result<Step, WireError> {
+        let prepare = head::prepare(head, caps)?;
+        let block = |count: u16| (count > 0).then_some(if prepare.metadata_follows { count } else { 0 });
+        Ok(match (block(prepare.params), block(prepare.columns)) {
+            (Some(left), then) => Self { left, then }.go_on(End::Other, caps),
+            (None, Some(left)) => Self { left, then: None }.go_on(End::Other, caps),
+            (None, None) => Step::End(End::Other),
+        })
+    }
+
+    /// Judges the next message of the answer.
+    pub(super) fn next(self, head: &[u8], len: u32, caps: Capabilities) -> Result<Step, WireError> {
+        if self.left > 0 {
+            return Ok(Self { left: self.left - 1, ..self }.go_on(End::Other, caps));
+        }
+        if head.first() != Some(&0xfe) || !head::is_terminator(len, caps) {
+            return Err(unexpected("EOF after definitions"));
+        }
+        let eof = head::terminator(head, len, caps)?;
+        Ok(self.next_block(eof, caps))
+    }
+
+    /// The step to what is left; `end` is the answer's end if that is nothing.
+    fn go_on(self, end: End, caps: Capabilities) -> Step {
+        if self.left == 0 && caps.contains(Capabilities::DEPRECATE_EOF) {
+            return self.next_block(end, caps);
+        }
+        Step::Next(Phase::Definitions(self))
+    }
+
+    fn next_block(self, end: End, caps: Capabilities) -> Step {
+        match self.then {
+            Some(left) => Self { left, then: None }.go_on(end, caps),
+            None => Step::End(end),
+        }
+    }
+}
