@@ -1,1 +1,12 @@
-//! Test kit.
+//! What tests, the benchmark and the demo have in common: real servers and peers that can be scripted.
+//!
+//! - [`guard`]: a folder and processes that are gone when their owner is gone, however it ended;
+//! - [`net`]: free loopback ports;
+//! - [`mariadb`]: private MariaDB servers, alone or as a primary with replicas.
+//!
+//! The launchers block the calling thread. In asynchronous code start servers before the runtime, or on a
+//! thread that may block. Everything stays on loopback.
+
+pub mod guard;
+pub mod mariadb;
+pub mod net;

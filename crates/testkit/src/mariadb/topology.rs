@@ -1,0 +1,118 @@
+//! A primary with replicas.
+
+use std::path::Path;
+use std::thread;
+
+use anyhow::{Context as _, anyhow, ensure};
+
+use super::{Binaries, REPLICATION_PASSWORD, REPLICATION_USER, Server, Setup};
+use crate::guard::Sandbox;
+
+/// Longest time for a replica to catch up, in seconds.
+const CATCH_UP_SECONDS_MAX: u32 = 60;
+
+/// A primary and its replicas, connected by GTID replication. Dropping it kills them all.
+#[derive(Debug)]
+pub struct Topology {
+    /// The server that takes writes; server id 1.
+    pub primary: Server,
+    /// Read-only servers; server ids 2 and up.
+    pub replicas: Vec<Server>,
+}
+
+impl Topology {
+    /// Starts a primary and `replicas` replicas, all with the additional options `args`, and waits until the
+    /// replicas have replayed a first change: the creation of the database `test`.
+    ///
+    /// # Errors
+    /// When a server does not start or replication does not work.
+    pub fn start(
+        binaries: &Binaries,
+        sandbox: &Sandbox,
+        replicas: usize,
+        args: &[&str],
+    ) -> anyhow::Result<Self> {
+        let template = sandbox.path().join("template");
+        binaries.install(sandbox, &template)?;
+        let setups = (0..=replicas).map(|index| setup(index, args));
+        let servers: Vec<anyhow::Result<Server>> = thread::scope(|scope| {
+            let starts: Vec<_> = setups
+                .map(|setup| {
+                    let template = template.as_path();
+                    scope.spawn(move || {
+                        let server = setup.create(binaries, sandbox)?;
+                        copy_folder(template, &server.datadir())?;
+                        server.started()
+                    })
+                })
+                .collect();
+            starts
+                .into_iter()
+                .map(|start| start.join().unwrap_or_else(|_| Err(anyhow!("a thread has panicked"))))
+                .collect()
+        });
+        std::fs::remove_dir_all(&template)?;
+        let mut servers = servers.into_iter();
+        let primary = servers.next().context("no primary")??;
+        let topology = Self { primary, replicas: servers.collect::<anyhow::Result<_>>()? };
+        topology.replicate()?;
+        Ok(topology)
+    }
+
+    /// Waits until every replica has what the primary has committed by now.
+    ///
+    /// # Errors
+    /// When a replica needs more than 60 s or replication has stopped.
+    pub fn catch_up(&self) -> anyhow::Result<()> {
+        let position = self.primary.sql("SELECT @@gtid_binlog_pos")?;
+        let position = position.trim_end();
+        for replica in &self.replicas {
+            let wait = format!("SELECT MASTER_GTID_WAIT('{position}', {CATCH_UP_SECONDS_MAX})");
+            let answer = replica.sql(&wait)?;
+            ensure!(
+                answer.trim_end() == "0",
+                "{} has not reached {position} in {CATCH_UP_SECONDS_MAX} s:\n{}",
+                replica.name(),
+                replica.sql("SHOW ALL SLAVES STATUS")?
+            );
+        }
+        Ok(())
+    }
+
+    fn replicate(&self) -> anyhow::Result<()> {
+        let port = self.primary.port();
+        for replica in &self.replicas {
+            replica.sql(&format!(
+                "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT={port}, \
+                 MASTER_USER='{REPLICATION_USER}', MASTER_PASSWORD='{REPLICATION_PASSWORD}', \
+                 MASTER_CONNECT_RETRY=1, MASTER_USE_GTID=slave_pos; START SLAVE"
+            ))?;
+        }
+        self.primary.sql("CREATE DATABASE test")?;
+        self.catch_up()
+    }
+}
+
+fn setup(index: usize, args: &[&str]) -> Setup {
+    let id = u32::try_from(index).unwrap_or(u32::MAX).saturating_add(1);
+    let setup = match index {
+        0 => Setup::new("primary").args(["--log-bin=binlog"]),
+        _ => Setup::new(&format!("replica{index}")).args(["--read-only=on"]),
+    };
+    setup.server_id(id).args(args)
+}
+
+/// Copies regular files and folders; a stopped server's data directory has nothing else.
+fn copy_folder(from: &Path, to: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_folder(&entry.path(), &target)?;
+        } else {
+            std::fs::copy(entry.path(), &target)?;
+        }
+    }
+    Ok(())
+}

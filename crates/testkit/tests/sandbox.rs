@@ -1,0 +1,166 @@
+//! Nothing that a sandbox started outlives its owner, however the owner ends.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, kill_process, kill_process_group};
+use testkit::guard::{Sandbox, Signal};
+use testkit::mariadb;
+
+/// Longest time of any wait.
+const WAIT_MAX: Duration = Duration::from_secs(20);
+
+#[test]
+fn dropping_removes_folder_and_processes() {
+    let home = Sandbox::new().unwrap();
+    let mut owner = owner(home.path(), "processes");
+    wait_for_line(&mut owner, "ready");
+    wait_for("helper, janitor, shell and sleep", || relatives(home.path()).len() == 4);
+    // The helper ends by itself, and drops its sandbox, when its standard input ends.
+    drop(owner.stdin.take());
+    assert!(owner.wait().unwrap().success());
+    assert_eq!(relatives(home.path()), Vec::<u32>::new());
+    assert_eq!(entries(home.path()), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn sigkill_of_the_owner_leaves_nothing() {
+    let home = Sandbox::new().unwrap();
+    let mut owner = owner(home.path(), "processes");
+    wait_for_line(&mut owner, "ready");
+    wait_for("helper, janitor, shell and sleep", || relatives(home.path()).len() == 4);
+    assert_eq!(entries(home.path()).len(), 1);
+    kill_process(pid(&owner), Signal::KILL).unwrap();
+    owner.wait().unwrap();
+    assert_clean(home.path());
+}
+
+#[test]
+fn ctrl_c_leaves_nothing() {
+    let home = Sandbox::new().unwrap();
+    let mut owner = owner(home.path(), "processes");
+    wait_for_line(&mut owner, "ready");
+    // What a terminal does: the signal goes to the whole foreground group.
+    kill_process_group(pid(&owner), Signal::INT).unwrap();
+    owner.wait().unwrap();
+    assert_clean(home.path());
+}
+
+#[test]
+fn sigkill_at_any_moment_of_a_start_leaves_nothing() {
+    let home = Sandbox::new().unwrap();
+    // Closely while the janitor starts, then until well after the servers run.
+    let delays = (0..20).chain((2..12).map(|step| step * step * 20));
+    for delay in delays.map(Duration::from_millis) {
+        let mut owner = owner(home.path(), "topology");
+        // The moment of the fault, not a synchronisation.
+        std::thread::sleep(delay);
+        kill_process(pid(&owner), Signal::KILL).unwrap();
+        owner.wait().unwrap();
+        assert_clean(home.path());
+    }
+}
+
+#[test]
+fn sigkill_of_the_janitor_leaves_nothing_after_drop() {
+    let home = Sandbox::new().unwrap();
+    let mut owner = owner(home.path(), "processes");
+    wait_for_line(&mut owner, "ready");
+    let janitor = relatives(home.path()).into_iter().find(|&pid| cmdline(pid).contains("pointsman-janitor"));
+    kill_process(Pid::from_raw(janitor.unwrap().cast_signed()).unwrap(), Signal::KILL).unwrap();
+    drop(owner.stdin.take());
+    assert!(owner.wait().unwrap().success());
+    assert_clean(home.path());
+}
+
+/// Not a test: the process that the tests above kill.
+#[test]
+#[ignore = "run by the other tests"]
+fn owner_of_a_sandbox() {
+    let Ok(what) = std::env::var("TESTKIT_OWNER") else { return };
+    let sandbox = Sandbox::new().unwrap();
+    if what == "topology" {
+        let binaries = mariadb::find().unwrap();
+        let topology = mariadb::Topology::start(&binaries, &sandbox, 1, &[]).unwrap();
+        println!("\nready");
+        wait_for_end_of_input();
+        drop(topology);
+        return;
+    }
+    let mut command = sandbox.command("sh").unwrap();
+    // A child of the process that was started is in its group.
+    command.args(["-c", "sleep 1000 & echo up; wait"]).stdout(Stdio::piped());
+    let mut process = sandbox.start(command).unwrap();
+    let mut up = [0; 3];
+    process.child().stdout.take().unwrap().read_exact(&mut up).unwrap();
+    std::fs::write(sandbox.path().join("file"), "x").unwrap();
+    println!("\nready");
+    wait_for_end_of_input();
+}
+
+fn wait_for_end_of_input() {
+    let _ = std::io::stdin().read(&mut [0]);
+}
+
+/// Starts the helper above with `home` as the folder for temporary files, which marks all its descendants.
+fn owner(home: &Path, what: &str) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "owner_of_a_sandbox", "--ignored", "--nocapture"])
+        .env("TMPDIR", home)
+        .env("TESTKIT_OWNER", what)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .unwrap()
+}
+
+fn pid(child: &Child) -> Pid {
+    Pid::from_raw(child.id().cast_signed()).unwrap()
+}
+
+fn wait_for_line(owner: &mut Child, wanted: &str) {
+    let lines = BufReader::new(owner.stdout.as_mut().unwrap()).lines();
+    assert!(lines.map_while(Result::ok).any(|line| line == wanted), "the helper has ended early");
+}
+
+/// Waits until no process is left that has `home` as its folder for temporary files, and nothing in it.
+fn assert_clean(home: &Path) {
+    wait_for("the janitor", || relatives(home).is_empty() && entries(home).is_empty());
+}
+
+fn wait_for(what: &str, condition: impl Fn() -> bool) {
+    let deadline = Instant::now() + WAIT_MAX;
+    while !condition() {
+        assert!(Instant::now() < deadline, "waited in vain for {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Process ids of living processes with `TMPDIR=home`.
+fn relatives(home: &Path) -> Vec<u32> {
+    let marker = format!("TMPDIR={}", home.display());
+    let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    processes
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|pid| {
+            let environ = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            environ.split(|&byte| byte == 0).any(|variable| variable == marker.as_bytes())
+        })
+        .collect()
+}
+
+fn cmdline(pid: u32) -> String {
+    let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).replace('\0', " ")
+}
+
+fn entries(home: &Path) -> Vec<PathBuf> {
+    std::fs::read_dir(home).unwrap().map(|entry| entry.unwrap().path()).collect()
+}
