@@ -217,9 +217,8 @@ impl ReplyScanner {
         self.started |= !input.is_empty();
         let mut rest = input;
         loop {
-            let step = match self.next_message(&mut rest)? {
-                None => return Ok(Scan { len: input.len(), event: Event::More }),
-                Some(step) => step,
+            let Some(step) = self.next_message(&mut rest)? else {
+                return Ok(Scan { len: input.len(), event: Event::More });
             };
             let event = match step {
                 Step::Row => {

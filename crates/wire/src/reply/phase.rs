@@ -96,16 +96,15 @@ impl Phase {
             Self::AfterFile if first == 0x00 => head::ok(head).map(end_of_result),
             Self::Prepare if first == 0x00 => Definitions::announced(head, caps),
             Self::Definitions(definitions) => definitions.next(head, len, caps),
-            Self::Fields if terminator => head::terminator(head, len, caps).map(Step::End),
-            Self::Text => Ok(Step::End(End::Other)),
             Self::Single | Self::Login if first == 0x00 => head::ok(head).map(Step::End),
-            Self::Single if terminator => head::terminator(head, len, caps).map(Step::End),
+            // Events of a binary log start with 0x00.
+            Self::Single | Self::Fields | Self::Endless if terminator => {
+                head::terminator(head, len, caps).map(Step::End)
+            }
+            Self::Fields | Self::Endless => Ok(Step::Next(self)),
             // The fast success of caching_sha2_password needs no answer: OK follows.
             Self::Login if head == [0x01, 0x03] => Ok(Step::Next(self)),
-            Self::Login => Ok(Step::End(End::Other)),
-            // Events start with 0x00, so that nothing else starts with 0xfe.
-            Self::Endless if first == 0xfe => head::terminator(head, len, caps).map(Step::End),
-            Self::Fields | Self::Endless => Ok(Step::Next(self)),
+            Self::Login | Self::Text => Ok(Step::End(End::Other)),
             Self::ColumnsEnd => Err(unexpected("EOF after column definitions")),
             Self::AfterFile => Err(unexpected("OK or ERR after a file")),
             Self::Prepare => Err(unexpected("a prepare answer")),

@@ -1,0 +1,65 @@
+//! What the proxy knows about the password of a user who logs in.
+
+use std::fmt;
+
+use super::caching_sha2::{Stored, StoredError};
+
+/// A user's password or a hash of it, as in the `password` column of `mysql_users`.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Credential {
+    /// The user has no password.
+    Empty,
+    /// The password.
+    Clear(Vec<u8>),
+    /// SHA1(SHA1(password)), written as `*` and 40 hexadecimal digits: checks `mysql_native_password`.
+    Native([u8; 20]),
+    /// The stored hash of `caching_sha2_password`, written as `$A$005$` and 63 bytes.
+    CachingSha2(Stored),
+}
+
+/// Why a text is neither a hash nor a clear password.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum CredentialError {
+    /// It has the `*` and the length of a `mysql_native_password` hash, but not its digits.
+    #[error("a password of `*` and 40 characters is a mysql_native_password hash: these must be hexadecimal")]
+    NotHexadecimal,
+    /// It has the prefix of a `caching_sha2_password` hash.
+    #[error(transparent)]
+    Stored(#[from] StoredError),
+}
+
+impl Credential {
+    /// Reads the text of the `password` column, told apart by its form.
+    pub fn parse(text: &[u8]) -> Result<Self, CredentialError> {
+        match text {
+            [] => Ok(Self::Empty),
+            [b'*', digits @ ..] if digits.len() == 40 => {
+                hexadecimal(digits).map(Self::Native).ok_or(CredentialError::NotHexadecimal)
+            }
+            _ if text.starts_with(Stored::PREFIX) => Ok(Self::CachingSha2(Stored::parse(text)?)),
+            _ => Ok(Self::Clear(text.to_vec())),
+        }
+    }
+}
+
+impl fmt::Debug for Credential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Empty => "Empty",
+            Self::Clear(_) => "Clear(..)",
+            Self::Native(_) => "Native(..)",
+            Self::CachingSha2(_) => "CachingSha2(..)",
+        })
+    }
+}
+
+fn hexadecimal(digits: &[u8]) -> Option<[u8; 20]> {
+    let mut out = [0; 20];
+    for (to, pair) in out.iter_mut().zip(digits.chunks_exact(2)) {
+        for &digit in pair {
+            let digit = u8::try_from(char::from(digit).to_digit(16)?).ok()?;
+            *to = *to << 4 | digit;
+        }
+    }
+    Some(out)
+}
