@@ -125,3 +125,68 @@ impl<'a> Codec<'a> for Column<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::{array::uniform7, prelude::*};
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn round_trips(
+            names in uniform7(any::<Vec<u8>>()),
+            (collation, max_len, kind, flags, decimals) in any::<(u16, u32, u8, u16, u8)>(),
+            default: Option<Option<Vec<u8>>>,
+            extended: bool,
+        ) {
+            let [catalog, schema, table, org_table, name, org_name, extended_type] = &names;
+            let column = Column {
+                catalog,
+                schema,
+                table,
+                org_table,
+                name,
+                org_name,
+                extended_type: if extended { extended_type } else { &[] },
+                collation,
+                max_len,
+                kind,
+                flags,
+                decimals,
+                default_value: match &default {
+                    None => DefaultValue::Absent,
+                    Some(None) => DefaultValue::Null,
+                    Some(Some(text)) => DefaultValue::Text(text),
+                },
+            };
+            let mut caps = Capabilities::PROTOCOL_41;
+            caps.set(Capabilities::MARIADB_EXTENDED_METADATA, extended);
+            let bytes = column.encode(caps);
+            prop_assert_eq!(Column::decode(&bytes, caps), Ok(column));
+        }
+    }
+
+    /// From MariaDB 10.11, for `SELECT 1`.
+    #[test]
+    fn it_is_what_servers_send() {
+        let bytes = b"\x03def\0\0\0\x011\0\x0c?\0\x01\0\0\0\x03\x81\0\0\0\0";
+        let column = Column::decode(bytes, Capabilities::PROTOCOL_41).unwrap();
+        assert_eq!((column.catalog, column.name), (&b"def"[..], &b"1"[..]));
+        assert_eq!((column.collation, column.max_len, column.kind, column.flags), (63, 1, 3, 0x81));
+        assert_eq!(column.default_value, DefaultValue::Absent);
+        assert_eq!(column.encode(Capabilities::PROTOCOL_41), bytes);
+        for len in 0..bytes.len() {
+            assert!(Column::decode(&bytes[..len], Capabilities::PROTOCOL_41).is_err(), "{len} bytes");
+        }
+    }
+
+    #[test]
+    fn other_fixed_fields_are_refused() {
+        let bytes = b"\x03def\0\0\0\x011\0\x0d?\0\x01\0\0\0\x03\x81\0\0\0\0\0";
+        assert_eq!(
+            Column::decode(bytes, Capabilities::PROTOCOL_41),
+            Err(WireError::Invalid { field: "length of fixed fields", value: 13 })
+        );
+    }
+}

@@ -56,3 +56,38 @@ pub(super) fn flag(reader: &mut Reader<'_>) -> Result<bool, WireError> {
         byte => Err(WireError::Invalid { field: "metadata follows", value: byte.into() }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const MYSQL: Capabilities = Capabilities::OPTIONAL_RESULTSET_METADATA;
+    const MARIADB: Capabilities = Capabilities::MARIADB_CACHE_METADATA;
+
+    proptest! {
+        #[test]
+        fn round_trips(count: u64, follows: bool) {
+            for (caps, metadata_follows) in
+                [(Capabilities::empty(), None), (MYSQL, Some(follows)), (MARIADB, Some(follows))]
+            {
+                let packet = ColumnCount { count, metadata_follows };
+                let bytes = packet.encode(caps);
+                prop_assert_eq!(ColumnCount::decode(&bytes, caps), Ok(packet));
+            }
+        }
+    }
+
+    #[test]
+    fn the_flag_stands_where_each_server_puts_it() {
+        let packet = ColumnCount { count: 3, metadata_follows: Some(false) };
+        assert_eq!(packet.encode(MYSQL), [0, 3]);
+        assert_eq!(packet.encode(MARIADB), [3, 0]);
+        assert_eq!(packet.encode(Capabilities::empty()), [3]);
+        assert_eq!(
+            ColumnCount::decode(&[2, 3], MYSQL),
+            Err(WireError::Invalid { field: "metadata follows", value: 2 })
+        );
+    }
+}

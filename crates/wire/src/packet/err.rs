@@ -5,9 +5,9 @@ use crate::{Capabilities, Codec, WireError, codec::Reader};
 
 /// An error: the answer to a command, the end of a result, or the end of a login.
 ///
-/// Source: `Protocol::ERR_Packet`. Before a server knows the client's capabilities (the first packet of a
-/// connection), MySQL leaves the SQL state out and MariaDB does not; so a reader that passes
-/// [`Capabilities::PROTOCOL_41`] gets it if it is there.
+/// Source: `Protocol::ERR_Packet`. The SQL state belongs to [`Capabilities::PROTOCOL_41`], and a server that
+/// does not know the client's capabilities yet (in the first packet of a connection) leaves it out. So a
+/// reader that passes that flag gets the SQL state if it is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Err<'a> {
     /// The error's number (`ER_*`).

@@ -119,3 +119,118 @@ fn plugin_name<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], WireError> {
         Err(_) => Ok(reader.rest()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What MySQL 8.0.18 sent.
+    const MYSQL_8: &[u8] =
+        b"\n8.0.18\0\x19\0\0\0\x114aB0c\x06g\0\xff\xff\xff\x02\0\xff\xc7\x15\0\0\0\0\0\0\0\0\0\0\
+        tL\x03s\x0f[4\rl4. \0caching_sha2_password\0";
+
+    /// What MariaDB 10.11.19 of Debian 12 sent.
+    const MARIADB_10_11: &[u8] =
+        b"\n5.5.5-10.11.19-MariaDB-0+deb12u1\0\x03\0\0\0)[o=\"2rk\0\xfe\xf7\x08\x02\0\
+        \xff\x81\x15\0\0\0\0\0\0\x1d\0\0\0AAcO@4$T[KIh\0mysql_native_password\0";
+
+    fn decode(bytes: &[u8]) -> Result<Greeting<'_>, WireError> {
+        Greeting::decode(bytes, Capabilities::empty())
+    }
+
+    proptest! {
+        #[test]
+        fn round_trips(
+            version in "[^\0]*",
+            connection_id: u32,
+            nonce: [u8; 20],
+            bits: u64,
+            collation: u8,
+            status: u16,
+            plugin in "[^\0]*",
+        ) {
+            let mut capabilities = Capabilities::from_bits_retain(bits);
+            if capabilities.contains(Capabilities::LONG_PASSWORD) {
+                capabilities &= Capabilities::from_bits_retain(u32::MAX.into());
+            }
+            let with_plugin = capabilities.contains(Capabilities::PLUGIN_AUTH);
+            let greeting = Greeting {
+                server_version: version.as_bytes(),
+                connection_id,
+                nonce,
+                capabilities,
+                collation,
+                status: StatusFlags::from_bits_retain(status),
+                auth_plugin: if with_plugin { plugin.as_bytes() } else { b"" },
+            };
+            let bytes = greeting.encode(Capabilities::empty());
+            prop_assert_eq!(decode(&bytes), Ok(greeting));
+        }
+    }
+
+    #[test]
+    fn mysql_8_is_read_and_written() {
+        let greeting = decode(MYSQL_8).unwrap();
+        assert_eq!(greeting.server_version, b"8.0.18");
+        assert_eq!(greeting.connection_id, 25);
+        assert_eq!(&greeting.nonce, b"\x114aB0c\x06gtL\x03s\x0f[4\rl4. ");
+        assert_eq!(greeting.capabilities.bits(), 0xc7ff_ffff);
+        assert_eq!(greeting.collation, 255);
+        assert_eq!(greeting.status, StatusFlags::AUTOCOMMIT);
+        assert_eq!(greeting.auth_plugin, b"caching_sha2_password");
+        assert_eq!(greeting.encode(Capabilities::empty()), MYSQL_8);
+    }
+
+    #[test]
+    fn mariadb_announces_its_own_capabilities_in_the_filler() {
+        let greeting = decode(MARIADB_10_11).unwrap();
+        assert_eq!(greeting.server_version, b"5.5.5-10.11.19-MariaDB-0+deb12u1");
+        assert_eq!(greeting.connection_id, 3);
+        assert_eq!(&greeting.nonce, b")[o=\"2rkAAcO@4$T[KIh");
+        assert_eq!(greeting.collation, 8);
+        assert_eq!(greeting.auth_plugin, b"mysql_native_password");
+        assert_eq!(
+            greeting.capabilities & Capabilities::from_bits_retain(!u64::from(u32::MAX)),
+            Capabilities::MARIADB_PROGRESS
+                | Capabilities::MARIADB_STMT_BULK_OPERATIONS
+                | Capabilities::MARIADB_EXTENDED_METADATA
+                | Capabilities::MARIADB_CACHE_METADATA,
+        );
+        assert!(!greeting.capabilities.contains(Capabilities::LONG_PASSWORD));
+        assert_eq!(greeting.encode(Capabilities::empty()), MARIADB_10_11);
+    }
+
+    #[test]
+    fn c27_every_truncated_greeting_is_refused() {
+        for golden in [MYSQL_8, MARIADB_10_11] {
+            // The zero byte at the very end is the one that old servers forgot; then the name may be short too.
+            let name = golden.iter().rev().skip(1).position(|&byte| byte == 0).unwrap() + 1;
+            for len in 0..golden.len() - name {
+                assert!(decode(&golden[..len]).is_err(), "{len} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn the_forgotten_zero_byte_behind_the_plugin_is_forgiven() {
+        let greeting = decode(&MYSQL_8[..MYSQL_8.len() - 1]).unwrap();
+        assert_eq!(greeting.auth_plugin, b"caching_sha2_password");
+    }
+
+    #[test]
+    fn another_protocol_is_refused() {
+        let mut bytes = MYSQL_8.to_vec();
+        bytes[0] = 9;
+        assert_eq!(decode(&bytes), Err(WireError::Invalid { field: "protocol version", value: 9 }));
+    }
+
+    #[test]
+    fn a_longer_nonce_is_refused() {
+        let mut bytes = MYSQL_8.to_vec();
+        let at = bytes.iter().position(|&byte| byte == 21).unwrap();
+        bytes[at] = 22;
+        assert_eq!(decode(&bytes), Err(WireError::Invalid { field: "nonce length", value: 22 }));
+    }
+}

@@ -176,3 +176,6 @@ fn plugin_name<'a>(reader: &mut Reader<'a>) -> &'a [u8] {
         Err(_) => reader.rest(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -98,3 +98,108 @@ fn text_or_rest<'a>(reader: &mut Reader<'a>) -> &'a [u8] {
         _ => rest,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::packet::StateChange;
+
+    const TRACK: Capabilities = Capabilities::PROTOCOL_41.union(Capabilities::SESSION_TRACK);
+    const PLAIN: Capabilities = Capabilities::PROTOCOL_41;
+
+    fn any_header() -> impl Strategy<Value = OkHeader> {
+        prop_oneof![Just(OkHeader::Ok), Just(OkHeader::Eof)]
+    }
+
+    proptest! {
+        #[test]
+        fn round_trips(
+            header in any_header(),
+            (affected_rows, last_insert_id, status, warnings) in any::<(u64, u64, u16, u16)>(),
+            info: Vec<u8>,
+            state: Option<Vec<u8>>,
+        ) {
+            let mut status = StatusFlags::from_bits_retain(status);
+            status.set(StatusFlags::SESSION_STATE_CHANGED, state.is_some());
+            let session_state = state.as_deref().map(SessionState::new);
+            let packet =
+                Ok { header, affected_rows, last_insert_id, status, warnings, info: &info, session_state };
+            let bytes = packet.encode(TRACK);
+            prop_assert_eq!(Ok::decode(&bytes, TRACK), Ok(packet));
+            let bytes = packet.encode(PLAIN);
+            let packet = Ok { session_state: None, ..packet };
+            prop_assert_eq!(Ok::decode(&bytes, PLAIN), Ok(packet));
+        }
+    }
+
+    /// Answers of MariaDB 10.11 to an UPDATE, for a client without `SESSION_TRACK`.
+    #[test]
+    fn the_text_has_a_length_for_every_client() {
+        let bytes = b"\0\x01\0\x02\0\0\0(Rows matched: 1  Changed: 1  Warnings: 0";
+        let packet = Ok {
+            header: OkHeader::Ok,
+            affected_rows: 1,
+            last_insert_id: 0,
+            status: StatusFlags::AUTOCOMMIT,
+            warnings: 0,
+            info: b"Rows matched: 1  Changed: 1  Warnings: 0",
+            session_state: None,
+        };
+        assert_eq!(Ok::decode(bytes, PLAIN), Ok(packet));
+        assert_eq!(packet.encode(PLAIN), bytes);
+        assert_eq!(Ok::decode(bytes, TRACK), Ok(packet));
+        // And the form that the documentation describes.
+        let bytes = b"\0\x01\0\x02\0\0\0Rows matched: 1  Changed: 1  Warnings: 0";
+        assert_eq!(Ok::decode(bytes, PLAIN), Ok(packet));
+    }
+
+    /// The answer of MariaDB 10.11 to START TRANSACTION WITH CONSISTENT SNAPSHOT.
+    #[test]
+    fn it_carries_session_state() {
+        let bytes = b"\0\0\0\x03@\0\0\09\x05\t\x08T_R_____\x04,+START TRANSACTION WITH CONSISTENT SNAPSHOT;";
+        let packet = Ok::decode(bytes, TRACK).unwrap();
+        assert_eq!(
+            packet.status,
+            StatusFlags::AUTOCOMMIT | StatusFlags::IN_TRANSACTION | StatusFlags::SESSION_STATE_CHANGED
+        );
+        let changes: Vec<_> = packet.session_state.unwrap().iter().map(Result::unwrap).collect();
+        assert_eq!(
+            changes,
+            [
+                StateChange::TransactionState(b"T_R_____"),
+                StateChange::TransactionCharacteristics(b"START TRANSACTION WITH CONSISTENT SNAPSHOT;"),
+            ]
+        );
+        assert_eq!(packet.encode(TRACK), bytes);
+    }
+
+    /// The end of a result from MariaDB 10.11 to a client with `DEPRECATE_EOF`.
+    #[test]
+    fn it_ends_a_result() {
+        let bytes = b"\xfe\0\0\x03@\0\0\0\x0b\x05\t\x08T_R___S_";
+        let packet = Ok::decode(bytes, TRACK).unwrap();
+        assert_eq!(packet.header, OkHeader::Eof);
+        assert_eq!(packet.encode(TRACK), bytes);
+    }
+
+    #[test]
+    fn clients_that_did_not_ask_get_no_session_state() {
+        let bytes = b"\0\0\0\x03@\0\0\0\x02\x02\0";
+        let packet = Ok::decode(bytes, TRACK).unwrap();
+        assert_eq!(packet.encode(PLAIN), b"\0\0\0\x03@\0\0");
+    }
+
+    #[test]
+    fn truncated_packets_are_refused() {
+        let bytes = b"\0\xfc\x01\x02\xfd\x01\x02\x03\x02@\0\0\x04info\x0b\x05\t\x08T_R___S_";
+        assert!(Ok::decode(bytes, TRACK).is_ok());
+        for len in 0..bytes.len() {
+            let result = Ok::decode(&bytes[..len], TRACK);
+            // Info and session state may be missing, as a whole.
+            assert_eq!(result.is_ok(), len == 12 || len == 17, "{len} bytes");
+        }
+        assert!(Ok::decode(b"\x01\0\0\0\0\0\0", TRACK).is_err());
+    }
+}

@@ -190,3 +190,72 @@ const fn text_len(text: &[u8]) -> u64 {
     };
     prefix + len
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::{collection::vec, prelude::*};
+
+    use super::*;
+
+    /// Builds a change of the kind that `choice` says.
+    fn change<'a>(choice: u8, a: &'a [u8], b: &'a [u8]) -> StateChange<'a> {
+        match choice {
+            0 => StateChange::SystemVariable { name: a, value: b },
+            1 => StateChange::Schema(a),
+            2 => StateChange::StateChange(a),
+            3 => StateChange::Gtids(a),
+            4 => StateChange::TransactionCharacteristics(a),
+            5 => StateChange::TransactionState(a),
+            kind => StateChange::Unknown { kind, data: a },
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn round_trips(parts in vec((0u8..9, vec(any::<u8>(), 0..300), any::<Vec<u8>>()), 0..5)) {
+            let changes: Vec<_> = parts.iter().map(|(choice, a, b)| change(*choice, a, b)).collect();
+            let raw = SessionState::encode(&changes);
+            let read: Result<Vec<_>, _> = SessionState::new(&raw).iter().collect();
+            prop_assert_eq!(read, Ok(changes));
+        }
+
+        #[test]
+        fn any_bytes_end(raw: Vec<u8>) {
+            let errors = SessionState::new(&raw).into_iter().filter(Result::is_err).count();
+            prop_assert!(errors <= 1);
+        }
+    }
+
+    /// From MariaDB 10.11, after `SET NAMES utf8mb4` and `USE information_schema`.
+    #[test]
+    fn it_is_what_servers_send() {
+        let raw = b"\0!\x18character_set_connection\x07utf8mb4\0\x1d\x14character_set_client\x07utf8mb4\
+            \x01\x13\x12information_schema\x02\x02\x011";
+        let changes = [
+            StateChange::SystemVariable { name: b"character_set_connection", value: b"utf8mb4" },
+            StateChange::SystemVariable { name: b"character_set_client", value: b"utf8mb4" },
+            StateChange::Schema(b"information_schema"),
+            StateChange::StateChange(b"1"),
+        ];
+        assert_eq!(SessionState::encode(&changes), raw);
+        let read: Result<Vec<_>, _> = SessionState::new(raw).iter().collect();
+        assert_eq!(read.unwrap(), changes);
+    }
+
+    /// From the documentation of MySQL.
+    #[test]
+    fn gtids_have_an_encoding() {
+        let raw = b"\x03\x05\0\x03a:1";
+        assert_eq!(SessionState::new(raw).iter().collect::<Vec<_>>(), [Ok(StateChange::Gtids(b"a:1"))]);
+        let raw = b"\x03\x05\x01\x03a:1";
+        let unknown = StateChange::Unknown { kind: 3, data: b"\x01\x03a:1" };
+        assert_eq!(SessionState::new(raw).iter().collect::<Vec<_>>(), [Ok(unknown)]);
+    }
+
+    #[test]
+    fn an_inner_length_cannot_leave_its_change() {
+        let mut changes = SessionState::new(b"\x01\x02\x05a\x01\x02\x01b").iter();
+        assert!(changes.next().unwrap().is_err());
+        assert_eq!(changes.next(), None);
+    }
+}
