@@ -86,3 +86,127 @@ impl MessageReader {
         self.buffer
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::{collection::vec, prelude::*};
+
+    use super::*;
+    use crate::frame::{MAX_PAYLOAD, put_message};
+
+    const NO_LIMIT: usize = usize::MAX;
+
+    /// All messages that `reader` gets out of `bytes` when they come in pieces of the `cuts`' lengths.
+    fn read_all(reader: &mut MessageReader, bytes: &[u8], cuts: &[usize]) -> Result<Vec<Vec<u8>>, WireError> {
+        let mut messages = Vec::new();
+        let mut rest = bytes;
+        let mut cuts = cuts.iter();
+        while !rest.is_empty() {
+            let len = cuts.next().map_or(rest.len(), |&cut| cut.clamp(1, rest.len()));
+            let (piece, after) = rest.split_at(len);
+            rest = after;
+            reader.feed(piece);
+            while let Some(message) = reader.message()? {
+                messages.push(message);
+            }
+        }
+        Ok(messages)
+    }
+
+    proptest! {
+        #[test]
+        fn any_split_gives_the_same_messages(
+            payloads in vec(vec(any::<u8>(), 0..40), 0..8),
+            cuts in vec(1usize..9, 0..100),
+        ) {
+            let mut bytes = Vec::new();
+            let mut seq = 0;
+            for payload in &payloads {
+                seq = put_message(&mut bytes, seq, payload);
+            }
+            let mut reader = MessageReader::new(40);
+            prop_assert_eq!(read_all(&mut reader, &bytes, &cuts), Ok(payloads));
+            prop_assert_eq!(reader.next_seq(), seq);
+            prop_assert!(reader.into_unread().is_empty());
+        }
+
+        #[test]
+        fn a_wrong_sequence_id_is_refused(expected: u8, got: u8, payload: Vec<u8>) {
+            let mut bytes = Vec::new();
+            put_message(&mut bytes, got, &payload);
+            let mut reader = MessageReader::new(NO_LIMIT);
+            reader.expect(expected);
+            reader.feed(&bytes);
+            let result = reader.message();
+            if expected == got {
+                prop_assert_eq!(result, Ok(Some(payload)));
+                prop_assert_eq!(reader.next_seq(), got.wrapping_add(1));
+            } else {
+                prop_assert_eq!(result, Err(WireError::OutOfOrder { expected, got }));
+            }
+        }
+    }
+
+    #[test]
+    fn messages_of_every_size_around_a_full_packet() {
+        let sizes = [0, 1, MAX_PAYLOAD - 1, MAX_PAYLOAD, MAX_PAYLOAD + 1, MAX_PAYLOAD + 2, 2 * MAX_PAYLOAD];
+        for size in sizes {
+            let payload: Vec<u8> = (0u8..=255).cycle().take(size).collect();
+            let mut bytes = Vec::new();
+            let next = put_message(&mut bytes, 250, &payload);
+            for cuts in [&[][..], &[2, 3, MAX_PAYLOAD - 2, 2, 1, 1, 1, 1, MAX_PAYLOAD]] {
+                let mut reader = MessageReader::new(size);
+                reader.expect(250);
+                let messages = read_all(&mut reader, &bytes, cuts).unwrap();
+                assert!(messages == [payload.as_slice()], "{size} bytes");
+                assert_eq!(reader.next_seq(), next);
+            }
+            if size > 0 {
+                let mut reader = MessageReader::new(size - 1);
+                reader.expect(250);
+                let result = read_all(&mut reader, &bytes, &[]);
+                assert_eq!(result, Err(WireError::TooLong { limit: size - 1 }), "{size} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn a_full_packet_is_no_message_before_the_one_that_ends_it() {
+        let mut bytes = Vec::new();
+        put_message(&mut bytes, 0, &vec![1; MAX_PAYLOAD]);
+        let mut reader = MessageReader::new(MAX_PAYLOAD);
+        reader.feed(&bytes[..bytes.len() - 1]);
+        assert_eq!(reader.message(), Ok(None));
+        reader.feed(&bytes[bytes.len() - 1..]);
+        assert_eq!(reader.message().unwrap().map(|message| message.len()), Some(MAX_PAYLOAD));
+    }
+
+    #[test]
+    fn the_packets_of_one_message_are_in_order() {
+        let mut bytes = Vec::new();
+        put_message(&mut bytes, 0, &vec![1; MAX_PAYLOAD]);
+        *bytes.last_mut().unwrap() = 2;
+        let mut reader = MessageReader::new(NO_LIMIT);
+        reader.feed(&bytes);
+        let error = Err(WireError::OutOfOrder { expected: 1, got: 2 });
+        assert_eq!(reader.message(), error);
+        assert_eq!(reader.message(), error);
+    }
+
+    #[test]
+    fn an_oversized_message_is_refused_before_it_arrives() {
+        let mut reader = MessageReader::new(10);
+        reader.feed(&[11, 0, 0, 0]);
+        assert_eq!(reader.message(), Err(WireError::TooLong { limit: 10 }));
+    }
+
+    #[test]
+    fn what_follows_a_message_stays() {
+        let mut reader = MessageReader::new(10);
+        reader.feed(b"\x02\0\0\0ab\x03\0\0");
+        assert_eq!(reader.message(), Ok(Some(b"ab".to_vec())));
+        assert_eq!(reader.message(), Ok(None));
+        assert_eq!(reader.unread(), b"\x03\0\0");
+        assert_eq!(reader.into_unread(), b"\x03\0\0");
+    }
+}

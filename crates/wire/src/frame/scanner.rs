@@ -116,3 +116,109 @@ impl MessageScanner {
         Some(Header::parse(self.header))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::{collection::vec, prelude::*};
+
+    use super::*;
+    use crate::frame::{MAX_PAYLOAD, put_message};
+
+    /// Scans `bytes` in pieces of the `cuts`' lengths; returns how many belong to the message, and whether it
+    /// ended.
+    fn scan_all(
+        scanner: &mut MessageScanner,
+        bytes: &[u8],
+        cuts: &[usize],
+    ) -> Result<(usize, bool), WireError> {
+        let mut rest = bytes;
+        let mut cuts = cuts.iter();
+        let mut total = 0;
+        while !rest.is_empty() {
+            let len = cuts.next().map_or(rest.len(), |&cut| cut.min(rest.len()));
+            let (piece, after) = rest.split_at(len);
+            rest = after;
+            let Scanned { len, done } = scanner.scan(piece)?;
+            total += len;
+            if done {
+                return Ok((total, true));
+            }
+            assert_eq!(len, piece.len(), "everything belongs to a message that has not ended");
+        }
+        Ok((total, false))
+    }
+
+    proptest! {
+        #[test]
+        fn any_split_finds_the_same_end(
+            payload: Vec<u8>,
+            behind: Vec<u8>,
+            seq: u8,
+            cuts in vec(0usize..9, 0..60),
+        ) {
+            let mut bytes = Vec::new();
+            let next = put_message(&mut bytes, seq, &payload);
+            let end = bytes.len();
+            bytes.extend_from_slice(&behind);
+            let mut scanner = MessageScanner::new(seq);
+            prop_assert_eq!(scan_all(&mut scanner, &bytes, &cuts), Ok((end, true)));
+            prop_assert_eq!(scanner.next_seq(), next);
+            prop_assert_eq!(scanner.payload_len(), payload.len() as u64);
+            prop_assert_eq!(scanner.scan(&behind), Ok(Scanned { len: 0, done: true }));
+        }
+
+        #[test]
+        fn a_wrong_sequence_id_is_refused_at_any_split(
+            expected: u8,
+            got: u8,
+            cuts in vec(0usize..4, 0..6),
+        ) {
+            prop_assume!(expected != got);
+            let mut bytes = Vec::new();
+            put_message(&mut bytes, got, b"select 1");
+            let result = scan_all(&mut MessageScanner::new(expected), &bytes, &cuts);
+            prop_assert_eq!(result, Err(WireError::OutOfOrder { expected, got }));
+        }
+    }
+
+    #[test]
+    fn messages_of_every_size_around_a_full_packet() {
+        let sizes = [0, 1, MAX_PAYLOAD - 1, MAX_PAYLOAD, MAX_PAYLOAD + 1, MAX_PAYLOAD + 2, 2 * MAX_PAYLOAD];
+        for size in sizes {
+            let mut bytes = Vec::new();
+            let next = put_message(&mut bytes, 254, &vec![0xff; size]);
+            let end = bytes.len();
+            bytes.extend_from_slice(b"behind");
+            for cuts in [
+                &[][..],
+                &[1, 1, 1, 1, MAX_PAYLOAD - 1, 1, 1, 1, 1, 1],
+                &[2, MAX_PAYLOAD + 4, 2, MAX_PAYLOAD],
+                &[4, MAX_PAYLOAD, 4],
+            ] {
+                let mut scanner = MessageScanner::new(254);
+                assert_eq!(scan_all(&mut scanner, &bytes, cuts), Ok((end, true)), "{size} bytes");
+                assert_eq!((scanner.next_seq(), scanner.payload_len()), (next, size as u64));
+                let mut scanner = MessageScanner::new(254);
+                let part = scan_all(&mut scanner, &bytes[..end - 1], cuts);
+                assert_eq!(part, Ok((end - 1, false)), "{size} bytes but one");
+            }
+        }
+    }
+
+    #[test]
+    fn the_packets_of_one_message_are_in_order() {
+        let mut bytes = Vec::new();
+        put_message(&mut bytes, 0, &vec![1; MAX_PAYLOAD]);
+        *bytes.last_mut().unwrap() = 0;
+        let result = scan_all(&mut MessageScanner::new(0), &bytes, &[]);
+        assert_eq!(result, Err(WireError::OutOfOrder { expected: 1, got: 0 }));
+    }
+
+    #[test]
+    fn no_input_changes_nothing() {
+        let mut scanner = MessageScanner::new(0);
+        assert_eq!(scanner.scan(&[]), Ok(Scanned { len: 0, done: false }));
+        assert_eq!(scanner.scan(&[0, 0, 0, 0]), Ok(Scanned { len: 4, done: true }));
+        assert_eq!(scanner.scan(&[]), Ok(Scanned { len: 0, done: true }));
+    }
+}
