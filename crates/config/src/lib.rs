@@ -6,8 +6,16 @@
 
 #![allow(clippy::doc_markdown, reason = "ProxySQL, MySQL and MariaDB are names, not code")]
 
+mod bind;
+mod file;
+mod formats;
 mod model;
+mod nearest;
+mod password;
 mod problem;
+mod row;
+pub mod schema;
+mod tree;
 
 use std::path::Path;
 
@@ -29,14 +37,13 @@ pub struct Loaded {
 
 /// Reads the configuration file at `path`, in either format.
 pub fn load(path: &Path) -> Result<Loaded, Problems> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Problems::one(Problem::new(path, 0, format!("cannot be read: {error}"))))?;
+    let text =
+        file::read(path).map_err(|error| Problems::one(Problem::new(path, error.line, error.message)))?;
     parse(&text, path)
 }
 
 /// Parses the `text` of a configuration file, in either format. `origin` is the name of the file in
-/// messages, and what `@include` is relative to.
+/// messages, and its folder is the one that `@include` looks in.
 pub fn parse(text: &str, origin: &Path) -> Result<Loaded, Problems> {
-    let _ = text;
-    Err(Problems::one(Problem::new(origin, 0, "the parser is not written yet".to_owned())))
+    bind::bind(formats::read(text, origin), origin)
 }

@@ -5,6 +5,7 @@ mod server;
 mod user;
 mod variables;
 
+pub(crate) use listener::unix_path;
 pub use listener::{Address, InvalidAddress, Listener, Protocol, UNIX_PATH_MAX_BYTES};
 pub use server::{Endpoint, Server, ServerStatus};
 pub use user::User;

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+/// Most problems that are shown of one configuration.
+const PROBLEMS_MAX: usize = 100;
+
 /// One thing that is wrong, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -41,7 +44,25 @@ impl Problems {
         Self(vec![problem])
     }
 
-    /// The problems, in the order of the file.
+    /// All of them in the order of the files and lines, if there is any. More than [`PROBLEMS_MAX`] are only
+    /// counted.
+    pub(crate) fn sorted(mut problems: Vec<Problem>) -> Option<Self> {
+        let mut files: Vec<PathBuf> = Vec::new();
+        for problem in &problems {
+            if !files.contains(&problem.file) {
+                files.push(problem.file.clone());
+            }
+        }
+        problems.sort_by_key(|problem| (files.iter().position(|file| *file == problem.file), problem.line));
+        if let Some(more) = problems.len().checked_sub(PROBLEMS_MAX).filter(|more| *more > 0) {
+            problems.truncate(PROBLEMS_MAX);
+            let file = problems.last()?.file.clone();
+            problems.push(Problem { file, line: 0, message: format!("{more} more problems are not shown") });
+        }
+        if problems.is_empty() { None } else { Some(Self(problems)) }
+    }
+
+    /// The problems, in the order of the files and lines.
     pub fn as_slice(&self) -> &[Problem] {
         &self.0
     }

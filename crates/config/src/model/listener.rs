@@ -5,6 +5,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use crate::row::Row;
+
 /// Longest path of a Unix socket, in bytes: `sun_path` of unix(7) holds 108 with the closing zero byte.
 pub const UNIX_PATH_MAX_BYTES: usize = 107;
 
@@ -20,6 +22,13 @@ pub struct Listener {
     pub protocol: Protocol,
     /// The hostgroup whose servers the bytes go to. Used by [`Protocol::Tcp`] only.
     pub hostgroup: u32,
+}
+
+impl Listener {
+    /// The typed form of a row of `listeners`.
+    pub(crate) fn from_row(row: &Row) -> Self {
+        Self { address: row.get("address"), protocol: row.get("protocol"), hostgroup: row.get("hostgroup") }
+    }
 }
 
 /// What a listener does with a connection.

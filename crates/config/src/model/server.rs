@@ -3,7 +3,10 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// One server in one hostgroup.
+use crate::row::from_row;
+use crate::schema::MYSQL_SERVERS;
+
+/// One server in one hostgroup. `Default` has the table's defaults and no host name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
     /// The hostgroup that this row belongs to.
@@ -22,19 +25,15 @@ pub struct Server {
     pub comment: String,
 }
 
-impl Default for Server {
-    fn default() -> Self {
-        Self {
-            hostgroup_id: 0,
-            hostname: String::new(),
-            port: 3306,
-            status: ServerStatus::Online,
-            weight: 1,
-            max_connections: 1000,
-            comment: String::new(),
-        }
-    }
-}
+from_row!(Server, MYSQL_SERVERS, {
+    hostgroup_id,
+    hostname,
+    port,
+    status,
+    weight,
+    max_connections,
+    comment,
+});
 
 impl Server {
     /// Where the server is reached.

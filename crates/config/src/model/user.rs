@@ -2,7 +2,11 @@
 
 use std::fmt;
 
-/// An account that clients log in with, and that the proxy logs in to servers with.
+use crate::row::from_row;
+use crate::schema::MYSQL_USERS;
+
+/// An account that clients log in with, and that the proxy logs in to servers with. `Default` has the
+/// table's defaults and no name.
 #[derive(Clone, PartialEq, Eq)]
 pub struct User {
     /// The name.
@@ -26,21 +30,17 @@ pub struct User {
     pub comment: String,
 }
 
-impl Default for User {
-    fn default() -> Self {
-        Self {
-            username: String::new(),
-            password: String::new(),
-            active: true,
-            default_hostgroup: 0,
-            default_schema: None,
-            max_connections: 10_000,
-            frontend: true,
-            backend: true,
-            comment: String::new(),
-        }
-    }
-}
+from_row!(User, MYSQL_USERS, {
+    username,
+    password,
+    active,
+    default_hostgroup,
+    default_schema,
+    max_connections,
+    frontend,
+    backend,
+    comment,
+});
 
 impl fmt::Debug for User {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use crate::row::from_row;
+use crate::schema::{MYSQL_VARIABLES, POINTSMAN_VARIABLES};
+
 /// The variables of ProxySQL's `mysql-` family that exist so far. The manual has their meanings, units and
 /// ranges.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,29 +43,24 @@ pub struct MysqlVariables {
     pub tcp_keepalive_time: Duration,
 }
 
-impl Default for MysqlVariables {
-    fn default() -> Self {
-        Self {
-            threads: std::thread::available_parallelism()
-                .map_or(1, |cores| u16::try_from(cores.get()).unwrap_or(255).min(255)),
-            max_connections: 10_000,
-            server_version: "8.0.11".to_owned(),
-            default_schema: String::new(),
-            default_authentication_plugin: AuthPlugin::MysqlNativePassword,
-            max_allowed_packet: 67_108_864,
-            connect_timeout_client: Duration::from_secs(10),
-            wait_timeout: Duration::from_hours(8),
-            max_transaction_idle_time: Duration::from_hours(4),
-            max_transaction_time: Duration::from_hours(4),
-            connect_timeout_server: Duration::from_secs(1),
-            connect_timeout_server_max: Duration::from_secs(10),
-            connect_retries_on_failure: 10,
-            connect_retries_delay: Duration::from_millis(1),
-            use_tcp_keepalive: true,
-            tcp_keepalive_time: Duration::from_mins(2),
-        }
-    }
-}
+from_row!(MysqlVariables, MYSQL_VARIABLES, {
+    threads,
+    max_connections,
+    server_version,
+    default_schema,
+    default_authentication_plugin,
+    max_allowed_packet,
+    connect_timeout_client,
+    wait_timeout,
+    max_transaction_idle_time,
+    max_transaction_time,
+    connect_timeout_server,
+    connect_timeout_server_max,
+    connect_retries_on_failure,
+    connect_retries_delay,
+    use_tcp_keepalive,
+    tcp_keepalive_time,
+});
 
 /// The variables that ProxySQL does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,11 +69,7 @@ pub struct PointsmanVariables {
     pub drain_timeout: Duration,
 }
 
-impl Default for PointsmanVariables {
-    fn default() -> Self {
-        Self { drain_timeout: Duration::from_secs(10) }
-    }
-}
+from_row!(PointsmanVariables, POINTSMAN_VARIABLES, { drain_timeout = "drain_timeout_ms", });
 
 /// A login method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]

@@ -1,0 +1,169 @@
+//! What single values cannot show: rows against themselves, against each other, and against other tables.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
+
+use super::{Listeners, Tables, is_mysql};
+use crate::model::{Address, Config, Listener, Protocol, unix_path};
+use crate::problem::Problem;
+use crate::row::PlacedRow;
+use crate::schema::{Scalar, Section, addresses};
+use crate::tree::Place;
+
+fn report(problems: &mut Vec<Problem>, at: &Place, message: String) {
+    problems.push(Problem::new(&at.file, at.line, message));
+}
+
+/// The listeners that the rows of `listeners` and the variable `interfaces` ask for together. An empty
+/// `interfaces` counts as not given, as in ProxySQL.
+pub(super) fn listeners(tables: &Tables, problems: &mut Vec<Problem>) -> Listeners {
+    let mut listeners = Listeners::new();
+    for row in tables.listeners.iter().flat_map(|(_, rows)| rows).filter(|row| row.sound) {
+        let listener = Listener::from_row(&row.row);
+        if is_mysql(&listener)
+            && let Some(at) = row.given("hostgroup")
+        {
+            let message = "`listeners.hostgroup` may only be set with protocol = \"tcp\": the users' rows decide \
+                           where statements of MySQL clients go";
+            report(problems, at, message.to_owned());
+        }
+        listeners.push((listener, row.place("address").clone()));
+    }
+    let interfaces = tables.mysql.as_ref().filter(|row| row.given("interfaces").is_some());
+    if let Some(row) = interfaces.filter(|row| row.sound) {
+        let text: String = row.row.get("interfaces");
+        for address in addresses(&text).unwrap_or_default() {
+            let listener = Listener { address, ..Listener::default() };
+            listeners.push((listener, row.place("interfaces").clone()));
+        }
+    }
+    match &tables.listeners {
+        None if listeners.is_empty() => {
+            listeners.push((Listener::default(), Place { file: Path::new("").into(), line: 0 }));
+        }
+        Some((at, rows)) if rows.is_empty() && listeners.is_empty() => {
+            report(problems, at, "there is no listener: `listeners` is empty".to_owned());
+        }
+        _ => {}
+    }
+    same_address(&listeners, problems);
+    listeners
+}
+
+/// No two listeners may have one address. Port 0 is another port each time.
+fn same_address(listeners: &Listeners, problems: &mut Vec<Problem>) {
+    let mut seen = HashMap::new();
+    for (listener, at) in listeners {
+        if matches!(listener.address, Address::Tcp(address) if address.port() == 0) {
+            continue;
+        }
+        if let Some(first) = seen.insert(&listener.address, at) {
+            let message =
+                format!("another listener has the address {} (line {})", listener.address, first.line);
+            report(problems, at, message);
+        }
+    }
+}
+
+/// A host name and a port must fit each other.
+pub(super) fn servers(rows: &[PlacedRow], problems: &mut Vec<Problem>) {
+    for row in rows.iter().filter(|row| row.sound) {
+        let hostname: String = row.row.get("hostname");
+        let port: u16 = row.row.get("port");
+        let message = match port {
+            0 if !hostname.starts_with('/') => {
+                "with `port = 0`, `mysql_servers.hostname` must be the absolute path of a Unix socket"
+                    .to_owned()
+            }
+            0 => match unix_path(&hostname) {
+                Ok(_) => continue,
+                Err(error) => format!("`mysql_servers.hostname` is wrong: {error}"),
+            },
+            _ if hostname.starts_with('/') => {
+                "`mysql_servers.hostname` is the path of a Unix socket, which needs `port = 0`".to_owned()
+            }
+            _ if hostname.is_empty() || hostname.chars().any(|c| c.is_whitespace() || c.is_control()) => {
+                "`mysql_servers.hostname` must be a DNS name or an IP address".to_owned()
+            }
+            _ => continue,
+        };
+        report(problems, row.place("hostname"), message);
+    }
+}
+
+/// No two rows may have the same values in the columns of a key.
+pub(super) fn unique(section: &'static Section, rows: &[PlacedRow], problems: &mut Vec<Problem>) {
+    let mut reported: HashSet<usize> = HashSet::new();
+    for key in section.unique {
+        let mut seen: HashMap<Vec<&Scalar>, &Place> = HashMap::new();
+        for (index, row) in rows.iter().enumerate().filter(|(_, row)| row.sound) {
+            let values: Vec<&Scalar> = key.iter().map(|column| row.row.scalar(column)).collect();
+            let shown: Vec<String> =
+                key.iter().zip(&values).map(|(column, value)| format!("{column} = {value}")).collect();
+            if let Some(first) = seen.insert(values, &row.at)
+                && reported.insert(index)
+            {
+                let (name, shown) = (section.name, shown.join(", "));
+                let message = format!("`{name}` has two rows with {shown}, the first on line {}", first.line);
+                report(problems, &row.at, message);
+            }
+        }
+    }
+}
+
+/// The bytes of a `tcp` listener need a server to go to. Says nothing when rows of servers are broken: the
+/// right one may be among them.
+pub(super) fn tcp_hostgroups(listeners: &Listeners, tables: &Tables, problems: &mut Vec<Problem>) {
+    if tables.servers.iter().any(|row| !row.sound) {
+        return;
+    }
+    let served: HashSet<u32> = tables.servers.iter().map(|row| row.row.get("hostgroup_id")).collect();
+    for (listener, at) in listeners {
+        if listener.protocol == Protocol::Tcp && !served.contains(&listener.hostgroup) {
+            let (address, hostgroup) = (&listener.address, listener.hostgroup);
+            let message = format!(
+                "the tcp listener {address} has no server: `mysql_servers` has no row of hostgroup {hostgroup}"
+            );
+            report(problems, at, message);
+        }
+    }
+}
+
+/// Users that `config` lets log in and gives no server; and whether nobody may log in at all.
+pub(super) fn warnings(config: &Config, origin: &Path) -> Vec<String> {
+    let file = origin.display();
+    let served: HashSet<u32> = config.servers.iter().map(|server| server.hostgroup_id).collect();
+    let mut unserved: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
+    let mut users = 0_usize;
+    for user in config.users.iter().filter(|user| user.active && user.frontend) {
+        users += 1;
+        if !served.contains(&user.default_hostgroup) {
+            unserved.entry(user.default_hostgroup).or_default().push(&user.username);
+        }
+    }
+    let mut warnings: Vec<String> = unserved
+        .into_iter()
+        .map(|(hostgroup, names)| {
+            format!(
+                "{file}: hostgroup {hostgroup} has no server, and is the default_hostgroup of {}",
+                shorten(&names)
+            )
+        })
+        .collect();
+    if users == 0 && config.listeners.iter().any(is_mysql) {
+        warnings.push(format!("{file}: nobody can log in: `mysql_users` has no active frontend user"));
+    }
+    warnings
+}
+
+/// Names in a message: more are only counted.
+const SHOWN_NAMES: usize = 10;
+
+fn shorten(names: &[&str]) -> String {
+    let shown: Vec<String> =
+        names.iter().take(SHOWN_NAMES).map(|name| format!("`{}`", name.escape_debug())).collect();
+    match names.len().saturating_sub(SHOWN_NAMES) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}

@@ -1,0 +1,79 @@
+//! The two file formats, both read into one tree, and how they are told apart.
+
+pub(crate) mod cnf;
+mod toml;
+
+use std::path::Path;
+use std::rc::Rc;
+
+use crate::problem::Problem;
+use crate::tree::Entry;
+
+/// A file that was read, as far as its grammar allows.
+#[derive(Debug)]
+pub(crate) struct Parsed {
+    /// The top level.
+    pub(crate) root: Vec<Entry>,
+    /// Where the grammar is broken. If anywhere, the root lacks what could not be read.
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// Reads `text` in the format that it is written in. What is valid in both (a few plain settings, or nothing)
+/// means the same in both; what is broken in both is judged by its first lines that only one of them can have.
+pub(crate) fn read(text: &str, origin: &Path) -> Parsed {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let file: Rc<Path> = Rc::from(origin);
+    let as_toml = toml::read(text, &file);
+    if as_toml.problems.is_empty() {
+        return as_toml;
+    }
+    let as_cnf = cnf::read(text, &file);
+    if as_cnf.problems.is_empty() || !looks_like_toml(text, origin) { as_cnf } else { as_toml }
+}
+
+/// Whether the first line that only one format can have is one of TOML. Without such a line the name of the
+/// file decides.
+fn looks_like_toml(text: &str, origin: &Path) -> bool {
+    for line in text.lines().map(str::trim) {
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        if line.starts_with('[') {
+            return true;
+        }
+        let name =
+            line.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || "_-*".contains(c)).trim_start();
+        if line.starts_with(['{', '}', '(', ')', '@', '/'])
+            || line.ends_with([';', '{', '('])
+            || name.starts_with(':')
+        {
+            return false;
+        }
+    }
+    origin.extension().is_none_or(|extension| extension != "cnf" && extension != "cfg")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_content_tells_the_format() {
+        let toml = ["[mysql_variables]\nthreads = = 4", "# x: {\n\n [[mysql_servers]] x", "threads = "];
+        let cnf = [
+            "// x\nthreads = = 4",
+            "mysql_variables:\n{ x",
+            "mysql_servers =\n( [",
+            "mysql_servers = (\n[[",
+            "datadir=\"/x\";\n[x",
+            "@include \"nowhere\"",
+        ];
+        for text in toml {
+            assert!(looks_like_toml(text, Path::new("x")), "{text}");
+        }
+        for text in cnf {
+            assert!(!looks_like_toml(text, Path::new("x.toml")), "{text}");
+        }
+        assert!(!looks_like_toml("threads = ", Path::new("proxysql.cnf")));
+    }
+}

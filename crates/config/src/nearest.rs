@@ -1,0 +1,87 @@
+//! The valid name that is nearest to a misspelt one.
+
+/// Names that differ in more than a third of their letters have nothing to do with each other.
+const LETTERS_PER_MISTAKE: usize = 3;
+
+/// Longer words are nobody's slip of the finger, and comparing them costs the square of their length.
+const WORD_MAX_CHARS: usize = 100;
+
+/// `; did you mean ...?` with the name among `valid` that is nearest to `word`; empty if none is near.
+pub(crate) fn suggestion<'a>(word: &str, valid: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(word, valid).map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
+}
+
+/// The name among `valid` that is nearest to `word`, if any is near. Case and the kind of dash do not count,
+/// nor does the prefix that a variable has outside of configuration files. Of equally near ones the first.
+fn nearest<'a>(word: &str, valid: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let lower = word.to_lowercase().replace('-', "_");
+    let word = lower.strip_prefix("mysql_").or(lower.strip_prefix("admin_")).unwrap_or(&lower);
+    valid
+        .into_iter()
+        .filter_map(|name| {
+            let target = name.to_lowercase();
+            let away = distance(&lower, &target)?.min(distance(word, &target)?);
+            let limit = (target.chars().count() / LETTERS_PER_MISTAKE).max(1);
+            (away <= limit).then_some((away, name))
+        })
+        .min_by_key(|&(away, _)| away)
+        .map(|(_, name)| name)
+}
+
+/// How many letters must be changed, added, removed or swapped with their neighbour to make `b` of `a`
+/// ("optimal string alignment"); nothing for words that are too long to be compared.
+fn distance(a: &str, b: &str) -> Option<usize> {
+    let a: Vec<char> = a.chars().take(WORD_MAX_CHARS + 1).collect();
+    let b: Vec<char> = b.chars().take(WORD_MAX_CHARS + 1).collect();
+    if a.len() > WORD_MAX_CHARS || b.len() > WORD_MAX_CHARS {
+        return None;
+    }
+    let mut before: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=b.len()).collect();
+    for (i, &x) in a.iter().enumerate() {
+        let mut row = vec![i + 1];
+        for (j, &y) in b.iter().enumerate() {
+            let mut best = (above[j] + usize::from(x != y)).min(above[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && x == b[j - 1] && a[i - 1] == y {
+                best = best.min(before[j - 1] + 1);
+            }
+            row.push(best);
+        }
+        before = std::mem::replace(&mut above, row);
+    }
+    above.last().copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_find_their_name() {
+        let valid = ["threads", "max_connections", "wait_timeout", "query_cache_size_MB"];
+        for (word, name) in [
+            ("thraeds", "threads"),
+            ("max_connection", "max_connections"),
+            ("max-connections", "max_connections"),
+            ("mysql-max_connections", "max_connections"),
+            ("QUERY_CACHE_SIZE_MB", "query_cache_size_MB"),
+            ("waittimeout", "wait_timeout"),
+        ] {
+            assert_eq!(nearest(word, valid), Some(name), "{word}");
+        }
+    }
+
+    #[test]
+    fn unrelated_words_find_nothing() {
+        for word in ["", "x", "colour", "connect", &"m".repeat(1 << 20)] {
+            assert_eq!(nearest(word, ["threads", "max_connections"]), None, "{word:.10}");
+        }
+    }
+
+    #[test]
+    fn a_swap_is_one_mistake() {
+        assert_eq!(distance("ab", "ba"), Some(1));
+        assert_eq!(distance("kitten", "sitting"), Some(3));
+        assert_eq!(distance("", "abc"), Some(3));
+    }
+}

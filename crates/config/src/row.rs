@@ -1,0 +1,235 @@
+//! Checked rows, and their way into the typed configuration.
+
+use std::time::Duration;
+
+use crate::model::{Address, AuthPlugin, Protocol, ServerStatus};
+use crate::schema::{Field, Kind, Preset, Scalar, Section, Unit};
+use crate::tree::Place;
+
+/// One value for every field of a section: a row of a table, or a group of variables.
+#[derive(Debug, Clone)]
+pub(crate) struct Row {
+    section: &'static Section,
+    cells: Vec<Scalar>,
+}
+
+impl Row {
+    /// The row that nobody gave a value for. What must be given is empty, or the least possible number.
+    pub(crate) fn presets(section: &'static Section) -> Self {
+        let cells = section.fields().map(|field| match (field.preset, field.kind) {
+            (Preset::Required, Kind::Int { min, .. }) => Scalar::Int(min),
+            (Preset::Required, Kind::Bool) => Scalar::Bool(false),
+            (preset, _) => preset.value().unwrap_or_else(|| Scalar::Text(String::new())),
+        });
+        Self { section, cells: cells.collect() }
+    }
+
+    /// Gives the field at `position` a value that its kind accepted.
+    pub(crate) fn set(&mut self, position: usize, value: Scalar) {
+        self.cells[position] = value;
+    }
+
+    /// The value of the field called `name`, which the section has.
+    pub(crate) fn scalar(&self, name: &str) -> &Scalar {
+        self.cell(name).0
+    }
+
+    /// The value of the field called `name`, which the section has and whose kind fits `T`.
+    pub(crate) fn get<T: FromScalar>(&self, name: &str) -> T {
+        let (scalar, field) = self.cell(name);
+        T::from_scalar(scalar, field)
+            .unwrap_or_else(|| unreachable!("the kind of `{name}` admits only what its type can hold"))
+    }
+
+    fn cell(&self, name: &str) -> (&Scalar, &'static Field) {
+        let found = self.section.find(name).and_then(|(at, field)| Some((self.cells.get(at)?, field)));
+        found.unwrap_or_else(|| unreachable!("`{}` has no field `{name}`", self.section.name))
+    }
+}
+
+/// A row, and where its parts stand in the file.
+#[derive(Debug, Clone)]
+pub(crate) struct PlacedRow {
+    /// The values.
+    pub(crate) row: Row,
+    /// Where the row starts.
+    pub(crate) at: Place,
+    /// Where each field's value stands; nothing where the preset holds.
+    pub(crate) given: Vec<Option<Place>>,
+    /// Whether every given value was accepted, and none is missing.
+    pub(crate) sound: bool,
+}
+
+impl PlacedRow {
+    /// Where the field called `name` got its value; nothing if it got none.
+    pub(crate) fn given(&self, name: &str) -> Option<&Place> {
+        self.row.section.find(name).and_then(|(at, _)| self.given.get(at)?.as_ref())
+    }
+
+    /// Where to point at for the field called `name`: its value, or the row.
+    pub(crate) fn place(&self, name: &str) -> &Place {
+        self.given(name).unwrap_or(&self.at)
+    }
+}
+
+/// A type that a checked value becomes.
+pub(crate) trait FromScalar: Sized {
+    /// The value; nothing if `scalar` is none that `field` admits.
+    fn from_scalar(scalar: &Scalar, field: &Field) -> Option<Self>;
+}
+
+impl FromScalar for bool {
+    fn from_scalar(scalar: &Scalar, _: &Field) -> Option<Self> {
+        if let Scalar::Bool(value) = scalar { Some(*value) } else { None }
+    }
+}
+
+impl FromScalar for u16 {
+    fn from_scalar(scalar: &Scalar, _: &Field) -> Option<Self> {
+        if let Scalar::Int(value) = scalar { Self::try_from(*value).ok() } else { None }
+    }
+}
+
+impl FromScalar for u32 {
+    fn from_scalar(scalar: &Scalar, _: &Field) -> Option<Self> {
+        if let Scalar::Int(value) = scalar { Self::try_from(*value).ok() } else { None }
+    }
+}
+
+impl FromScalar for Duration {
+    fn from_scalar(scalar: &Scalar, field: &Field) -> Option<Self> {
+        let Scalar::Int(value) = scalar else { return None };
+        let value = u64::try_from(*value).ok()?;
+        match field.kind {
+            Kind::Int { unit: Unit::Milliseconds, .. } => Some(Self::from_millis(value)),
+            Kind::Int { unit: Unit::Seconds, .. } => Some(Self::from_secs(value)),
+            _ => None,
+        }
+    }
+}
+
+impl FromScalar for String {
+    fn from_scalar(scalar: &Scalar, _: &Field) -> Option<Self> {
+        if let Scalar::Text(text) = scalar { Some(text.clone()) } else { None }
+    }
+}
+
+/// NULL is `None`.
+impl FromScalar for Option<String> {
+    fn from_scalar(scalar: &Scalar, field: &Field) -> Option<Self> {
+        if *scalar == Scalar::Null { Some(None) } else { String::from_scalar(scalar, field).map(Some) }
+    }
+}
+
+impl FromScalar for Address {
+    fn from_scalar(scalar: &Scalar, _: &Field) -> Option<Self> {
+        if let Scalar::Text(text) = scalar { text.parse().ok() } else { None }
+    }
+}
+
+/// Implements [`FromScalar`] for types that stand for words.
+macro_rules! words {
+    ($type:ty { $($word:literal => $value:expr,)* }) => {
+        impl FromScalar for $type {
+            fn from_scalar(scalar: &Scalar, _: &Field) -> Option<Self> {
+                match scalar {
+                    $(Scalar::Text(text) if text == $word => Some($value),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+words!(Protocol { "mysql" => Self::Mysql, "tcp" => Self::Tcp, });
+words!(ServerStatus {
+    "ONLINE" => Self::Online,
+    "SHUNNED" => Self::Shunned,
+    "OFFLINE_SOFT" => Self::OfflineSoft,
+    "OFFLINE_HARD" => Self::OfflineHard,
+});
+words!(AuthPlugin {
+    "mysql_native_password" => Self::MysqlNativePassword,
+    "caching_sha2_password" => Self::CachingSha2Password,
+});
+
+/// Makes a struct readable from the rows of a section: each field from the column of its name, or from the
+/// one named behind it.
+macro_rules! from_row {
+    ($type:ty, $section:expr, { $($field:ident $(= $column:literal)?,)* }) => {
+        impl $type {
+            /// The section's columns that end up in this type.
+            #[cfg(test)]
+            pub(crate) const COLUMNS: &[&str] =
+                &[$($crate::row::from_row!(@column $field $($column)?),)*];
+
+            /// The typed form of a row.
+            pub(crate) fn from_row(row: &$crate::row::Row) -> Self {
+                Self { $($field: row.get($crate::row::from_row!(@column $field $($column)?)),)* }
+            }
+        }
+
+        impl Default for $type {
+            fn default() -> Self {
+                Self::from_row(&$crate::row::Row::presets(&$section))
+            }
+        }
+    };
+    (@column $field:ident) => { stringify!($field) };
+    (@column $field:ident $column:literal) => { $column };
+}
+pub(crate) use from_row;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{MysqlVariables, PointsmanVariables, Server, User};
+    use crate::schema::{LISTENERS, MYSQL_SERVERS, MYSQL_USERS, MYSQL_VARIABLES, POINTSMAN_VARIABLES};
+
+    #[test]
+    fn what_is_built_is_what_the_types_hold() {
+        for (section, columns, elsewhere) in [
+            (&MYSQL_VARIABLES, MysqlVariables::COLUMNS, &["interfaces"][..]),
+            (&POINTSMAN_VARIABLES, PointsmanVariables::COLUMNS, &[]),
+            (&MYSQL_SERVERS, Server::COLUMNS, &[]),
+            (&MYSQL_USERS, User::COLUMNS, &[]),
+            (&LISTENERS, &["address", "protocol", "hostgroup"], &[]),
+        ] {
+            let mut held: Vec<_> = columns.iter().chain(elsewhere).copied().collect();
+            let mut built: Vec<_> =
+                section.fields().filter(|field| field.built).map(|field| field.name).collect();
+            held.sort_unstable();
+            built.sort_unstable();
+            assert_eq!(held, built, "{}", section.name);
+        }
+    }
+
+    #[test]
+    fn the_types_hold_every_value_of_their_columns() {
+        for section in [&MYSQL_VARIABLES, &POINTSMAN_VARIABLES, &MYSQL_SERVERS, &MYSQL_USERS] {
+            let mut least = Row::presets(section);
+            let mut greatest = Row::presets(section);
+            for (at, field) in section.fields().enumerate() {
+                match field.kind {
+                    Kind::Int { min, max, .. } => {
+                        least.set(at, Scalar::Int(min));
+                        greatest.set(at, Scalar::Int(max));
+                    }
+                    Kind::Choice(of) => {
+                        least.set(at, Scalar::Text(of[0].to_owned()));
+                        greatest.set(at, Scalar::Text(of[of.len() - 1].to_owned()));
+                    }
+                    _ => {}
+                }
+            }
+            for row in [least, greatest] {
+                match section.name {
+                    "mysql_variables" => drop(MysqlVariables::from_row(&row)),
+                    "pointsman_variables" => drop(PointsmanVariables::from_row(&row)),
+                    "mysql_servers" => drop(Server::from_row(&row)),
+                    _ => drop(User::from_row(&row)),
+                }
+            }
+        }
+    }
+}

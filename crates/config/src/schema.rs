@@ -1,0 +1,256 @@
+//! Every setting there is, defined once.
+//!
+//! A [`Section`] is a group of variables or a table of rows; a [`Field`] is one variable or one column. The
+//! binder, the suggestions for misspelt names, the reference in the manual and the example file all come
+//! from these definitions. They hold all configuration tables and variables of ProxySQL 2.7, with
+//! its names, order, defaults and ranges; [`Field::built`] says which of them do something here already.
+
+mod admin;
+mod files;
+mod kind;
+mod mysql;
+mod pointsman;
+mod tables;
+
+pub use admin::ADMIN_VARIABLES;
+pub use files::{LDAP_VARIABLES, TOP_LEVEL};
+pub(crate) use kind::addresses;
+pub use kind::{Kind, Preset, Scalar, Unit};
+pub use mysql::MYSQL_VARIABLES;
+pub use pointsman::{LISTENERS, POINTSMAN_VARIABLES};
+pub use tables::{MYSQL_SERVERS, MYSQL_USERS};
+
+/// Every section that a configuration file may have, in the order of the manual.
+pub static SECTIONS: &[&Section] = &[
+    &LISTENERS,
+    &POINTSMAN_VARIABLES,
+    &MYSQL_VARIABLES,
+    &MYSQL_SERVERS,
+    &MYSQL_USERS,
+    &tables::MYSQL_QUERY_RULES,
+    &tables::MYSQL_QUERY_RULES_FAST_ROUTING,
+    &tables::MYSQL_REPLICATION_HOSTGROUPS,
+    &tables::MYSQL_GROUP_REPLICATION_HOSTGROUPS,
+    &tables::MYSQL_GALERA_HOSTGROUPS,
+    &tables::MYSQL_AWS_AURORA_HOSTGROUPS,
+    &tables::MYSQL_HOSTGROUP_ATTRIBUTES,
+    &tables::MYSQL_SERVERS_SSL_PARAMS,
+    &tables::MYSQL_FIREWALL_WHITELIST_USERS,
+    &tables::MYSQL_FIREWALL_WHITELIST_RULES,
+    &tables::MYSQL_FIREWALL_WHITELIST_SQLI_FINGERPRINTS,
+    &tables::SCHEDULER,
+    &tables::RESTAPI_ROUTES,
+    &tables::PROXYSQL_SERVERS,
+    &ADMIN_VARIABLES,
+    &LDAP_VARIABLES,
+];
+
+/// A group of variables, or a table of rows.
+#[derive(Debug)]
+pub struct Section {
+    /// Its name in configuration files.
+    pub name: &'static str,
+    /// Its name as a table, if that is another one or there is no such file section in ProxySQL.
+    pub table: Option<&'static str>,
+    /// What it consists of.
+    pub shape: Shape,
+    /// The variables or columns, in order; in parts, because there are many.
+    pub parts: &'static [&'static [Field]],
+    /// Sets of columns that no two rows may have the same values in; the first is the primary key.
+    pub unique: &'static [&'static [&'static str]],
+    /// Names of former ProxySQL versions that are accepted and ignored.
+    pub removed: &'static [&'static str],
+    /// What it is for, one or more sentences.
+    pub doc: &'static str,
+    /// Rows (or one set of variables) of the example file: names and TOML values.
+    pub examples: &'static [&'static [(&'static str, &'static str)]],
+}
+
+/// What a section consists of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// One set of variables.
+    Group,
+    /// Any number of rows.
+    Rows,
+    /// A group whose names are not known here: they belong to a plugin.
+    Open,
+}
+
+impl Section {
+    const fn new(
+        name: &'static str,
+        shape: Shape,
+        parts: &'static [&'static [Field]],
+        doc: &'static str,
+    ) -> Self {
+        Self { name, table: None, shape, parts, unique: &[], removed: &[], doc, examples: &[] }
+    }
+
+    const fn unique(mut self, unique: &'static [&'static [&'static str]]) -> Self {
+        self.unique = unique;
+        self
+    }
+
+    const fn removed(mut self, names: &'static [&'static str]) -> Self {
+        self.removed = names;
+        self
+    }
+
+    const fn table(mut self, name: &'static str) -> Self {
+        self.table = Some(name);
+        self
+    }
+
+    const fn examples(mut self, rows: &'static [&'static [(&'static str, &'static str)]]) -> Self {
+        self.examples = rows;
+        self
+    }
+
+    /// The variables or columns, in order.
+    pub fn fields(&self) -> impl Iterator<Item = &'static Field> + use<> {
+        self.parts.iter().flat_map(|part| part.iter())
+    }
+
+    /// The position of the field that `name` or its alias stands for, and the field.
+    pub fn find(&self, name: &str) -> Option<(usize, &'static Field)> {
+        self.fields().enumerate().find(|(_, field)| field.name == name || field.alias == Some(name))
+    }
+
+    /// Whether any of it does something already.
+    pub fn built(&self) -> bool {
+        self.fields().any(|field| field.built)
+    }
+}
+
+/// One variable or one column.
+#[derive(Debug, Clone, Copy)]
+pub struct Field {
+    /// Its name; variables are without their `mysql-` or `admin-` here.
+    pub name: &'static str,
+    /// The other name that ProxySQL's configuration file knows it by.
+    pub alias: Option<&'static str>,
+    /// Which values it takes.
+    pub kind: Kind,
+    /// Its value when nobody gives one.
+    pub preset: Preset,
+    /// What it means: a phrase, not a sentence.
+    pub doc: &'static str,
+    /// Whether it does something already.
+    pub built: bool,
+    /// ProxySQL's default, where ours is another one.
+    pub proxysql_preset: Option<&'static str>,
+    /// Whether its value must not be printed.
+    pub secret: bool,
+}
+
+impl Field {
+    const fn new(name: &'static str, kind: Kind, preset: Preset, doc: &'static str) -> Self {
+        Self { name, alias: None, kind, preset, doc, built: false, proxysql_preset: None, secret: false }
+    }
+
+    const fn built(mut self) -> Self {
+        self.built = true;
+        self
+    }
+
+    const fn alias(mut self, alias: &'static str) -> Self {
+        self.alias = Some(alias);
+        self
+    }
+
+    const fn null(mut self) -> Self {
+        self.preset = Preset::Null;
+        self
+    }
+
+    const fn required(mut self) -> Self {
+        self.preset = Preset::Required;
+        self
+    }
+
+    const fn proxysql_preset(mut self, value: &'static str) -> Self {
+        self.proxysql_preset = Some(value);
+        self
+    }
+
+    const fn secret(mut self) -> Self {
+        self.secret = true;
+        self
+    }
+}
+
+// The constructors that the definitions are written with. Where ProxySQL says only "not negative", `COUNT`
+// is the range of its 32-bit integers.
+
+/// 0 to 2^31-1.
+const COUNT: (i64, i64) = (0, 2_147_483_647);
+/// 0 to 2^32-1.
+const UNSIGNED: (i64, i64) = (0, 4_294_967_295);
+/// TCP ports, and 0.
+const PORT: (i64, i64) = (0, 65_535);
+/// Milliseconds in seven days.
+const DAYS_7_MS: i64 = 7 * 24 * 3_600_000;
+/// Milliseconds in twenty days, the longest time that ProxySQL takes for most of its waits.
+const DAYS_20_MS: i64 = 20 * 24 * 3_600_000;
+
+const fn switch(name: &'static str, preset: bool, doc: &'static str) -> Field {
+    Field::new(name, Kind::Bool, Preset::Bool(preset), doc)
+}
+
+const fn number(name: &'static str, preset: i64, range: (i64, i64), unit: Unit, doc: &'static str) -> Field {
+    Field::new(name, Kind::Int { min: range.0, max: range.1, unit }, Preset::Int(preset), doc)
+}
+
+const fn int(name: &'static str, preset: i64, range: (i64, i64), doc: &'static str) -> Field {
+    number(name, preset, range, Unit::None, doc)
+}
+
+const fn ms(name: &'static str, preset: i64, range: (i64, i64), doc: &'static str) -> Field {
+    number(name, preset, range, Unit::Milliseconds, doc)
+}
+
+const fn seconds(name: &'static str, preset: i64, range: (i64, i64), doc: &'static str) -> Field {
+    number(name, preset, range, Unit::Seconds, doc)
+}
+
+const fn bytes(name: &'static str, preset: i64, range: (i64, i64), doc: &'static str) -> Field {
+    number(name, preset, range, Unit::Bytes, doc)
+}
+
+const fn percent(name: &'static str, preset: i64, doc: &'static str) -> Field {
+    number(name, preset, (0, 100), Unit::Percent, doc)
+}
+
+const fn text(name: &'static str, preset: &'static str, doc: &'static str) -> Field {
+    Field::new(name, Kind::Text, Preset::Text(preset), doc)
+}
+
+const fn json(name: &'static str, doc: &'static str) -> Field {
+    Field::new(name, Kind::Json, Preset::Text(""), doc)
+}
+
+const fn choice(
+    name: &'static str,
+    preset: &'static str,
+    of: &'static [&'static str],
+    doc: &'static str,
+) -> Field {
+    Field::new(name, Kind::Choice(of), Preset::Text(preset), doc)
+}
+
+#[cfg(test)]
+mod tests {
+
+    use super::*;
+
+    /// What a release build of ProxySQL 2.7.2 has, counted from its `SHOW VARIABLES`.
+    #[test]
+    fn all_variables_of_proxysql_are_there() {
+        let release = |section: &Section| {
+            section.fields().filter(|field| !field.doc.starts_with("debug builds")).count()
+        };
+        assert_eq!(release(&MYSQL_VARIABLES), 163);
+        assert_eq!(release(&ADMIN_VARIABLES), 49);
+    }
+}

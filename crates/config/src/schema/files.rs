@@ -1,0 +1,26 @@
+//! What else a `proxysql.cnf` may have at its top level.
+
+use super::{COUNT, Section, Shape, int, switch, text};
+
+/// The settings outside of every section.
+pub static TOP_LEVEL: Section = Section::new(
+    "",
+    Shape::Group,
+    &[&[
+        text("datadir", "", "folder of the process's files"),
+        text("errorlog", "", "file of the error log"),
+        text("pidfile", "", "file of the process id"),
+        text("uuid", "", "name of this process in a cluster"),
+        int("restart_on_missing_heartbeats", 10, COUNT, "missed heartbeats of a thread before a restart"),
+        text("execute_on_exit_failure", "", "program to run after a crash"),
+        switch("cluster_sync_interfaces", true, "whether listeners are taken from peers"),
+        text("sqlite3_plugin", "", "file of a plugin"),
+        text("web_interface_plugin", "", "file of a plugin"),
+        text("ldap_auth_plugin", "", "file of a plugin"),
+    ]],
+    "Settings of the process, outside of every section.",
+);
+
+/// The group `ldap_variables`, whose names belong to ProxySQL's LDAP plugin.
+pub static LDAP_VARIABLES: Section =
+    Section::new("ldap_variables", Shape::Open, &[], "Settings of ProxySQL's LDAP plugin; any names.");

@@ -1,0 +1,138 @@
+//! `mysql-` variables about clients, listeners and the protocol.
+
+use super::super::{
+    COUNT, DAYS_20_MS, Field, Kind, Preset, Unit, bytes, choice, int, ms, seconds, switch, text,
+};
+
+pub(super) const FIELDS: &[Field] = &[
+    Field::new(
+        "interfaces",
+        Kind::Addresses,
+        Preset::Text("0.0.0.0:6033"),
+        "where MySQL clients connect: `ip:port`, `[ipv6]:port` or paths of Unix sockets, separated by `;`; \
+         listens in addition to the rows of `listeners`, and the default counts only if there are none",
+    )
+    .built(),
+    Field::new(
+        "threads",
+        Kind::Int { min: 1, max: 255, unit: Unit::None },
+        Preset::Cores,
+        "data-plane threads",
+    )
+    .proxysql_preset("4")
+    .built(),
+    bytes("stacksize", 1_048_576, (262_144, 4_194_304), "stack of a thread"),
+    int(
+        "max_connections",
+        10_000,
+        (1, 1_000_000),
+        "most clients at a time; one more is refused with error 1040",
+    )
+    .built(),
+    text("server_version", "8.0.11", "the server version that clients are told").built(),
+    int("server_capabilities", 569_867, (11, 2_147_483_647), "the capability bits that clients are offered"),
+    text(
+        "default_schema",
+        "",
+        "schema of a session for which neither the client nor its user names one; empty: none",
+    )
+    .proxysql_preset("information_schema")
+    .built(),
+    choice(
+        "default_authentication_plugin",
+        "mysql_native_password",
+        &["mysql_native_password", "caching_sha2_password"],
+        "the login method that clients are offered first",
+    )
+    .built(),
+    switch("have_ssl", true, "offer TLS to clients"),
+    switch("have_compress", true, "offer compression to clients"),
+    switch("enable_client_deprecate_eof", true, "use DEPRECATE_EOF with clients"),
+    switch("enable_server_deprecate_eof", true, "use DEPRECATE_EOF with servers"),
+    switch("enable_load_data_local_infile", false, "allow LOAD DATA LOCAL"),
+    bytes(
+        "max_allowed_packet",
+        67_108_864,
+        (8_192, 1_073_741_824),
+        "longest message from a client; a longer one is refused with error 1153",
+    )
+    .built(),
+    ms("connect_timeout_client", 10_000, (500, 3_600_000), "a login must be finished within this time")
+        .built(),
+    ms(
+        "wait_timeout",
+        28_800_000,
+        (0, DAYS_20_MS),
+        "a client that is idle for this time, outside a transaction, is disconnected",
+    )
+    .built(),
+    ms(
+        "max_transaction_idle_time",
+        14_400_000,
+        (1_000, DAYS_20_MS),
+        "a client that is idle for this time, inside a transaction, is disconnected",
+    )
+    .built(),
+    ms(
+        "max_transaction_time",
+        14_400_000,
+        (1_000, DAYS_20_MS),
+        "a client whose transaction lasts longer is disconnected",
+    )
+    .built(),
+    switch("use_tcp_keepalive", true, "send TCP keepalive probes to clients and servers").built(),
+    seconds(
+        "tcp_keepalive_time",
+        120,
+        (0, 7_200),
+        "how long a connection is idle before its first keepalive probe; 0: as the system is set",
+    )
+    .built(),
+    bytes(
+        "throttle_max_bytes_per_second_to_client",
+        0,
+        COUNT,
+        "most bytes per second to one client; 0: no limit",
+    ),
+    int(
+        "throttle_ratio_server_to_client",
+        0,
+        (0, 100),
+        "stop reading from a server that is this many times faster than the client; 0: never",
+    ),
+    ms("poll_timeout", 2_000, (10, 20_000), "longest wait of the event loop"),
+    ms("poll_timeout_on_failure", 100, (10, 20_000), "longest wait of the event loop after a failed connect"),
+    ms("session_idle_ms", 1, (1, 3_600_000), "idle time before a session moves to the idle threads"),
+    switch(
+        "session_idle_show_processlist",
+        true,
+        "show the sessions of the idle threads in the process list",
+    ),
+    switch("sessions_sort", true, "serve sessions in the order in which they wait"),
+    int("show_processlist_extended", 0, (0, 2), "JSON column in the process list: 1 compact, 2 indented"),
+    int("client_host_cache_size", 0, (0, 1_048_576), "client addresses whose failures are counted"),
+    int(
+        "client_host_error_counts",
+        0,
+        (0, 1_048_576),
+        "failures after which an address is refused; 0: never",
+    ),
+    text("proxy_protocol_networks", "", "who may send a PROXY header: `*` or a comma list of networks"),
+    text("default_charset", "utf8", "character set of a session; must be that of the collation"),
+    text("default_collation_connection", "utf8_general_ci", "collation of a session"),
+    int(
+        "handle_unknown_charset",
+        1,
+        (0, 2),
+        "login with an unknown collation: 0 refuse, 1 use the default and log, 2 use the default",
+    ),
+    choice(
+        "default_session_track_gtids",
+        "OFF",
+        &["OFF", "OWN_GTID"],
+        "the session_track_gtids that servers are asked for",
+    ),
+    switch("client_session_track_gtid", true, "honour clients that ask for session_track_gtids"),
+    int("data_packets_history_size", 0, COUNT, "packets kept for debugging"),
+    switch("session_debug", true, "debug builds of ProxySQL only"),
+];

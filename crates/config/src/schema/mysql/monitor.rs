@@ -1,0 +1,111 @@
+//! `mysql-monitor_` variables.
+
+use super::super::{DAYS_7_MS, Field, int, ms, seconds, switch, text};
+
+/// Pauses between two checks.
+const INTERVAL: (i64, i64) = (100, DAYS_7_MS);
+/// Longest waits for an answer.
+const TIMEOUT: (i64, i64) = (100, 600_000);
+/// Checks in a row.
+const CHECKS: (i64, i64) = (1, 10);
+/// Limits of the worker pool's queue and of the resolver's.
+const QUEUE: (i64, i64) = (16, 1_024);
+
+pub(super) const FIELDS: &[Field] = &[
+    switch("monitor_enabled", true, "check servers"),
+    text("monitor_username", "monitor", "user of the checks"),
+    text("monitor_password", "monitor", "password of that user").secret(),
+    ms("monitor_history", 7_200_000, (1_000, DAYS_7_MS), "how long results are kept"),
+    ms("monitor_connect_interval", 120_000, INTERVAL, "time between two connect checks"),
+    ms("monitor_connect_timeout", 600, TIMEOUT, "longest time for a connect check"),
+    ms("monitor_ping_interval", 8_000, INTERVAL, "time between two pings"),
+    ms("monitor_ping_timeout", 1_000, TIMEOUT, "longest time for a ping"),
+    int("monitor_ping_max_failures", 3, (1, 1_000_000), "missed pings after which a server is shunned"),
+    ms("monitor_read_only_interval", 1_000, INTERVAL, "time between two read_only checks"),
+    ms("monitor_read_only_timeout", 800, TIMEOUT, "longest time for a read_only check"),
+    int(
+        "monitor_read_only_max_timeout_count",
+        3,
+        (1, 1_000_000),
+        "timeouts after which a server counts as read-only",
+    ),
+    switch("monitor_writer_is_also_reader", true, "the writer stays in the reader hostgroup"),
+    ms("monitor_replication_lag_interval", 10_000, INTERVAL, "time between two lag checks"),
+    ms("monitor_replication_lag_timeout", 1_000, TIMEOUT, "longest time for a lag check"),
+    int("monitor_replication_lag_count", 1, CHECKS, "checks over the limit after which a server is shunned"),
+    switch("monitor_replication_lag_group_by_host", false, "one lag check per host, not per row"),
+    text(
+        "monitor_replication_lag_use_percona_heartbeat",
+        "",
+        "`db.table` of pt-heartbeat to measure the lag with; empty: ask the server",
+    ),
+    seconds(
+        "monitor_slave_lag_when_null",
+        60,
+        (0, 604_800),
+        "the lag of a replica that does not know its own",
+    ),
+    ms(
+        "monitor_groupreplication_healthcheck_interval",
+        5_000,
+        INTERVAL,
+        "time between two Group Replication checks",
+    ),
+    ms(
+        "monitor_groupreplication_healthcheck_timeout",
+        800,
+        TIMEOUT,
+        "longest time for a Group Replication check",
+    ),
+    int(
+        "monitor_groupreplication_healthcheck_max_timeout_count",
+        3,
+        CHECKS,
+        "timeouts after which a Group Replication member is offline",
+    ),
+    int(
+        "monitor_groupreplication_max_transactions_behind_count",
+        3,
+        CHECKS,
+        "checks over the limit after which a Group Replication member is shunned",
+    ),
+    int(
+        "monitor_groupreplication_max_transactions_behind_for_read_only",
+        1,
+        (0, 2),
+        "where members are shunned for their lag: 0 writers, 1 readers, 2 both",
+    ),
+    ms("monitor_galera_healthcheck_interval", 5_000, (50, DAYS_7_MS), "time between two Galera checks"),
+    ms("monitor_galera_healthcheck_timeout", 800, (50, 600_000), "longest time for a Galera check"),
+    int(
+        "monitor_galera_healthcheck_max_timeout_count",
+        3,
+        CHECKS,
+        "timeouts after which a Galera node is offline",
+    ),
+    int(
+        "monitor_aws_rds_topology_discovery_interval",
+        0,
+        (0, 100_000),
+        "read_only checks between two reads of the RDS topology; 0: never",
+    ),
+    ms("monitor_query_interval", 60_000, INTERVAL, "no effect in ProxySQL either"),
+    ms("monitor_query_timeout", 100, TIMEOUT, "no effect in ProxySQL either"),
+    int("monitor_threads_min", 8, (2, 256), "fewest threads of checks"),
+    int("monitor_threads_max", 128, (4, 1_024), "most threads of checks"),
+    int("monitor_threads_queue_maxsize", 128, QUEUE, "checks that wait before a thread is added"),
+    ms(
+        "monitor_local_dns_cache_ttl",
+        300_000,
+        (0, DAYS_7_MS),
+        "how long an address of a server is kept; 0: not",
+    ),
+    ms(
+        "monitor_local_dns_cache_refresh_interval",
+        60_000,
+        (0, DAYS_7_MS),
+        "time between two refreshes of addresses; 0: no cache",
+    ),
+    int("monitor_local_dns_resolver_queue_maxsize", 128, QUEUE, "names that wait to be resolved"),
+    switch("monitor_wait_timeout", true, "SET wait_timeout on the connections of checks"),
+];

@@ -1,0 +1,53 @@
+//! `mysql-` variables about routing, retries, errors and limits.
+
+use super::super::{DAYS_20_MS, Field, int, ms, seconds, switch, text};
+
+pub(super) const FIELDS: &[Field] = &[
+    ms("default_query_timeout", 86_400_000, (1_000, DAYS_20_MS), "a statement that takes longer is killed"),
+    ms("default_query_delay", 0, (0, 3_600_000), "artificial delay of every statement"),
+    ms("default_max_latency_ms", 1_000, (0, DAYS_20_MS), "servers with a slower ping are passed over"),
+    int(
+        "min_num_servers_lantency_awareness",
+        1_000,
+        (0, 10_000),
+        "from this many candidates on, those with less than average latency are preferred",
+    ),
+    int(
+        "aurora_max_lag_ms_only_read_from_replicas",
+        2,
+        (0, 100),
+        "from this many candidates on, a read with a lag limit does not go to the writer; 0: off",
+    ),
+    int("query_retries_on_failure", 1, (0, 1_000), "further attempts of a statement that may be repeated"),
+    int("shun_on_failures", 5, (0, 10_000_000), "connect errors in a second after which a server is shunned"),
+    seconds(
+        "shun_recovery_time_sec",
+        10,
+        (0, 31_536_000),
+        "how long a server stays shunned; 0: until no other is left",
+    ),
+    int("unshun_algorithm", 0, (0, 1), "1: a server that comes back does so in every hostgroup"),
+    int(
+        "evaluate_replication_lag_on_servers_load",
+        1,
+        (0, 1),
+        "1: a server that is shunned for its lag stays so when servers are loaded",
+    ),
+    int("query_processor_iterations", 0, (0, 1_000_000), "times that flagOUT may start the rules again"),
+    int("query_processor_regex", 1, (1, 2), "engine of the rules: 1 PCRE, 2 RE2"),
+    int("query_rules_fast_routing_algorithm", 1, (1, 2), "copies of the map: 1 one per thread, 2 one"),
+    int("mirror_max_concurrency", 16, (1, 8_192), "mirrored statements that run at a time"),
+    int("mirror_max_queue_length", 32_000, (0, 1_048_576), "mirrored statements that wait"),
+    switch("verbose_query_error", false, "log user, schema and digest with a failed statement"),
+    switch("log_mysql_warnings_enabled", false, "log the warnings of statements"),
+    int("handle_warnings", 1, (0, 1), "1: keep the connection so that SHOW WARNINGS works"),
+    ms("long_query_time", 1_000, (0, DAYS_20_MS), "a statement that takes longer counts as slow"),
+    switch("automatic_detect_sqli", false, "look for SQL injection"),
+    switch("firewall_whitelist_enabled", false, "refuse statements that are on no list"),
+    text(
+        "firewall_whitelist_errormsg",
+        "Firewall blocked this query",
+        "the error that they are refused with",
+    ),
+    int("hostgroup_manager_verbose", 1, (0, 3), "how much is logged about hostgroups"),
+];

@@ -1,0 +1,120 @@
+//! `mysql-` variables about connections to servers.
+
+use super::super::{DAYS_7_MS, Field, bytes, int, ms, percent, switch, text};
+
+/// 1 KiB to 1 GiB.
+const THRESHOLD: (i64, i64) = (1_024, 1_073_741_824);
+
+pub(super) const FIELDS: &[Field] = &[
+    ms("connect_timeout_server", 1_000, (10, 120_000), "longest time for one attempt to connect to a server")
+        .built(),
+    ms(
+        "connect_timeout_server_max",
+        10_000,
+        (10, 3_600_000),
+        "longest time that a session waits for a connection, all attempts together; then error 9001",
+    )
+    .built(),
+    int(
+        "connect_retries_on_failure",
+        10,
+        (0, 1_000),
+        "further attempts to connect after a failed one; then error 9002",
+    )
+    .built(),
+    ms("connect_retries_delay", 1, (0, 10_000), "pause between two attempts to connect").built(),
+    ms("connection_max_age_ms", 0, (0, 86_400_000), "pooled connections are not used longer; 0: no limit"),
+    percent("free_connections_pct", 10, "share of a server's max_connections that may be idle in the pool"),
+    switch("connection_warming", false, "keep opening connections until that share exists"),
+    int(
+        "throttle_connections_per_sec_to_hostgroup",
+        1_000_000,
+        (1, 100_000_000),
+        "most new connections per second to a hostgroup",
+    ),
+    int(
+        "connpoll_reset_queue_length",
+        50,
+        (0, 10_000),
+        "connections that wait for their reset, with algorithm 1; further ones are closed",
+    ),
+    int(
+        "reset_connection_algorithm",
+        2,
+        (1, 2),
+        "who resets used connections: 1 a background thread, 2 the worker",
+    ),
+    switch("default_reconnect", true, "no effect in ProxySQL either"),
+    ms(
+        "ping_interval_server_msec",
+        10_000,
+        (1_000, DAYS_7_MS),
+        "time between two pings of an idle connection",
+    ),
+    ms("ping_timeout_server", 200, (10, 600_000), "longest time for an answer to that ping"),
+    switch("multiplexing", true, "share connections to servers between sessions"),
+    ms("connection_delay_multiplex_ms", 0, (0, 300_000), "keep a connection this long after its last use"),
+    int(
+        "auto_increment_delay_multiplex",
+        5,
+        (0, 1_000_000),
+        "statements for which a connection is kept after it generated an insert id",
+    ),
+    ms(
+        "auto_increment_delay_multiplex_timeout_ms",
+        10_000,
+        (0, 3_600_000),
+        "time for which a connection is kept after it generated an insert id",
+    ),
+    text(
+        "keep_multiplexing_variables",
+        "tx_isolation,transaction_isolation,version",
+        "`@@` variables whose use does not keep the connection",
+    ),
+    int(
+        "set_query_lock_on_hostgroup",
+        1,
+        (0, 1),
+        "a SET that is not understood ties the session to its hostgroup",
+    ),
+    int("set_parser_algorithm", 2, (1, 2), "generation of the SET parser"),
+    switch("kill_backend_connection_when_disconnect", true, "KILL the statement of a client that vanished"),
+    int(
+        "max_stmts_per_connection",
+        20,
+        (1, 1_024),
+        "prepared statements of a connection above which it is reset",
+    ),
+    int("max_stmts_cache", 10_000, (128, 1_048_576), "prepared statements kept in the process"),
+    bytes(
+        "threshold_query_length",
+        524_288,
+        THRESHOLD,
+        "a connection that sent a longer statement is not pooled",
+    ),
+    bytes("threshold_resultset_size", 4_194_304, THRESHOLD, "a longer result is streamed to the client"),
+    text("init_connect", "", "statement that every new connection to a server starts with"),
+    text("ldap_user_variable", "", "LDAP: session variable that carries the client's user"),
+    text("add_ldap_user_comment", "", "LDAP: comment that carries the client's user"),
+    switch(
+        "enforce_autocommit_on_reads",
+        false,
+        "set autocommit on the server before a plain SELECT as well",
+    ),
+    switch("autocommit_false_is_transaction", false, "treat autocommit=0 as an open transaction"),
+    switch("autocommit_false_not_reusable", false, "do not pool connections with autocommit=0"),
+    switch("log_unhealthy_connections", true, "log the connections that are dropped from the pool"),
+    text("ssl_p2s_ca", "", "TLS to servers: file of certificate authorities"),
+    text("ssl_p2s_capath", "", "TLS to servers: folder of certificate authorities"),
+    text("ssl_p2s_cert", "", "TLS to servers: file of the certificate"),
+    text("ssl_p2s_key", "", "TLS to servers: file of the key"),
+    text("ssl_p2s_cipher", "", "TLS to servers: ciphers"),
+    text("ssl_p2s_crl", "", "TLS to servers: file of revoked certificates"),
+    text("ssl_p2s_crlpath", "", "TLS to servers: folder of revoked certificates"),
+    ms(
+        "binlog_reader_connect_retry_msec",
+        3_000,
+        (200, 120_000),
+        "pause before connecting to a GTID reader again",
+    ),
+];

@@ -1,0 +1,51 @@
+//! `mysql-` variables about digests, statistics, the query cache and logs.
+
+use super::super::{Field, Unit, bytes, int, number, percent, switch, text};
+
+/// 1 MiB to 1 GiB.
+const LOG_FILE: (i64, i64) = (1_048_576, 1_073_741_824);
+/// Lengths of digests and of the statements that they are made of.
+const DIGEST_LENGTH: (i64, i64) = (16, 1_048_576);
+
+pub(super) const FIELDS: &[Field] = &[
+    switch("query_digests", true, "compute digests of statements"),
+    bytes("query_digests_max_digest_length", 2_048, DIGEST_LENGTH, "longest text of a digest"),
+    bytes(
+        "query_digests_max_query_length",
+        65_000,
+        DIGEST_LENGTH,
+        "part of a statement that its digest is of",
+    ),
+    int("query_digests_grouping_limit", 3, (1, 2_089), "values of a list that a digest keeps"),
+    int(
+        "query_digests_groups_grouping_limit",
+        10,
+        (0, 2_089),
+        "repeated groups of values that a digest keeps",
+    ),
+    switch("query_digests_lowercase", false, "digests in lower case"),
+    switch("query_digests_replace_null", false, "NULL counts as a value"),
+    switch("query_digests_no_digits", false, "digits in names become `?`"),
+    switch("query_digests_normalize_digest_text", false, "one text per digest, whatever schema and user"),
+    switch("query_digests_track_hostname", false, "digests per client address"),
+    switch("query_digests_keep_comment", false, "digests keep comments"),
+    switch(
+        "parse_failure_logs_digest",
+        false,
+        "log the digest, not the text, of a SET that is not understood",
+    ),
+    switch("commands_stats", true, "count statements by kind"),
+    switch("servers_stats", true, "count per server"),
+    switch("stats_time_backend_query", false, "measure the time of servers"),
+    switch("stats_time_query_processor", false, "measure the time of the rules"),
+    number("query_cache_size_MB", 256, (0, 10_485_760), Unit::Mebibytes, "memory of the query cache"),
+    percent("query_cache_soft_ttl_pct", 0, "share of an entry's life after which one client refreshes it"),
+    int("query_cache_handle_warnings", 0, (0, 1), "1: cache results that had warnings"),
+    switch("query_cache_stores_empty_result", true, "cache results without rows"),
+    text("eventslog_filename", "", "query log: start of the file names; empty: no log"),
+    bytes("eventslog_filesize", 104_857_600, LOG_FILE, "query log: longest file"),
+    int("eventslog_default_log", 0, (0, 1), "query log: 1 logs what no rule decides about"),
+    int("eventslog_format", 1, (1, 2), "query log: 1 binary, 2 JSON"),
+    text("auditlog_filename", "", "audit log: start of the file names; empty: no log"),
+    bytes("auditlog_filesize", 104_857_600, LOG_FILE, "audit log: longest file"),
+];

@@ -1,0 +1,52 @@
+//! The sections that ProxySQL does not have.
+
+use super::{COUNT, Field, Kind, Preset, Section, Shape, choice, int, ms};
+
+/// The list `listeners`.
+pub static LISTENERS: Section = Section::new(
+    "listeners",
+    Shape::Rows,
+    &[&[
+        Field::new(
+            "address",
+            Kind::Address,
+            Preset::Required,
+            "`ip:port`, `[ipv6]:port`, or the absolute path of a Unix socket of at most 107 bytes; \
+             with port 0 the system chooses one",
+        )
+        .built(),
+        choice(
+            "protocol",
+            "mysql",
+            &["mysql", "tcp"],
+            "`mysql`: clients log in to the proxy; `tcp`: bytes are copied to a server and back, unread",
+        )
+        .built(),
+        int(
+            "hostgroup",
+            0,
+            COUNT,
+            "with `tcp`: where the bytes go, a hostgroup that has a server; with `mysql` it may not be set",
+        )
+        .built(),
+    ]],
+    "Where clients connect. Without any, `interfaces` of `mysql_variables` counts.",
+)
+.examples(&[
+    &[("address", "\"127.0.0.1:6033\"")],
+    &[("address", "\"127.0.0.1:6040\""), ("protocol", "\"tcp\""), ("hostgroup", "1")],
+]);
+
+/// The group `pointsman_variables`.
+pub static POINTSMAN_VARIABLES: Section = Section::new(
+    "pointsman_variables",
+    Shape::Group,
+    &[&[ms(
+        "drain_timeout_ms",
+        10_000,
+        (0, 3_600_000),
+        "how long running transactions may go on after SIGTERM",
+    )
+    .built()]],
+    "Variables that ProxySQL does not have.",
+);

@@ -1,0 +1,22 @@
+//! The configuration tables. The order of columns is part of the contract: people insert by position.
+
+mod firewall;
+mod hostgroups;
+mod rules;
+mod servers;
+mod services;
+mod users;
+
+pub(super) use firewall::{
+    MYSQL_FIREWALL_WHITELIST_RULES, MYSQL_FIREWALL_WHITELIST_SQLI_FINGERPRINTS,
+    MYSQL_FIREWALL_WHITELIST_USERS,
+};
+pub(super) use hostgroups::{
+    MYSQL_AWS_AURORA_HOSTGROUPS, MYSQL_GALERA_HOSTGROUPS, MYSQL_GROUP_REPLICATION_HOSTGROUPS,
+    MYSQL_HOSTGROUP_ATTRIBUTES, MYSQL_REPLICATION_HOSTGROUPS,
+};
+pub(super) use rules::{MYSQL_QUERY_RULES, MYSQL_QUERY_RULES_FAST_ROUTING};
+pub use servers::MYSQL_SERVERS;
+pub(super) use servers::MYSQL_SERVERS_SSL_PARAMS;
+pub(super) use services::{PROXYSQL_SERVERS, RESTAPI_ROUTES, SCHEDULER};
+pub use users::MYSQL_USERS;

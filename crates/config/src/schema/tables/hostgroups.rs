@@ -1,0 +1,109 @@
+//! The tables about hostgroups: topologies, and overrides of global settings.
+
+use super::super::{COUNT, Field, Section, Shape, choice, int, json, ms, percent, switch, text};
+
+/// The table `mysql_replication_hostgroups`.
+pub(in super::super) static MYSQL_REPLICATION_HOSTGROUPS: Section = Section::new(
+    "mysql_replication_hostgroups",
+    Shape::Rows,
+    &[&[
+        int("writer_hostgroup", 0, COUNT, "hosts that are not read-only").required(),
+        int("reader_hostgroup", 0, COUNT, "hosts that are read-only").required(),
+        choice(
+            "check_type",
+            "read_only",
+            &[
+                "read_only",
+                "innodb_read_only",
+                "super_read_only",
+                "read_only|innodb_read_only",
+                "read_only&innodb_read_only",
+            ],
+            "the server variables that are looked at",
+        ),
+        text("comment", "", "free text"),
+    ]],
+    "Pairs of writers and readers, told apart by their read_only variables.",
+)
+.unique(&[&["writer_hostgroup"], &["reader_hostgroup"]]);
+
+/// The keys that Group Replication and Galera tables share.
+const CLUSTER_KEYS: &[&[&str]] =
+    &[&["writer_hostgroup"], &["reader_hostgroup"], &["offline_hostgroup"], &["backup_writer_hostgroup"]];
+
+/// The table `mysql_group_replication_hostgroups`.
+pub(in super::super) static MYSQL_GROUP_REPLICATION_HOSTGROUPS: Section = Section::new(
+    "mysql_group_replication_hostgroups",
+    Shape::Rows,
+    &[CLUSTER],
+    "Clusters of MySQL Group Replication.",
+)
+.unique(CLUSTER_KEYS);
+
+/// The table `mysql_galera_hostgroups`.
+pub(in super::super) static MYSQL_GALERA_HOSTGROUPS: Section =
+    Section::new("mysql_galera_hostgroups", Shape::Rows, &[CLUSTER], "Clusters of Galera.")
+        .unique(CLUSTER_KEYS);
+
+const CLUSTER: &[Field] = &[
+    int("writer_hostgroup", 0, COUNT, "writers").required(),
+    int("backup_writer_hostgroup", 0, COUNT, "writers above `max_writers`").required(),
+    int("reader_hostgroup", 0, (1, COUNT.1), "readers").required(),
+    int("offline_hostgroup", 0, COUNT, "nodes that cannot be used").required(),
+    switch("active", true, "whether the row is in use"),
+    int("max_writers", 1, COUNT, "most nodes in the writer hostgroup"),
+    int("writer_is_also_reader", 0, (0, 2), "1: writers are readers too; 2: only backup writers are readers"),
+    int("max_transactions_behind", 0, COUNT, "backlog above which a reader is shunned; 0: never"),
+    text("comment", "", "free text").null(),
+];
+
+/// The table `mysql_aws_aurora_hostgroups`.
+pub(in super::super) static MYSQL_AWS_AURORA_HOSTGROUPS: Section =
+    Section::new("mysql_aws_aurora_hostgroups", Shape::Rows, &[AURORA], "Clusters of Amazon Aurora.")
+        .unique(&[&["writer_hostgroup"], &["reader_hostgroup"]]);
+
+const AURORA: &[Field] = &[
+    int("writer_hostgroup", 0, COUNT, "the writer").required(),
+    int("reader_hostgroup", 0, (1, COUNT.1), "readers").required(),
+    switch("active", true, "whether the row is in use"),
+    int("aurora_port", 3_306, COUNT, "port of discovered nodes"),
+    text("domain_name", "", "what is appended to discovered names; starts with `.`").required(),
+    ms("max_lag_ms", 600_000, (10, 600_000), "readers that lag more are shunned"),
+    ms("check_interval_ms", 1_000, (100, 600_000), "time between two checks"),
+    ms("check_timeout_ms", 800, (80, 3_000), "longest time for a check"),
+    switch("writer_is_also_reader", false, "the writer is a reader too"),
+    int("new_reader_weight", 1, (0, 10_000_000), "weight of discovered readers"),
+    ms("add_lag_ms", 30, (0, 600_000), "added to the estimated lag"),
+    ms("min_lag_ms", 30, (0, 600_000), "least estimated lag"),
+    int("lag_num_checks", 1, (1, 16), "checks whose greatest lag counts"),
+    text("comment", "", "free text").null(),
+];
+
+/// The table `mysql_hostgroup_attributes`.
+pub(in super::super) static MYSQL_HOSTGROUP_ATTRIBUTES: Section = Section::new(
+    "mysql_hostgroup_attributes",
+    Shape::Rows,
+    &[ATTRIBUTES],
+    "Overrides of global settings for single hostgroups.",
+)
+.unique(&[&["hostgroup_id"]]);
+
+const ATTRIBUTES: &[Field] = &[
+    int("hostgroup_id", 0, COUNT, "the hostgroup").required(),
+    int(
+        "max_num_online_servers",
+        1_000_000,
+        (0, 1_000_000),
+        "with more servers online, the hostgroup is not used",
+    ),
+    int("autocommit", -1, (-1, 1), "no effect in ProxySQL either"),
+    percent("free_connections_pct", 10, "instead of the variable"),
+    text("init_connect", "", "instead of the variable"),
+    switch("multiplex", true, "share connections between sessions"),
+    switch("connection_warming", false, "instead of the variable"),
+    int("throttle_connections_per_sec", 1_000_000, (1, 1_000_000), "most new connections per second"),
+    json("ignore_session_variables", "no effect in ProxySQL either"),
+    json("hostgroup_settings", "JSON: `handle_warnings`, `monitor_slave_lag_when_null`"),
+    json("servers_defaults", "JSON for discovered servers: `weight`, `max_connections`, `use_ssl`"),
+    text("comment", "", "free text"),
+];

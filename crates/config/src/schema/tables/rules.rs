@@ -1,0 +1,65 @@
+//! `mysql_query_rules` and its short form.
+
+use super::super::{COUNT, Field, PORT, Section, Shape, UNSIGNED, int, json, ms, switch, text};
+
+/// The table `mysql_query_rules`.
+pub(in super::super) static MYSQL_QUERY_RULES: Section = Section::new(
+    "mysql_query_rules",
+    Shape::Rows,
+    &[RULE],
+    "The rules that decide about statements, in the order of their numbers.",
+)
+.unique(&[&["rule_id"]]);
+
+const RULE: &[Field] = &[
+    int("rule_id", 0, (i64::MIN, i64::MAX), "the place in the order").required(),
+    switch("active", false, "whether the rule is in use"),
+    text("username", "", "the user").null(),
+    text("schemaname", "", "the current schema").null(),
+    int("flagIN", 0, COUNT, "the state that the chain must be in"),
+    text("client_addr", "", "the client's address, or the start of it and `%`").null(),
+    text("proxy_addr", "", "the listener's address").null(),
+    int("proxy_port", 0, PORT, "the listener's port").null(),
+    text("digest", "", "the statement's digest, `0x...`").null(),
+    text("match_digest", "", "regular expression on the digest's text").null(),
+    text("match_pattern", "", "regular expression on the statement").null(),
+    switch("negate_match_pattern", false, "the expressions must not match"),
+    text("re_modifiers", "CASELESS", "comma list of CASELESS and GLOBAL"),
+    int("flagOUT", 0, COUNT, "the state after a match").null(),
+    text("replace_pattern", "", "what a match is replaced with").null(),
+    int("destination_hostgroup", 0, COUNT, "where the statement goes").null(),
+    ms("cache_ttl", 1, (1, i64::MAX), "how long the result is cached").null(),
+    switch("cache_empty_result", false, "cache results without rows").null(),
+    ms("cache_timeout", 0, COUNT, "no effect in ProxySQL either").null(),
+    switch("reconnect", false, "no effect in ProxySQL either").null(),
+    ms("timeout", 0, UNSIGNED, "a statement that takes longer is killed").null(),
+    int("retries", 0, (0, 1_000), "further attempts").null(),
+    ms("delay", 0, UNSIGNED, "artificial delay").null(),
+    int("next_query_flagIN", 0, UNSIGNED, "the state that the session's next statement starts with").null(),
+    int("mirror_flagOUT", 0, UNSIGNED, "the state that the mirrored copy starts with").null(),
+    int("mirror_hostgroup", 0, UNSIGNED, "where a copy of the statement goes").null(),
+    text("error_msg", "", "answer with this error").null(),
+    text("OK_msg", "", "answer with OK").null(),
+    switch("sticky_conn", false, "no effect in ProxySQL either").null(),
+    int("multiplex", 0, (0, 2), "sharing of the connection: 0 off, 1 on, 2 not switched off by this").null(),
+    int("gtid_from_hostgroup", 0, UNSIGNED, "wait for what was last written there").null(),
+    switch("log", false, "write the statement to the query log").null(),
+    switch("apply", false, "stop here"),
+    json("attributes", "JSON: `flagOUTs`"),
+    text("comment", "", "free text").null(),
+];
+
+/// The table `mysql_query_rules_fast_routing`.
+pub(in super::super) static MYSQL_QUERY_RULES_FAST_ROUTING: Section = Section::new(
+    "mysql_query_rules_fast_routing",
+    Shape::Rows,
+    &[&[
+        text("username", "", "the user; empty: any").required(),
+        text("schemaname", "", "the current schema").required(),
+        int("flagIN", 0, COUNT, "the state that the chain must be in"),
+        int("destination_hostgroup", 0, COUNT, "where the statement goes").required(),
+        text("comment", "", "free text").required(),
+    ]],
+    "Hostgroups by user and schema.",
+)
+.unique(&[&["username", "schemaname", "flagIN"]]);

@@ -1,0 +1,68 @@
+//! `mysql_servers` and what belongs to single servers.
+
+use super::super::{COUNT, Field, PORT, Section, Shape, UNSIGNED, choice, int, ms, seconds, switch, text};
+
+/// The table `mysql_servers`.
+pub static MYSQL_SERVERS: Section = Section::new(
+    "mysql_servers",
+    Shape::Rows,
+    &[SERVER],
+    "The servers: one row for each hostgroup that a server is in.",
+)
+.unique(&[&["hostgroup_id", "hostname", "port"]])
+.examples(&[
+    &[("hostgroup_id", "0"), ("hostname", "\"127.0.0.1\""), ("port", "3306")],
+    &[("hostgroup_id", "1"), ("hostname", "\"/run/mysqld/mysqld.sock\""), ("port", "0")],
+]);
+
+const SERVER: &[Field] = &[
+    int("hostgroup_id", 0, COUNT, "the hostgroup that this row belongs to").alias("hostgroup").built(),
+    text("hostname", "", "a DNS name, an IP address, or with port 0 the absolute path of a Unix socket")
+        .required()
+        .alias("address")
+        .built(),
+    int("port", 3_306, PORT, "TCP port; 0: `hostname` is the path of a Unix socket").built(),
+    int("gtid_port", 0, PORT, "port of a reader of executed GTIDs; 0: none"),
+    choice(
+        "status",
+        "ONLINE",
+        &["ONLINE", "SHUNNED", "OFFLINE_SOFT", "OFFLINE_HARD"],
+        "`OFFLINE_SOFT`: no new connections; `OFFLINE_HARD`: none at all; any case",
+    )
+    .built(),
+    int(
+        "weight",
+        1,
+        (0, 10_000_000),
+        "share of new connections, relative to the other servers of the hostgroup; 0: none",
+    )
+    .built(),
+    switch("compression", false, "compress the traffic to this server"),
+    int("max_connections", 1_000, COUNT, "most connections to this server").built(),
+    seconds("max_replication_lag", 0, (0, 126_144_000), "shun this server when it lags more; 0: never"),
+    switch("use_ssl", false, "TLS to this server"),
+    ms("max_latency_ms", 0, UNSIGNED, "pass this server over when its ping is slower; 0: the default"),
+    text("comment", "", "free text").built(),
+];
+
+/// The table `mysql_servers_ssl_params`.
+pub(in super::super) static MYSQL_SERVERS_SSL_PARAMS: Section = Section::new(
+    "mysql_servers_ssl_params",
+    Shape::Rows,
+    &[&[
+        text("hostname", "", "the server").required(),
+        int("port", 3_306, PORT, "its port"),
+        text("username", "", "the user; empty: any"),
+        text("ssl_ca", "", "file of certificate authorities"),
+        text("ssl_cert", "", "file of the certificate"),
+        text("ssl_key", "", "file of the key"),
+        text("ssl_capath", "", "folder of certificate authorities"),
+        text("ssl_crl", "", "file of revoked certificates"),
+        text("ssl_crlpath", "", "folder of revoked certificates"),
+        text("ssl_cipher", "", "ciphers"),
+        text("tls_version", "", "no effect in ProxySQL either"),
+        text("comment", "", "free text"),
+    ]],
+    "TLS settings of single servers and users.",
+)
+.unique(&[&["hostname", "port", "username"]]);

@@ -1,0 +1,38 @@
+//! `mysql_users`.
+
+use super::super::{COUNT, Field, Kind, Preset, Section, Shape, int, json, switch, text};
+
+/// The table `mysql_users`.
+pub static MYSQL_USERS: Section = Section::new(
+    "mysql_users",
+    Shape::Rows,
+    &[USER],
+    "The accounts that clients log in with, and that the proxy logs in to servers with.",
+)
+.unique(&[&["username", "backend"], &["username", "frontend"]])
+.examples(&[&[("username", "\"app\""), ("password", "\"change me\""), ("default_hostgroup", "0")]]);
+
+const USER: &[Field] = &[
+    text("username", "", "the name").required().built(),
+    Field::new(
+        "password",
+        Kind::Password,
+        Preset::Text(""),
+        "clear text, `*` and 40 hex digits (`mysql_native_password`), or `$A$005$` with salt and hash \
+         (`caching_sha2_password`); empty: none",
+    )
+    .secret()
+    .built(),
+    switch("active", true, "whether the account is in use").built(),
+    switch("use_ssl", false, "clients must use TLS"),
+    int("default_hostgroup", 0, COUNT, "where statements go when nothing else decides").built(),
+    text("default_schema", "", "schema of a session whose client names none").null().built(),
+    switch("schema_locked", false, "no effect in ProxySQL either"),
+    switch("transaction_persistent", true, "a transaction stays on one hostgroup"),
+    switch("fast_forward", false, "copy bytes without looking at statements"),
+    switch("backend", true, "the proxy may log in to servers with it").built(),
+    switch("frontend", true, "clients may log in with it").built(),
+    int("max_connections", 10_000, COUNT, "most clients with this name at a time").built(),
+    json("attributes", "JSON: `spiffe_id`, `default-transaction_isolation`"),
+    text("comment", "", "free text").built(),
+];
