@@ -24,6 +24,7 @@ pub mod codec;
 pub mod command;
 pub mod error;
 pub mod frame;
+pub mod fuzzing;
 pub mod packet;
 pub mod reply;
 pub mod status;

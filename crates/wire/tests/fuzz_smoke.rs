@@ -1,0 +1,196 @@
+//! The fuzz harnesses as bounded property tests: on random bytes, and on bytes that were valid before
+//! something happened to them.
+
+use proptest::{collection::vec, prelude::*, sample::Index};
+use wire::{Capabilities, Codec, StatusFlags, frame, fuzzing, packet};
+
+/// Cases of each property.
+const CASES: u32 = 20_000;
+
+/// Bytes of the longest random input.
+const LEN_MAX: usize = 400;
+
+/// Capability sets that matter for layouts.
+const ANNOUNCED: [u64; 4] = [0, 0x1d_81ff_f7fe, 0xdfff_ffff, u64::MAX];
+
+/// Valid payloads of most kinds; a mutation of them reaches deeper than random bytes.
+fn seeds(caps: Capabilities) -> Vec<Vec<u8>> {
+    let changes = [
+        packet::StateChange::SystemVariable { name: b"autocommit", value: b"OFF" },
+        packet::StateChange::Schema(b"shop"),
+        packet::StateChange::Gtids(b"3e11fa47-71ca-11e1-9e33-c80aa9429562:23"),
+        packet::StateChange::Unknown { kind: 9, data: b"later" },
+    ];
+    let state = packet::SessionState::encode(&changes);
+    let mut row = Vec::new();
+    packet::TextRow::put(&mut row, [Some("1"), None, Some("abc"), Some("")]);
+    vec![
+        greeting().encode(caps),
+        login().encode(caps),
+        packet::SslRequest { capabilities: caps, max_packet: 1 << 24, collation: 45 }.encode(caps),
+        packet::AuthSwitch { plugin: b"caching_sha2_password", data: &[7; 20] }.encode(caps),
+        packet::AuthMore { data: &[4] }.encode(caps),
+        packet::Ok {
+            header: packet::OkHeader::Ok,
+            affected_rows: 300,
+            last_insert_id: 1 << 40,
+            status: StatusFlags::AUTOCOMMIT,
+            warnings: 2,
+            info: b"Rows matched: 300",
+            session_state: Some(packet::SessionState::new(&state)),
+        }
+        .encode(caps | Capabilities::SESSION_TRACK),
+        packet::Err { code: 1045, sql_state: Some(*b"28000"), message: b"Access denied" }.encode(caps),
+        packet::Eof { warnings: 0, status: StatusFlags::MORE_RESULTS }.encode(caps),
+        packet::ColumnCount { count: 251, metadata_follows: Some(true) }.encode(caps),
+        column().encode(caps),
+        packet::PrepareOk { statement_id: 1, columns: 1, params: 2, warnings: 0, metadata_follows: None }
+            .encode(caps),
+        packet::LocalInfile { filename: b"/tmp/rows.csv" }.encode(caps),
+        row,
+    ]
+}
+
+fn greeting() -> packet::Greeting<'static> {
+    packet::Greeting {
+        server_version: b"8.4.3",
+        connection_id: 9,
+        nonce: *b"12345678abcdefghijkl",
+        capabilities: Capabilities::from_bits_retain(0xdfff_ffff),
+        collation: 255,
+        status: StatusFlags::AUTOCOMMIT,
+        auth_plugin: b"caching_sha2_password",
+    }
+}
+
+fn login() -> packet::Login<'static> {
+    packet::Login {
+        capabilities: Capabilities::from_bits_retain(0x1d_81ff_f7fe),
+        max_packet: 1 << 24,
+        collation: 45,
+        username: b"app",
+        auth_answer: &[1; 32],
+        schema: Some(b"shop"),
+        auth_plugin: Some(b"caching_sha2_password"),
+        attributes: Some(b"\x04_pid\x0212"),
+        zstd_level: Some(3),
+    }
+}
+
+fn column() -> packet::Column<'static> {
+    packet::Column {
+        catalog: b"def",
+        schema: b"shop",
+        table: b"i",
+        org_table: b"items",
+        name: b"n",
+        org_name: b"name",
+        extended_type: b"\x01\x04json",
+        collation: 45,
+        max_len: 400,
+        kind: 0xfd,
+        flags: 1,
+        decimals: 31,
+        default_value: packet::DefaultValue::Null,
+    }
+}
+
+/// Eight bytes of capabilities and a seed that was cut, or had bytes changed or added.
+fn mutated() -> impl Strategy<Value = Vec<u8>> {
+    let changes = vec((any::<Index>(), any::<u8>()), 0..4);
+    let behind = prop_oneof![4 => Just(Vec::new()), 1 => vec(any::<u8>(), 0..20)];
+    let front =
+        (any::<Index>(), any::<Index>(), prop_oneof![3 => Just(None), 1 => any::<u64>().prop_map(Some)]);
+    (front, changes, any::<bool>(), any::<Index>(), any::<bool>(), behind).prop_map(
+        |((caps, seed, other_caps), changes, cut, cut_at, framed, behind)| {
+            let caps = *caps.get(&ANNOUNCED);
+            let seeds = seeds(Capabilities::from_bits_retain(caps));
+            let mut payload = seed.get(&seeds).clone();
+            for (at, byte) in changes {
+                let at = at.index(payload.len());
+                payload[at] = byte;
+            }
+            if cut {
+                payload.truncate(cut_at.index(payload.len() + 1));
+            }
+            payload.extend_from_slice(&behind);
+            let mut data = other_caps.unwrap_or(caps).to_le_bytes().to_vec();
+            if framed {
+                frame::put_message(&mut data, 1, &payload);
+            } else {
+                data.extend_from_slice(&payload);
+            }
+            data
+        },
+    )
+}
+
+/// Four lengths, and messages in order, but for a changed byte now and then.
+fn messages() -> impl Strategy<Value = Vec<u8>> {
+    let payloads = vec(vec(any::<u8>(), 0..30), 0..6);
+    (any::<[u8; 4]>(), payloads, any::<Option<(Index, u8)>>()).prop_map(|(lengths, payloads, change)| {
+        let mut data = lengths.map(|len| len % 9).to_vec();
+        let mut seq = 0;
+        for payload in payloads {
+            seq = frame::put_message(&mut data, seq, &payload);
+        }
+        if let Some((at, byte)) = change {
+            let at = at.index(data.len());
+            data[at] = byte;
+        }
+        data
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(CASES))]
+
+    #[test]
+    fn random_bytes(data in vec(any::<u8>(), 0..LEN_MAX)) {
+        fuzzing::frame(&data);
+        fuzzing::packet(&data);
+        fuzzing::handshake(&data);
+    }
+
+    #[test]
+    fn random_bytes_as_a_reply(data in vec(any::<u8>(), 0..LEN_MAX)) {
+        fuzzing::reply(&data);
+    }
+
+    #[test]
+    fn messages_that_were_valid(data in messages()) {
+        fuzzing::frame(&data);
+    }
+
+    #[test]
+    fn packets_that_were_valid(data in mutated()) {
+        fuzzing::packet(&data);
+        fuzzing::handshake(&data);
+    }
+}
+
+/// The seeds are what they are meant to be: the harnesses see values, not only refusals.
+#[test]
+fn every_seed_is_decoded_by_its_type() {
+    for bits in ANNOUNCED {
+        let caps = Capabilities::from_bits_retain(bits) | Capabilities::SSL;
+        let seeds = seeds(caps);
+        let decoded = [
+            packet::Greeting::decode(&seeds[0], caps).is_ok(),
+            packet::Login::decode(&seeds[1], caps).is_ok(),
+            packet::SslRequest::decode(&seeds[2], caps).is_ok(),
+            packet::AuthSwitch::decode(&seeds[3], caps).is_ok(),
+            packet::AuthMore::decode(&seeds[4], caps).is_ok(),
+            packet::Ok::decode(&seeds[5], caps | Capabilities::SESSION_TRACK).is_ok(),
+            packet::Err::decode(&seeds[6], caps).is_ok(),
+            packet::Eof::decode(&seeds[7], caps).is_ok(),
+            packet::ColumnCount::decode(&seeds[8], caps).is_ok(),
+            packet::Column::decode(&seeds[9], caps).is_ok(),
+            packet::PrepareOk::decode(&seeds[10], caps).is_ok(),
+            packet::LocalInfile::decode(&seeds[11], caps).is_ok(),
+            packet::TextRow::decode(&seeds[12], caps).is_ok(),
+        ];
+        assert_eq!(decoded.len(), seeds.len());
+        assert_eq!(decoded, [true; 13], "{caps:?}");
+    }
+}
