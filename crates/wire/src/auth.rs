@@ -17,6 +17,10 @@ mod digest;
 mod method;
 pub mod native;
 mod secret;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
 
 pub use credential::{Credential, CredentialError};
 pub use secret::Secret;

@@ -74,3 +74,65 @@ pub(super) fn shown_password(bytes: &[u8]) -> Option<&[u8]> {
     let password = bytes.strip_suffix(&[0])?;
     (1..=PASSWORD_LEN_MAX).contains(&password.len()).then_some(password)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::auth::testing::{NONCE, hex};
+
+    #[test]
+    fn known_answers() {
+        // Computed with Python's hashlib.
+        for (password, expected_digest, proof) in [
+            (
+                b"secret".as_slice(),
+                "3881219d087dd9c634373fd33dfa33a2cb6bfc6c520b64b8bb60ef2ceb534ae7",
+                "3e6e1d1225dfe8531b46e47caf897453dba8211b1e2fdca5e10ef0f98718b18e",
+            ),
+            (
+                b"p",
+                "990fdc3db6ba7e8bf6633957b11b9ad759d7eaa5cc7848c422f0eea551ecdba9",
+                "9878e858311134f16e19d85f9e020acf8cc833f214629f38bfdeede6091c7aee",
+            ),
+        ] {
+            assert_eq!(digest(password).to_vec(), hex(expected_digest));
+            assert_eq!(answer(password, &NONCE), hex(proof));
+            assert!(verify(&hex(proof), &NONCE, &digest(password)));
+            assert_eq!(learn(&hex(proof), &NONCE, &digest(password)), Some(stage1(password)));
+        }
+    }
+
+    #[test]
+    fn a_wrong_proof_is_refused() {
+        let (kept, right) = (digest(b"secret"), answer(b"secret", &NONCE));
+        assert!(!verify(&answer(b"Secret", &NONCE), &NONCE, &kept));
+        assert!(!verify(&answer(b"secret", &[7; NONCE_LEN]), &NONCE, &kept));
+        assert!(!verify(&right[..31], &NONCE, &kept));
+        for bit in 0..256 {
+            let mut wrong = right.clone();
+            wrong[bit / 8] ^= 1 << (bit % 8);
+            assert!(!verify(&wrong, &NONCE, &kept));
+        }
+    }
+
+    #[test]
+    fn a_password_longer_than_the_nonce_is_masked_with_it_repeated() {
+        let password = b"a password of more than 20 bytes";
+        let masked = mask(password, &NONCE);
+        assert_eq!(masked, hex("40025345565550475b4e0b434b0e425f4357134049434d041716074a505e4e5f2d"));
+        assert_eq!(shown_password(&unmask(&masked, &NONCE)), Some(password.as_slice()));
+    }
+
+    #[test]
+    fn a_shown_password_has_its_zero_byte_and_a_limit() {
+        assert_eq!(shown_password(b"secret\0"), Some(b"secret".as_slice()));
+        assert_eq!(shown_password(b"secret"), None);
+        assert_eq!(shown_password(b"\0"), None);
+        assert_eq!(shown_password(b""), None);
+        let mut longest = vec![b'x'; PASSWORD_LEN_MAX];
+        longest.push(0);
+        assert!(shown_password(&longest).is_some());
+        longest.insert(0, b'x');
+        assert_eq!(shown_password(&longest), None);
+    }
+}

@@ -63,3 +63,36 @@ fn hexadecimal(digits: &[u8]) -> Option<[u8; 20]> {
     }
     Some(out)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::auth::native;
+
+    #[test]
+    fn the_form_tells_the_kind() {
+        let hash = b"*14E65567ABDB5135D0CFD9A70B3032C179A49EE7";
+        assert_eq!(Credential::parse(b""), Ok(Credential::Empty));
+        assert_eq!(Credential::parse(b"secret"), Ok(Credential::Clear(b"secret".to_vec())));
+        assert_eq!(Credential::parse(hash), Ok(Credential::Native(native::stage2(b"secret"))));
+        assert_eq!(Credential::parse(&hash.to_ascii_lowercase()), Credential::parse(hash));
+        assert_eq!(Credential::parse(b"*short"), Ok(Credential::Clear(b"*short".to_vec())));
+        let stored = b"$A$005$THISISACOMBINATIONOFINVALIDSALTANDPASSWORDTHATMUSTNEVERBRBEUSED";
+        assert!(matches!(Credential::parse(stored), Ok(Credential::CachingSha2(_))));
+    }
+
+    #[test]
+    fn a_broken_hash_is_no_clear_password() {
+        let text = b"*14E65567ABDB5135D0CFD9A70B3032C179A49EEX";
+        assert_eq!(Credential::parse(text), Err(CredentialError::NotHexadecimal));
+        assert_eq!(Credential::parse(b"$A$005$abc"), Err(StoredError::Length(10).into()));
+    }
+
+    #[test]
+    fn debug_shows_no_secret() {
+        for text in [b"secret".as_slice(), b"*14E65567ABDB5135D0CFD9A70B3032C179A49EE7"] {
+            let shown = format!("{:?}", Credential::parse(text).unwrap());
+            assert!(shown.ends_with("(..)"), "{shown}");
+        }
+    }
+}

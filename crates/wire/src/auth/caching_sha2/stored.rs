@@ -149,3 +149,79 @@ fn characters(bits: u32) -> impl Iterator<Item = u8> {
         DIGITS.get(digit as usize).copied().unwrap_or(b'.')
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::auth::testing::hex;
+
+    const SECRET: &[u8] = b"$A$005$012345678901234567895fkz3MBocEd.OaaR71/j.w9RXSrKttgCSpI2fGX1100";
+
+    #[test]
+    fn a_hash_made_by_mysql() {
+        // HEX(authentication_string) after CREATE USER ... IDENTIFIED BY 'foobar' on MySQL 8.0.
+        let text =
+            hex("24412430303524031A69251C34295C4B35167C7F1E5A7B63091349503974624D34504B5A424679354856336868\
+             686F52485A736E4A733368786E427575516C73446469496537");
+        let stored = Stored::parse(&text).unwrap();
+        assert!(stored.verify(b"foobar"));
+        assert!(!stored.verify(b"foobaz"));
+        assert!(!stored.verify(b""));
+    }
+
+    /// Computed with a second implementation in Python that agrees with glibc's `crypt` where that goes.
+    #[test]
+    fn known_answers() {
+        let long = [b'x'; PASSWORD_LEN_MAX];
+        for (password, text) in [
+            (b"secret".as_slice(), SECRET.to_vec()),
+            (
+                "päss wörd, longer than thirty-two bytes".as_bytes(),
+                b"$A$005$~}|{zyxwvutsrqponmlkFyZlQQAOuXalDk7WVqfgPM0ZQtv6JngZqrUy7n4MkUA".to_vec(),
+            ),
+            (&long, b"$A$005$01234567890123456789ZIsTpGlPkRqjqrOoLJBdddp0/EdRuThSHBCIvvbpYvB".to_vec()),
+            // 10,000 rounds: the count is hexadecimal.
+            (b"secret", b"$A$00A$01234567890123456789TSGcpsZpU/N4to7BDphT5EM8hCorEh6Tw0cVCDk4CM7".to_vec()),
+            (
+                b"secret",
+                [
+                    b"$A$005$".as_slice(),
+                    &(1..=20).collect::<Vec<u8>>(),
+                    b"s7QB2tObAqxyjjQ8FNhu/gyLPvxW4vKGNbK8AveHWN4",
+                ]
+                .concat(),
+            ),
+        ] {
+            let stored = Stored::parse(&text).unwrap();
+            assert!(stored.verify(password), "{}", text.escape_ascii());
+            assert!(!stored.verify(&password[1..]), "{}", text.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn a_password_beyond_the_limit_costs_no_work() {
+        assert!(!Stored::parse(SECRET).unwrap().verify(&vec![b'x'; 1 << 20]));
+    }
+
+    #[test]
+    fn other_texts_are_refused_with_their_reason() {
+        let changed = |at: usize, byte: u8| {
+            let mut text = SECRET.to_vec();
+            text[at] = byte;
+            Stored::parse(&text)
+        };
+        assert_eq!(Stored::parse(&SECRET[..69]), Err(StoredError::Length(69)));
+        assert_eq!(Stored::parse(b""), Err(StoredError::Length(0)));
+        assert_eq!(Stored::parse(&[SECRET, b"x"].concat()), Err(StoredError::Length(71)));
+        assert_eq!(changed(1, b'B'), Err(StoredError::Prefix));
+        assert_eq!(changed(5, b'4'), Err(StoredError::Prefix), "4000 rounds");
+        assert_eq!(changed(5, b'x'), Err(StoredError::Prefix));
+        assert_eq!(changed(69, b'$'), Err(StoredError::Alphabet));
+    }
+
+    #[test]
+    fn debug_shows_no_hash() {
+        let text = format!("{:?}", Stored::parse(SECRET).unwrap());
+        assert_eq!(text, "Stored { rounds: 5000, .. }");
+    }
+}
