@@ -44,3 +44,8 @@ fn expect_header(reader: &mut Reader<'_>, header: u8, field: &'static str) -> Re
         byte => Err(WireError::Invalid { field, value: byte.into() }),
     }
 }
+
+/// Runs the example of the README as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
