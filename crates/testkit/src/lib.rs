@@ -2,11 +2,17 @@
 //!
 //! - [`guard`]: a folder and processes that are gone when their owner is gone, however it ended;
 //! - [`net`]: free loopback ports;
+//! - [`client`]: a small MySQL client;
+//! - [`script`]: servers and clients that do exactly what a test says, over any stream;
+//! - [`packets`]: what these two are made of;
 //! - [`mariadb`]: private MariaDB servers, alone or as a primary with replicas.
 //!
 //! The launchers block the calling thread. In asynchronous code start servers before the runtime, or on a
 //! thread that may block. Everything stays on loopback.
 
+pub mod client;
 pub mod guard;
 pub mod mariadb;
 pub mod net;
+pub mod packets;
+pub mod script;
