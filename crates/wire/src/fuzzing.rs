@@ -5,6 +5,7 @@
 //! as bounded property tests with the other tests of this crate, and without bounds as the libFuzzer targets
 //! of the same names in the folder `fuzz`.
 
+mod conversation;
 mod frame;
 mod handshake;
 mod packet;

@@ -142,6 +142,40 @@ fn messages() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
+/// Capabilities, a setting, and messages that have a meaning in a login, in any order.
+fn conversation() -> impl Strategy<Value = Vec<u8>> {
+    let plugins = prop_oneof![
+        Just("mysql_native_password"),
+        Just("caching_sha2_password"),
+        Just("mysql_clear_password"),
+        Just("another_method"),
+    ];
+    let nonce = prop_oneof![3 => vec(any::<u8>(), 20), 1 => vec(any::<u8>(), 0..30)];
+    let switch = (plugins, nonce);
+    let message = prop_oneof![
+        switch.prop_map(|(plugin, data)| {
+            packet::AuthSwitch { plugin: plugin.as_bytes(), data: &data }.encode(Capabilities::empty())
+        }),
+        (0u8..6).prop_map(|byte| vec![1, byte]),
+        (0u8..6).prop_map(|byte| vec![byte]),
+        Just(b"\x01-----BEGIN PUBLIC KEY-----".to_vec()),
+        vec(any::<u8>(), 0..40),
+        vec(any::<u8>(), 20),
+        vec(any::<u8>(), 32),
+        Just(b"password\0".to_vec()),
+        Just(vec![0, 0, 0, 2, 0, 0, 0]),
+    ];
+    (any::<[u8; 2]>(), vec(message, 0..6)).prop_map(|(setting, messages)| {
+        let mut data = vec![0; 8];
+        data.extend_from_slice(&setting);
+        for message in messages {
+            data.push(u8::try_from(message.len()).unwrap());
+            data.extend_from_slice(&message);
+        }
+        data
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(CASES))]
 
@@ -165,6 +199,16 @@ proptest! {
     #[test]
     fn packets_that_were_valid(data in mutated()) {
         fuzzing::packet(&data);
+        fuzzing::handshake(&data);
+    }
+}
+
+proptest! {
+    // Fewer: the slow hash of a stored password is slow in builds for tests.
+    #![proptest_config(ProptestConfig::with_cases(CASES / 10))]
+
+    #[test]
+    fn login_conversations(data in conversation()) {
         fuzzing::handshake(&data);
     }
 }

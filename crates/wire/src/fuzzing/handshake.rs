@@ -1,6 +1,6 @@
-//! The login of any client, and the greeting of any server.
+//! The login of any client, the greeting of any server, and what they may say after it.
 
-use super::split_capabilities;
+use super::{conversation::conversations, split_capabilities};
 use crate::{
     Capabilities, Codec,
     frame::MessageReader,
@@ -11,7 +11,7 @@ use crate::{
 const LOGIN_LEN_MAX: usize = 1 << 16;
 
 /// Reads `data` behind its first eight bytes as what a client sends to a server that announced these
-/// capabilities, and as what a server sends first.
+/// capabilities, as what a server sends first, and as the messages of login conversations.
 pub fn handshake(data: &[u8]) {
     let (announced, bytes) = split_capabilities(data);
     let mut client = MessageReader::new(LOGIN_LEN_MAX);
@@ -30,6 +30,7 @@ pub fn handshake(data: &[u8]) {
     // The bare payload as well: a fuzzer finds these faster without a valid header.
     login(bytes, announced);
     greeting(bytes);
+    conversations(bytes);
 }
 
 /// What a login says must be in its bytes and in what the server announced.
