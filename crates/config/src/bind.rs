@@ -3,7 +3,8 @@
 mod check;
 mod unbuilt;
 
-use std::path::Path;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
 use crate::Loaded;
 use crate::formats::Parsed;
@@ -21,6 +22,9 @@ use unbuilt::Unbuilt;
 /// The configuration that `parsed` describes, or everything that is wrong with it.
 pub(crate) fn bind(parsed: Parsed, origin: &Path) -> Result<Loaded, Problems> {
     let complete = parsed.problems.is_empty();
+    let broken: HashSet<(PathBuf, usize)> =
+        parsed.problems.iter().map(|problem| (problem.file.clone(), problem.line)).collect();
+    let grammatical = parsed.problems.len();
     let mut binder = Binder { problems: parsed.problems, unbuilt: Unbuilt::default(), complete };
     let tables = binder.tables(parsed.root, origin);
     let listeners = check::listeners(&tables, &mut binder.problems);
@@ -31,6 +35,11 @@ pub(crate) fn bind(parsed: Parsed, origin: &Path) -> Result<Loaded, Problems> {
     if complete {
         check::tcp_hostgroups(&listeners, &tables, &mut binder.problems);
     }
+    // What stands on a line that could not be read is only guessed.
+    let judged = binder.problems.split_off(grammatical);
+    binder
+        .problems
+        .extend(judged.into_iter().filter(|problem| !broken.contains(&(problem.file.clone(), problem.line))));
     if let Some(problems) = Problems::sorted(binder.problems) {
         return Err(problems);
     }

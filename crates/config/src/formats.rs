@@ -41,11 +41,13 @@ fn looks_like_toml(text: &str, origin: &Path) -> bool {
         if line.starts_with('[') {
             return true;
         }
-        let name =
+        let after_name =
             line.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || "_-*".contains(c)).trim_start();
+        let value = after_name.strip_prefix('=').map_or("", str::trim_start);
         if line.starts_with(['{', '}', '(', ')', '@', '/'])
             || line.ends_with([';', '{', '('])
-            || name.starts_with(':')
+            || after_name.starts_with(':')
+            || value.starts_with('(')
         {
             return false;
         }
@@ -65,6 +67,7 @@ mod tests {
             "mysql_variables:\n{ x",
             "mysql_servers =\n( [",
             "mysql_servers = (\n[[",
+            "mysql_users=({username=u})",
             "datadir=\"/x\";\n[x",
             "@include \"nowhere\"",
         ];

@@ -114,10 +114,14 @@ impl FromScalar for String {
     }
 }
 
-/// NULL is `None`.
+/// NULL is `None`, and so is an empty text: `SAVE CONFIG TO FILE` of ProxySQL writes that for NULL.
 impl FromScalar for Option<String> {
-    fn from_scalar(scalar: &Scalar, field: &Field) -> Option<Self> {
-        if *scalar == Scalar::Null { Some(None) } else { String::from_scalar(scalar, field).map(Some) }
+    fn from_scalar(scalar: &Scalar, _: &Field) -> Option<Self> {
+        match scalar {
+            Scalar::Null => Some(None),
+            Scalar::Text(text) => Some(Some(text.clone()).filter(|text| !text.is_empty())),
+            Scalar::Bool(_) | Scalar::Int(_) => None,
+        }
     }
 }
 
