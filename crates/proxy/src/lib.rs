@@ -1,1 +1,29 @@
-//! The data plane.
+//! The data plane: workers, listeners, client and backend connections, the relay between them, and drain.
+//!
+//! A [`Proxy`] is started from a [`config::Config`] and runs on its own threads until it is told to drain.
+//! The file `ARCHITECTURE.md` follows a query through the modules.
+
+mod arrival;
+mod backend;
+mod client;
+mod control;
+mod ending;
+mod error;
+mod exchange;
+mod keys;
+mod limits;
+mod listener;
+mod proxy;
+mod random;
+mod relay;
+mod session;
+mod shared;
+mod sock;
+mod tunnel;
+mod users;
+mod worker;
+
+pub use error::ClientError;
+pub use proxy::{Proxy, StartError};
+#[cfg(feature = "memory")]
+pub use sock::memory;

@@ -254,6 +254,11 @@ impl ReplyScanner {
         self.seq
     }
 
+    /// Whether the input so far ends with a whole message, so that another packet may follow it.
+    pub const fn is_between_packets(&self) -> bool {
+        matches!(self.place, Place::Message) && self.header_len == 0
+    }
+
     /// Whether any byte of the answer was seen.
     pub const fn started(&self) -> bool {
         self.started

@@ -1,0 +1,46 @@
+# Everything a newcomer or CI needs. `make run` and `make test` install what is missing, with apt.
+
+CARGO ?= cargo
+# The demo, the tests and the benchmark need these programs; each is looked for before anything is installed.
+RUN_TOOLS   = mariadbd:mariadb-server-core mariadb:mariadb-client-core cc:gcc
+TEST_TOOLS  = $(RUN_TOOLS) sysbench:sysbench
+BENCH_TOOLS = $(TEST_TOOLS) haproxy:haproxy
+CARGO_DENY_VERSION = 0.20.2
+
+.PHONY: help run build test lint bench fuzz docs tools-run tools-test tools-bench
+
+help: ## Show this list.
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+
+run: tools-run ## Install what is missing, build, and run the demo until Ctrl-C.
+	$(CARGO) build --release --locked --package pointsman
+	./target/release/pointsman demo $(DEMO_ARGS)
+
+build: ## Build the release binary: target/release/pointsman.
+	$(CARGO) build --release --locked --package pointsman
+
+test: tools-test ## Install what is missing and run every test.
+	$(CARGO) build --locked --package pointsman
+	$(CARGO) test --locked --workspace --no-fail-fast
+
+lint: ## Formatting, clippy, docs, and what may enter the dependency tree.
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --workspace --all-targets -- --deny warnings
+	RUSTDOCFLAGS="--deny warnings" $(CARGO) doc --locked --workspace --no-deps --quiet
+	@command -v cargo-deny >/dev/null || $(CARGO) install --locked --version $(CARGO_DENY_VERSION) cargo-deny
+	$(CARGO) deny --locked --all-features check --hide-inclusion-graph bans licenses sources
+	$(CARGO) check --quiet --manifest-path fuzz/Cargo.toml
+
+bench: tools-bench ## Layer-4 floor, HAProxy and Pointsman side by side; writes bench/runs/.
+	$(CARGO) build --release --locked --package pointsman --package bench
+	./target/release/bench $(BENCH_ARGS)
+
+fuzz: ## Fuzz one target for a minute: make fuzz TARGET=reply SECONDS=60 (needs cargo-fuzz).
+	$(CARGO) fuzz run --sanitizer none $(or $(TARGET),reply) -- -max_total_time=$(or $(SECONDS),60)
+
+tools-run:
+	@sh scripts/need $(RUN_TOOLS)
+tools-test:
+	@sh scripts/need $(TEST_TOOLS)
+tools-bench:
+	@sh scripts/need $(BENCH_TOOLS)

@@ -1,0 +1,129 @@
+//! From a configuration file to a serving proxy, and back down again.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::Context as _;
+use config::{Config, Protocol};
+use proxy::Proxy;
+use tokio::runtime::Builder;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tracing_subscriber::EnvFilter;
+
+/// Threads of the runtime that accepts clients and does what must not stop a worker.
+const CONTROL_THREADS: usize = 2;
+
+/// Says whether the configuration at `path` can be used.
+pub(crate) fn check(path: &Path) -> anyhow::Result<ExitCode> {
+    let loaded = config::load(path)?;
+    for warning in &loaded.warnings {
+        eprintln!("warning: {warning}");
+    }
+    let Config { listeners, servers, users, .. } = &loaded.config;
+    println!(
+        "{}: ok, {} listeners, {} servers, {} users",
+        path.display(),
+        listeners.len(),
+        servers.len(),
+        users.len()
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Serves clients with the configuration at `path` until a signal ends it.
+pub(crate) fn serve(path: &Path) -> anyhow::Result<ExitCode> {
+    let started = Instant::now();
+    let loaded = config::load(path)?;
+    log_to_stderr();
+    for warning in &loaded.warnings {
+        tracing::warn!("{warning}");
+    }
+    let control = Builder::new_multi_thread()
+        .worker_threads(CONTROL_THREADS)
+        .thread_name("control")
+        .enable_all()
+        .build()
+        .context("cannot start the control runtime")?;
+    control.block_on(async {
+        // Before anything listens, so that no signal can come too early.
+        let mut signals = Signals::new()?;
+        let proxy = Proxy::start(&loaded.config, control.handle())?;
+        announce(&proxy, &loaded.config, started);
+        signals.end().await;
+        tracing::info!(
+            sessions = proxy.sessions(),
+            drain_timeout_ms = loaded.config.pointsman.drain_timeout.as_millis(),
+            "shutting down; a second signal ends at once"
+        );
+        tokio::select! {
+            () = proxy.drain() => tracing::info!("all sessions have ended"),
+            () = signals.end() => tracing::warn!("ended at once"),
+        }
+        anyhow::Ok(())
+    })?;
+    // Not waiting for what still runs there: sessions are over, or are to be cut off.
+    control.shutdown_background();
+    Ok(ExitCode::SUCCESS)
+}
+
+/// One line that says what listens where.
+fn announce(proxy: &Proxy, config: &Config, started: Instant) {
+    let listeners: Vec<String> = proxy
+        .addresses()
+        .iter()
+        .map(|(address, protocol)| match protocol {
+            Protocol::Mysql => address.to_string(),
+            Protocol::Tcp => format!("{address} (tcp)"),
+        })
+        .collect();
+    tracing::info!(
+        version = env!("CARGO_PKG_VERSION"),
+        listen = listeners.join(", "),
+        threads = config.variables.threads,
+        servers = config.servers.len(),
+        users = config.users.len(),
+        ms = started.elapsed().as_millis(),
+        "ready"
+    );
+}
+
+/// Logs go to standard error, one line each; `RUST_LOG` changes what is logged.
+fn log_to_stderr() {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
+        .with_target(false)
+        .init();
+}
+
+/// The signals that the proxy obeys.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    fn new() -> anyhow::Result<Self> {
+        let listen = |kind| signal(kind).context("cannot listen for signals");
+        Ok(Self {
+            terminate: listen(SignalKind::terminate())?,
+            interrupt: listen(SignalKind::interrupt())?,
+            hangup: listen(SignalKind::hangup())?,
+        })
+    }
+
+    /// Waits for SIGTERM or Ctrl-C. SIGHUP has no meaning yet and, unlike by default, does not end anything.
+    async fn end(&mut self) {
+        loop {
+            tokio::select! {
+                _ = self.terminate.recv() => return,
+                _ = self.interrupt.recv() => return,
+                _ = self.hangup.recv() => tracing::info!("SIGHUP is reserved and does nothing"),
+            }
+        }
+    }
+}

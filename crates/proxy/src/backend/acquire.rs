@@ -1,0 +1,153 @@
+//! Getting a backend: choosing a server, waiting for a place, opening the connection, trying the next one.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::task::Poll;
+
+use config::Endpoint;
+use pool::{Choice, Lease, Permit, Ticket, Usage};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+use super::{Backend, OpenError};
+use crate::error::ClientError;
+use crate::sock::Sock;
+use crate::worker::Worker;
+
+/// ER_CON_COUNT_ERROR: the server has all the connections it may have. Another one may have room.
+const SERVER_FULL: u16 = 1040;
+
+/// Why a session got no backend.
+#[derive(Debug)]
+pub(crate) enum AcquireError {
+    /// No server could be reached in time.
+    Proxy(ClientError),
+    /// A server refused the login: the payload of its ERR packet, which the client shall see.
+    Server(Vec<u8>),
+}
+
+/// The failures of one search for a backend.
+#[derive(Debug, Default)]
+struct Failures {
+    count: u32,
+    /// One entry per server: how often it failed, and how last.
+    servers: Vec<(Endpoint, u32, String)>,
+}
+
+/// Gets a backend of `hostgroup`, opened by `open`, within `mysql-connect_timeout_server_max`.
+///
+/// Each attempt takes at most `mysql-connect_timeout_server`; after `mysql-connect_retries_on_failure` failures
+/// besides the first the search ends. Servers that have not failed yet come first.
+pub(crate) async fn acquire(
+    worker: &Worker,
+    hostgroup: u32,
+    open: impl AsyncFn(&Endpoint) -> Result<Sock, OpenError>,
+) -> Result<Backend, AcquireError> {
+    let variables = &worker.shared.variables;
+    let started = Instant::now();
+    let deadline = started + variables.connect_timeout_server_max;
+    let mut failures = Failures::default();
+    loop {
+        let Some(permit) = permit(worker, hostgroup, deadline, &failures).await else {
+            let usage = worker.shared.pool.usage(hostgroup);
+            let why = NoPermit { usage, failures: &failures };
+            return Err(AcquireError::Proxy(ClientError::no_backend(hostgroup, started.elapsed(), &why)));
+        };
+        let endpoint = permit.server().endpoint();
+        let limit = variables.connect_timeout_server.min(deadline.saturating_duration_since(Instant::now()));
+        match timeout(limit, open(endpoint)).await {
+            Ok(Ok(sock)) => return Ok(Lease::new(sock, permit)),
+            Ok(Err(OpenError::Refused { code, payload, .. })) if code != SERVER_FULL => {
+                return Err(AcquireError::Server(payload));
+            }
+            Ok(Err(OpenError::Login(why))) => {
+                return Err(AcquireError::Proxy(ClientError::backend_login(endpoint, &why)));
+            }
+            Ok(Err(error)) => failures.note(endpoint, error.to_string()),
+            Err(_) => failures.note(endpoint, format!("no answer within {}ms", limit.as_millis())),
+        }
+        drop(permit);
+        if failures.count > variables.connect_retries_on_failure || Instant::now() >= deadline {
+            return Err(AcquireError::Proxy(ClientError::no_backend(
+                hostgroup,
+                started.elapsed(),
+                &failures,
+            )));
+        }
+        sleep(variables.connect_retries_delay).await;
+    }
+}
+
+/// A permit for a server of `hostgroup`; waits in line when all are full. `None` if there is no server, or it
+/// is too late.
+async fn permit(
+    worker: &Worker,
+    hostgroup: u32,
+    deadline: Instant,
+    failures: &Failures,
+) -> Option<Permit<Endpoint>> {
+    match worker.shared.pool.choose(hostgroup, worker.dice.roll(), |endpoint| failures.contain(endpoint)) {
+        Choice::Granted(permit) => Some(permit),
+        Choice::NoServer => None,
+        Choice::Busy => {
+            let ticket = worker.shared.pool.enqueue(hostgroup)?;
+            timeout_at(deadline, turn(ticket)).await.ok()
+        }
+    }
+}
+
+/// Waits for a ticket's turn.
+async fn turn(mut ticket: Ticket<Endpoint>) -> Permit<Endpoint> {
+    poll_fn(|cx| ticket.poll_permit(cx.waker()).map_or(Poll::Pending, Poll::Ready)).await
+}
+
+impl Failures {
+    fn note(&mut self, endpoint: &Endpoint, error: String) {
+        self.count += 1;
+        match self.servers.iter_mut().find(|(server, ..)| server == endpoint) {
+            Some((_, count, last)) => {
+                *count += 1;
+                *last = error;
+            }
+            None => self.servers.push((endpoint.clone(), 1, error)),
+        }
+    }
+
+    fn contain(&self, endpoint: &Endpoint) -> bool {
+        self.servers.iter().any(|(server, ..)| server == endpoint)
+    }
+}
+
+impl fmt::Display for Failures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, (server, count, last)) in self.servers.iter().enumerate() {
+            let comma = if i == 0 { "tried " } else { ", " };
+            let times = if *count == 1 { "time" } else { "times" };
+            write!(f, "{comma}{server} {count} {times} ({last})")?;
+        }
+        Ok(())
+    }
+}
+
+/// Why there was not even a server to try.
+struct NoPermit<'a> {
+    usage: Usage,
+    failures: &'a Failures,
+}
+
+impl fmt::Display for NoPermit<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Usage { servers, available, open, allowed, waiting } = self.usage;
+        if servers == 0 {
+            write!(f, "no server is configured for this hostgroup")?;
+        } else if available == 0 {
+            write!(f, "none of its {servers} servers is online")?;
+        } else {
+            write!(f, "{open} of {allowed} connections of {available} servers are in use")?;
+            write!(f, ", {waiting} more sessions wait")?;
+        }
+        if self.failures.count > 0 {
+            write!(f, "; {}", self.failures)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,67 @@
+//! Opening a socket to a server.
+
+use std::io;
+
+use config::{Endpoint, MysqlVariables};
+use socket2::SockRef;
+use tokio::net::{TcpStream, UnixStream};
+
+use crate::exchange::ReceiveError;
+use crate::listener::tune;
+use crate::sock::Sock;
+
+/// How a worker reaches servers.
+#[derive(Default)]
+pub(crate) enum Dialer {
+    /// By the network.
+    #[default]
+    Network,
+    /// By a test's function.
+    #[cfg(feature = "memory")]
+    Scripted(Box<dyn Fn(&Endpoint) -> io::Result<Sock>>),
+}
+
+/// Why a backend could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OpenError {
+    /// No connection.
+    #[error("{0}")]
+    Unreachable(#[from] io::Error),
+    /// The server refused the login: the payload of its ERR packet.
+    #[error("error {code}: {}", String::from_utf8_lossy(.message))]
+    Refused { code: u16, message: Vec<u8>, payload: Vec<u8> },
+    /// The server's side of the login makes no sense, or asks for what the proxy does not have.
+    #[error("{0}")]
+    Login(String),
+}
+
+impl From<ReceiveError> for OpenError {
+    fn from(error: ReceiveError) -> Self {
+        match error {
+            ReceiveError::Closed => Self::Unreachable(io::ErrorKind::UnexpectedEof.into()),
+            ReceiveError::Malformed(error) => Self::Login(error.to_string()),
+        }
+    }
+}
+
+impl std::fmt::Debug for Dialer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Dialer")
+    }
+}
+
+impl Dialer {
+    /// Connects to `endpoint`; the caller keeps the deadline.
+    pub(crate) async fn connect(&self, endpoint: &Endpoint, variables: &MysqlVariables) -> io::Result<Sock> {
+        match (self, endpoint) {
+            #[cfg(feature = "memory")]
+            (Self::Scripted(dial), endpoint) => dial(endpoint),
+            (_, Endpoint::Tcp { host, port }) => {
+                let stream = TcpStream::connect((host.as_str(), *port)).await?;
+                tune(SockRef::from(&stream), variables)?;
+                Ok(stream.into())
+            }
+            (_, Endpoint::Unix(path)) => UnixStream::connect(path).await.map(Sock::from),
+        }
+    }
+}

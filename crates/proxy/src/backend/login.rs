@@ -1,0 +1,119 @@
+//! Logging in to a server on behalf of a client.
+//!
+//! The server sees the client's own user, charset, attributes and capabilities, so that what it answers is what
+//! the client would have got from it directly.
+
+use wire::auth::{Transport, as_client};
+use wire::{Capabilities, Codec as _, packet};
+
+use super::OpenError;
+use crate::client::login::Identity;
+use crate::exchange::Exchange;
+use crate::keys;
+use crate::sock::Sock;
+use crate::worker::Worker;
+
+/// First byte of an ERR packet.
+const ERR: u8 = 0xff;
+
+/// Capabilities that change what the server sends or how it reads statements: a client that has chosen one of
+/// these cannot be served by a server without it.
+const MUST_MATCH: Capabilities = Capabilities::FOUND_ROWS
+    .union(Capabilities::NO_SCHEMA)
+    .union(Capabilities::IGNORE_SPACE)
+    .union(Capabilities::PROTOCOL_41)
+    .union(Capabilities::TRANSACTIONS)
+    .union(Capabilities::MULTI_STATEMENTS)
+    .union(Capabilities::MULTI_RESULTS)
+    .union(Capabilities::PS_MULTI_RESULTS)
+    .union(Capabilities::SESSION_TRACK)
+    .union(Capabilities::DEPRECATE_EOF);
+
+/// Capabilities of the login itself, which are the proxy's own on this side.
+const OWN: Capabilities = Capabilities::LONG_PASSWORD
+    .union(Capabilities::SECURE_CONNECTION)
+    .union(Capabilities::PLUGIN_AUTH)
+    .union(Capabilities::PLUGIN_AUTH_LENENC);
+
+/// Logs in to the server at the other end of `sock` as `identity`.
+pub(crate) async fn log_in(worker: &Worker, sock: &mut Sock, identity: &Identity) -> Result<(), OpenError> {
+    let mut exchange = Exchange::new(worker, sock);
+    let payload = exchange.receive().await?;
+    if payload.first() == Some(&ERR) {
+        return Err(refused(payload, Capabilities::empty()));
+    }
+    let greeting = packet::Greeting::decode(&payload, Capabilities::empty()).map_err(malformed)?;
+    let capabilities = agree(identity, greeting.capabilities)?;
+    let account = &identity.account;
+    let transport = if exchange.is_private() { Transport::Secure } else { Transport::Plain };
+    let (mut login, answer) =
+        as_client::begin(&account.secret, greeting.auth_plugin, greeting.nonce, transport);
+    let packet = packet::Login {
+        capabilities,
+        max_packet: identity.max_packet,
+        collation: identity.collation,
+        username: &account.user.name,
+        auth_answer: &answer,
+        schema: account.schema.as_deref(),
+        auth_plugin: Some(greeting.auth_plugin),
+        attributes: identity
+            .attributes
+            .as_deref()
+            .filter(|_| capabilities.contains(Capabilities::CONNECT_ATTRS)),
+        zstd_level: None,
+    };
+    exchange.send(&packet.encode(capabilities)).await?;
+    loop {
+        let payload = exchange.receive().await?;
+        match login.message(&payload, capabilities).map_err(malformed)? {
+            as_client::ClientStep::Send(payload) => exchange.send(&payload).await?,
+            as_client::ClientStep::Encrypt { public_key_pem, masked } => {
+                let cipher = keys::encrypt(&public_key_pem, &masked)
+                    .map_err(|error| OpenError::Login(error.to_string()))?;
+                let payload = login.encrypted(cipher);
+                exchange.send(&payload).await?;
+            }
+            as_client::ClientStep::Read => {}
+            as_client::ClientStep::Done => break,
+            as_client::ClientStep::Refused => return Err(refused(payload, capabilities)),
+            as_client::ClientStep::Unsupported(what) => return Err(OpenError::Login(what.to_owned())),
+        }
+    }
+    match exchange.into_unread().len() {
+        0 => Ok(()),
+        n => Err(OpenError::Login(format!("{n} bytes behind the login that nobody asked for"))),
+    }
+}
+
+/// What to announce to a server that offers `offered`.
+fn agree(identity: &Identity, offered: Capabilities) -> Result<Capabilities, OpenError> {
+    let wanted = identity.capabilities;
+    let missing = (wanted & MUST_MATCH).difference(offered);
+    if !missing.is_empty() {
+        let names: Vec<_> = missing.iter_names().map(|(name, _)| name).collect();
+        return Err(OpenError::Login(format!(
+            "the client uses capabilities that this server does not have: {}",
+            names.join(", ")
+        )));
+    }
+    let mut capabilities = (wanted | OWN) & offered;
+    capabilities.set(Capabilities::CONNECT_WITH_DB, identity.account.schema.is_some());
+    Ok(capabilities)
+}
+
+fn malformed(error: wire::WireError) -> OpenError {
+    OpenError::Login(error.to_string())
+}
+
+/// The server's own words. It sends its first ERR packet before capabilities are agreed on, without SQLSTATE;
+/// the client gets one.
+fn refused(payload: Vec<u8>, capabilities: Capabilities) -> OpenError {
+    match packet::Err::decode(&payload, capabilities) {
+        Ok(error) => {
+            let with_state = packet::Err { sql_state: error.sql_state.or(Some(*b"HY000")), ..error.clone() };
+            let (code, message) = (error.code, error.message.to_vec());
+            OpenError::Refused { code, message, payload: with_state.encode(Capabilities::PROTOCOL_41) }
+        }
+        Err(error) => malformed(error),
+    }
+}

@@ -1,0 +1,258 @@
+//! The login of a client: greeting, login packet, proof, OK.
+
+use std::sync::Arc;
+
+use config::AuthPlugin;
+use wire::auth::{NONCE_LEN, Secret, Transport, as_server, caching_sha2, native};
+use wire::{Capabilities, Codec as _, StatusFlags, packet};
+
+use crate::arrival::Peer;
+use crate::ending::Ending;
+use crate::error::ClientError;
+use crate::exchange::{Exchange, ReceiveError};
+use crate::random;
+use crate::shared::Slot;
+use crate::sock::Sock;
+use crate::users::User;
+use crate::worker::Worker;
+
+/// What the proxy offers to clients. TLS, compression and query attributes are not among it; results are
+/// passed on as they are, so a server must support what a client chose of the rest.
+const OFFERED: Capabilities = Capabilities::LONG_PASSWORD
+    .union(Capabilities::FOUND_ROWS)
+    .union(Capabilities::LONG_FLAG)
+    .union(Capabilities::CONNECT_WITH_DB)
+    .union(Capabilities::NO_SCHEMA)
+    .union(Capabilities::ODBC)
+    .union(Capabilities::LOCAL_FILES)
+    .union(Capabilities::IGNORE_SPACE)
+    .union(Capabilities::PROTOCOL_41)
+    .union(Capabilities::INTERACTIVE)
+    .union(Capabilities::IGNORE_SIGPIPE)
+    .union(Capabilities::TRANSACTIONS)
+    .union(Capabilities::RESERVED)
+    .union(Capabilities::SECURE_CONNECTION)
+    .union(Capabilities::MULTI_STATEMENTS)
+    .union(Capabilities::MULTI_RESULTS)
+    .union(Capabilities::PS_MULTI_RESULTS)
+    .union(Capabilities::PLUGIN_AUTH)
+    .union(Capabilities::CONNECT_ATTRS)
+    .union(Capabilities::PLUGIN_AUTH_LENENC)
+    .union(Capabilities::SESSION_TRACK)
+    .union(Capabilities::DEPRECATE_EOF);
+
+/// The collation of the greeting, as in servers of today: `utf8mb4_general_ci`. Clients choose their own.
+const GREETING_COLLATION: u8 = 45;
+
+/// Who a client is, and what it asked for at its login.
+#[derive(Debug)]
+pub(crate) struct Identity {
+    pub(crate) connection_id: u32,
+    pub(crate) peer: Peer,
+    pub(crate) capabilities: Capabilities,
+    pub(crate) collation: u8,
+    pub(crate) max_packet: u32,
+    /// Connection attributes as they came.
+    pub(crate) attributes: Option<Box<[u8]>>,
+    pub(crate) nonce: [u8; NONCE_LEN],
+    pub(crate) account: Account,
+    /// Bytes that the client sent behind its login: its first commands.
+    pub(crate) backlog: Vec<u8>,
+}
+
+/// The user that a client is logged in as, which `COM_CHANGE_USER` may replace.
+#[derive(Debug)]
+pub(crate) struct Account {
+    pub(crate) user: Arc<User>,
+    /// What the proxy can log in to servers with.
+    pub(crate) secret: Secret,
+    pub(crate) schema: Option<Box<[u8]>>,
+    /// The session's place among the user's connections.
+    pub(crate) slot: Slot,
+}
+
+/// A proof that a user asks to be checked: the parts that a login and `COM_CHANGE_USER` have in common.
+#[derive(Debug)]
+pub(crate) struct Claim<'a> {
+    pub(crate) username: &'a [u8],
+    pub(crate) schema: Option<&'a [u8]>,
+    pub(crate) plugin: Option<&'a [u8]>,
+    pub(crate) answer: &'a [u8],
+}
+
+/// The messages of one login, in both directions.
+#[derive(Debug)]
+pub(crate) struct Dialogue<'a> {
+    pub(crate) worker: &'a Worker,
+    pub(crate) exchange: Exchange<'a>,
+    pub(crate) capabilities: Capabilities,
+    pub(crate) peer: Peer,
+}
+
+/// Logs a client in.
+pub(crate) async fn login(worker: &Worker, sock: &mut Sock, peer: Peer) -> Result<Identity, Ending> {
+    let shared = &worker.shared;
+    let (connection_id, nonce) = (shared.connection_id(), random::nonce());
+    let plugin = match shared.variables.default_authentication_plugin {
+        AuthPlugin::MysqlNativePassword => native::NAME,
+        AuthPlugin::CachingSha2Password => caching_sha2::NAME,
+    };
+    let greeting = packet::Greeting {
+        server_version: shared.variables.server_version.as_bytes(),
+        connection_id,
+        nonce,
+        capabilities: OFFERED,
+        collation: GREETING_COLLATION,
+        status: StatusFlags::AUTOCOMMIT,
+        auth_plugin: plugin.as_bytes(),
+    };
+    let exchange = Exchange::new(worker, sock);
+    let mut dialogue = Dialogue { worker, exchange, capabilities: Capabilities::PROTOCOL_41, peer };
+    dialogue.exchange.send(&greeting.encode(OFFERED)).await?;
+    let payload = dialogue.receive().await?;
+    let packet = packet::Login::decode(&payload, OFFERED).map_err(|error| dialogue.refuse_bytes(&error))?;
+    dialogue.capabilities = packet.capabilities;
+    let claim = Claim {
+        username: packet.username,
+        schema: packet.schema,
+        plugin: packet.auth_plugin,
+        answer: packet.auth_answer,
+    };
+    let account = dialogue.check(claim, nonce).await?;
+    dialogue.send_ok().await?;
+    Ok(Identity {
+        connection_id,
+        peer,
+        capabilities: packet.capabilities,
+        collation: packet.collation,
+        max_packet: packet.max_packet,
+        attributes: packet.attributes.map(Box::from),
+        nonce,
+        account,
+        backlog: dialogue.exchange.into_unread(),
+    })
+}
+
+impl Dialogue<'_> {
+    /// Checks a claim, asking the client for more where the method needs it.
+    pub(crate) async fn check(
+        &mut self,
+        claim: Claim<'_>,
+        nonce: [u8; NONCE_LEN],
+    ) -> Result<Account, Ending> {
+        let user = self.worker.shared.users.find(claim.username);
+        let transport = if self.exchange.is_private() { Transport::Secure } else { Transport::Plain };
+        let (mut login, mut step) = as_server::begin(
+            &user.credential,
+            user.sha2_digest(),
+            nonce,
+            transport,
+            claim.plugin,
+            claim.answer,
+        );
+        let accepted = loop {
+            step = match step {
+                as_server::ServerStep::Send(payload) => {
+                    self.exchange.send(&payload).await?;
+                    self.continue_login(&mut login).await?
+                }
+                as_server::ServerStep::SendPublicKey => {
+                    let pair =
+                        self.worker.shared.keys.pair().await.map_err(|error| self.refuse_bytes(&error))?;
+                    let more = packet::AuthMore { data: pair.public_pem() }.encode(self.capabilities);
+                    self.exchange.send(&more).await?;
+                    self.continue_login(&mut login).await?
+                }
+                as_server::ServerStep::Decrypt(cipher) => {
+                    let keys = &self.worker.shared.keys;
+                    let pair = keys.pair().await.map_err(|error| self.refuse_bytes(&error))?;
+                    // Decrypting and the thousands of rounds of the check behind it: off the worker's thread.
+                    let work = move || {
+                        let plain = pair.decrypt(&cipher);
+                        let step = login.decrypted(plain.as_deref());
+                        (login, step)
+                    };
+                    let (back, step) =
+                        keys.off_thread(work).await.map_err(|error| self.refuse_bytes(&error))?;
+                    login = back;
+                    step
+                }
+                as_server::ServerStep::Accept(accepted) => break accepted,
+                as_server::ServerStep::Refuse => return Err(self.deny(&claim)),
+            }
+        };
+        if user.is_decoy() {
+            return Err(self.deny(&claim));
+        }
+        if let Some(digest) = accepted.learned_digest {
+            user.learn_sha2_digest(digest);
+        }
+        if let Some(first) = accepted.send_first {
+            self.exchange.send(&first).await?;
+        }
+        self.admit(user, accepted.secret, claim.schema)
+    }
+
+    /// Counts the session among its user's.
+    fn admit(&self, user: Arc<User>, secret: Secret, schema: Option<&[u8]>) -> Result<Account, Ending> {
+        let Some(slot) = user.admit() else {
+            let error = ClientError::too_many_user_connections(&user.name, user.max_connections);
+            return Err(self.refuse(&error));
+        };
+        let fallback = &self.worker.shared.variables.default_schema;
+        let schema = schema
+            .filter(|schema| !schema.is_empty())
+            .or(user.default_schema.as_deref())
+            .or(Some(fallback.as_bytes()))
+            .filter(|schema| !schema.is_empty())
+            .map(Box::from);
+        Ok(Account { user, secret, schema, slot })
+    }
+
+    async fn continue_login(
+        &mut self,
+        login: &mut as_server::ServerLogin,
+    ) -> Result<as_server::ServerStep, Ending> {
+        let payload = self.receive().await?;
+        login.message(&payload).map_err(|error| self.refuse_bytes(&error))
+    }
+
+    /// Says that the client is in.
+    pub(crate) async fn send_ok(&mut self) -> Result<(), Ending> {
+        Ok(self.exchange.send(&ok(self.capabilities)).await?)
+    }
+
+    /// The client's next message.
+    async fn receive(&mut self) -> Result<Vec<u8>, Ending> {
+        self.exchange.receive().await.map_err(|error| match error {
+            ReceiveError::Closed => Ending::ClientLeft,
+            ReceiveError::Malformed(error) => self.refuse_bytes(&error),
+        })
+    }
+
+    fn deny(&self, claim: &Claim<'_>) -> Ending {
+        self.refuse(&ClientError::access_denied(claim.username, &self.peer, !claim.answer.is_empty()))
+    }
+
+    fn refuse_bytes(&self, error: &impl std::fmt::Display) -> Ending {
+        self.refuse(&ClientError::bad_handshake(error))
+    }
+
+    fn refuse(&self, error: &ClientError) -> Ending {
+        Ending::tell(error, self.exchange.next_seq(), self.capabilities)
+    }
+}
+
+/// The payload of an OK packet that says nothing but OK.
+pub(crate) fn ok(capabilities: Capabilities) -> Vec<u8> {
+    let packet = packet::Ok {
+        header: packet::OkHeader::Ok,
+        affected_rows: 0,
+        last_insert_id: 0,
+        status: StatusFlags::AUTOCOMMIT,
+        warnings: 0,
+        info: b"",
+        session_state: None,
+    };
+    packet.encode(capabilities)
+}

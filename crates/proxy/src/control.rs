@@ -1,0 +1,181 @@
+//! The handle by which a worker reaches its sessions: what each is doing, and how to tell it to end.
+//!
+//! A session sleeps in the kernel's readiness queue; to end one, the worker leaves a [`Signal`] in the session's
+//! [`Control`] and wakes its task, which looks at the signal wherever it waits. That costs a query nothing but
+//! the reading of one cell.
+
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// What a worker wants of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Signal {
+    /// Go on.
+    None,
+    /// End as soon as no statement runs and no transaction is open.
+    Drain,
+    /// End now: the proxy's time to drain is over.
+    Stop,
+    /// End now: idle, or in a transaction, for longer than a variable allows.
+    Timeout,
+}
+
+/// What a session is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Activity {
+    /// Logging in; the login has a deadline of its own.
+    Login,
+    /// Waiting for the client's next command since the given time.
+    Idle(Instant),
+    /// Running a command.
+    Busy,
+    /// Copying bytes without looking at them.
+    Tunnel,
+}
+
+/// How long sessions may do nothing, or hold a transaction.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience {
+    /// `mysql-wait_timeout`: idle outside a transaction.
+    pub(crate) idle: Duration,
+    /// `mysql-max_transaction_idle_time`: idle inside a transaction.
+    pub(crate) idle_in_transaction: Duration,
+    /// `mysql-max_transaction_time`: a transaction, whether idle or not.
+    pub(crate) transaction: Duration,
+}
+
+/// One session, as its worker sees it.
+#[derive(Debug)]
+pub(crate) struct Control {
+    signal: Cell<Signal>,
+    waker: RefCell<Option<Waker>>,
+    activity: Cell<Activity>,
+    transaction_since: Cell<Option<Instant>>,
+}
+
+impl Control {
+    pub(crate) const fn new() -> Self {
+        Self {
+            signal: Cell::new(Signal::None),
+            waker: RefCell::new(None),
+            activity: Cell::new(Activity::Login),
+            transaction_since: Cell::new(None),
+        }
+    }
+
+    /// Remembers the running task as the one to wake. A task keeps its waker all its life.
+    pub(crate) async fn attach(&self) {
+        poll_fn(|cx| {
+            *self.waker.borrow_mut() = Some(cx.waker().clone());
+            Poll::Ready(())
+        })
+        .await;
+    }
+
+    pub(crate) fn signal(&self) -> Signal {
+        self.signal.get()
+    }
+
+    /// Leaves a signal, unless a stronger one is there, and wakes the session.
+    pub(crate) fn send(&self, signal: Signal) {
+        if signal > self.signal.get() {
+            self.signal.set(signal);
+            if let Some(waker) = self.waker.borrow().as_ref() {
+                waker.wake_by_ref();
+            }
+        }
+    }
+
+    /// Runs `work` until it is done or a signal of at least `least` arrives.
+    pub(crate) async fn until<T>(&self, least: Signal, work: impl Future<Output = T>) -> Result<T, Signal> {
+        let mut work = pin!(work);
+        poll_fn(|cx| match self.signal() {
+            signal if signal >= least => Poll::Ready(Err(signal)),
+            _ => work.as_mut().poll(cx).map(Ok),
+        })
+        .await
+    }
+
+    pub(crate) fn set_busy(&self) {
+        self.activity.set(Activity::Busy);
+    }
+
+    pub(crate) fn set_tunnel(&self) {
+        self.activity.set(Activity::Tunnel);
+    }
+
+    /// Says that a command has ended at `now`, and whether a transaction is open after it.
+    pub(crate) fn set_idle(&self, now: Instant, in_transaction: bool) {
+        self.activity.set(Activity::Idle(now));
+        match (in_transaction, self.transaction_since.get()) {
+            (true, None) => self.transaction_since.set(Some(now)),
+            (false, Some(_)) => self.transaction_since.set(None),
+            _ => {}
+        }
+    }
+
+    /// Ends the session if it has tried `patience` by `now`.
+    pub(crate) fn sweep(&self, now: Instant, patience: &Patience) {
+        let transaction = self.transaction_since.get();
+        let allowed = if transaction.is_some() { patience.idle_in_transaction } else { patience.idle };
+        let idle_too_long = match self.activity.get() {
+            Activity::Idle(since) => now.duration_since(since) > allowed,
+            Activity::Login | Activity::Busy | Activity::Tunnel => false,
+        };
+        if idle_too_long || transaction.is_some_and(|since| now.duration_since(since) > patience.transaction)
+        {
+            self.send(Signal::Timeout);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATIENCE: Patience = Patience {
+        idle: Duration::from_secs(100),
+        idle_in_transaction: Duration::from_secs(10),
+        transaction: Duration::from_secs(50),
+    };
+
+    fn after(control: &Control, start: Instant, seconds: u64) -> Signal {
+        control.sweep(start + Duration::from_secs(seconds), &PATIENCE);
+        control.signal()
+    }
+
+    #[test]
+    fn idle_sessions_end_after_wait_timeout() {
+        let (control, start) = (Control::new(), Instant::now());
+        assert_eq!(after(&control, start, 1000), Signal::None, "logging in");
+        control.set_idle(start, false);
+        assert_eq!(after(&control, start, 100), Signal::None);
+        assert_eq!(after(&control, start, 101), Signal::Timeout);
+    }
+
+    #[test]
+    fn idle_transactions_end_earlier_and_busy_ones_by_their_own_limit() {
+        let (control, start) = (Control::new(), Instant::now());
+        control.set_idle(start, true);
+        control.set_busy();
+        assert_eq!(after(&control, start, 50), Signal::None);
+        assert_eq!(after(&control, start, 51), Signal::Timeout);
+
+        let control = Control::new();
+        control.set_idle(start, true);
+        assert_eq!(after(&control, start, 11), Signal::Timeout);
+    }
+
+    #[test]
+    fn a_weaker_signal_does_not_replace_a_stronger_one() {
+        let control = Control::new();
+        control.send(Signal::Stop);
+        control.send(Signal::Drain);
+        assert_eq!(control.signal(), Signal::Stop);
+    }
+}

@@ -1,0 +1,70 @@
+//! How a session ends, and what the client hears of it.
+
+use std::io;
+use std::rc::Rc;
+
+use wire::Capabilities;
+
+use crate::error::ClientError;
+use crate::limits::{LINGER_BYTES_MAX, LINGER_MAX};
+use crate::sock::Sock;
+use crate::worker::Worker;
+
+/// Why a session is over.
+#[derive(Debug)]
+pub(crate) enum Ending {
+    /// The client said so or went away.
+    ClientLeft,
+    /// Nothing may be said: an answer was cut in the middle, or the time is up.
+    Silent,
+    /// The client is told something.
+    Say {
+        /// Packets, ready to be sent.
+        packets: Box<[u8]>,
+        /// Whether the client may be sending: then the connection stays open until it has read this.
+        linger: bool,
+    },
+}
+
+impl Ending {
+    /// The client, which waits for this, is told `error` in a packet with sequence id `seq`.
+    pub(crate) fn tell(error: &ClientError, seq: u8, caps: Capabilities) -> Self {
+        Self::Say { packets: error.to_packet(seq, caps).into_boxed_slice(), linger: false }
+    }
+
+    /// The client, which may still be sending, is told `error` in a packet with sequence id `seq`.
+    pub(crate) fn interrupt(error: &ClientError, seq: u8, caps: Capabilities) -> Self {
+        Self::Say { packets: error.to_packet(seq, caps).into_boxed_slice(), linger: true }
+    }
+}
+
+impl From<io::Error> for Ending {
+    /// An error of the client's socket.
+    fn from(_: io::Error) -> Self {
+        Self::ClientLeft
+    }
+}
+
+/// Says what there is to say and closes the connection so that the client can read it.
+pub(crate) async fn say_goodbye(worker: &Rc<Worker>, mut sock: Sock, ending: Ending) {
+    let Ending::Say { packets, linger } = ending else { return };
+    let last_words = async {
+        sock.write_all(&packets).await?;
+        sock.shutdown_write()?;
+        // Reads what the client still sends until it closes, too.
+        let mut left = if linger { LINGER_BYTES_MAX } else { 0 };
+        while left > 0 {
+            let read = std::future::poll_fn(|cx| {
+                let mut scratch = worker.scratch.borrow_mut();
+                sock.poll_read(cx, &mut scratch)
+            });
+            match read.await? {
+                0 => break,
+                n => left = left.saturating_sub(n),
+            }
+        }
+        io::Result::Ok(())
+    };
+    // Whatever goes wrong now, the connection is over anyway.
+    let _ = tokio::time::timeout(LINGER_MAX, last_words).await;
+}

@@ -1,0 +1,105 @@
+//! What clients are told when it is the proxy that has to say no.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use wire::frame::put_packet;
+use wire::{Capabilities, packet};
+
+/// An ERR packet made by the proxy: code, SQLSTATE and a text with the numbers that explain it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{code} ({}): {message}", String::from_utf8_lossy(.sql_state))]
+pub struct ClientError {
+    code: u16,
+    sql_state: [u8; 5],
+    message: String,
+}
+
+impl ClientError {
+    const fn new(code: u16, sql_state: [u8; 5], message: String) -> Self {
+        Self { code, sql_state, message }
+    }
+
+    /// 1040: the proxy has all the clients that it may have.
+    pub(crate) fn too_many_connections(max: u32) -> Self {
+        Self::new(1040, *b"08004", format!("Too many connections (mysql-max_connections is {max})"))
+    }
+
+    /// 1226: the user has all the connections that it may have.
+    pub(crate) fn too_many_user_connections(user: &[u8], max: u32) -> Self {
+        let user = String::from_utf8_lossy(user);
+        let message =
+            format!("User '{user}' has exceeded the 'max_user_connections' resource (current value: {max})");
+        Self::new(1226, *b"42000", message)
+    }
+
+    /// 1045: no such user, or not this password. The text is the same for both.
+    pub(crate) fn access_denied(user: &[u8], host: &impl Display, password_given: bool) -> Self {
+        let user = String::from_utf8_lossy(user);
+        let using = if password_given { "YES" } else { "NO" };
+        let message = format!("Access denied for user '{user}'@'{host}' (using password: {using})");
+        Self::new(1045, *b"28000", message)
+    }
+
+    /// 1043: the client's side of the login makes no sense.
+    pub(crate) fn bad_handshake(why: &impl Display) -> Self {
+        Self::new(1043, *b"08S01", format!("Bad handshake: {why}"))
+    }
+
+    /// 1047: a command byte that is not in the protocol, or no byte at all.
+    pub(crate) fn unknown_command() -> Self {
+        Self::new(1047, *b"08S01", "Unknown command".to_owned())
+    }
+
+    /// 1053: the proxy is on its way down.
+    pub(crate) fn shutdown() -> Self {
+        Self::new(1053, *b"08S01", "Server shutdown in progress".to_owned())
+    }
+
+    /// 1153: a command larger than `mysql-max_allowed_packet`.
+    pub(crate) fn packet_too_large(max: u32) -> Self {
+        let message = format!("Got a packet bigger than 'max_allowed_packet' bytes ({max})");
+        Self::new(1153, *b"08S01", message)
+    }
+
+    /// 1156 or 1835: bytes that are not the protocol, or not at this place.
+    pub(crate) fn malformed(error: wire::WireError) -> Self {
+        match error {
+            wire::WireError::OutOfOrder { .. } => Self::new(1156, *b"08S01", format!("Got {error}")),
+            _ => Self::new(1835, *b"HY000", format!("Malformed communication packet: {error}")),
+        }
+    }
+
+    /// 2013: the backend went away while it owed an answer.
+    pub(crate) fn lost_backend(server: &impl Display) -> Self {
+        let message = format!("Lost connection to MySQL server during query (server {server})");
+        Self::new(2013, *b"HY000", message)
+    }
+
+    /// 9001: no backend in time. `tried` says what was tried, with numbers.
+    pub(crate) fn no_backend(hostgroup: u32, waited: Duration, tried: &impl Display) -> Self {
+        let ms = waited.as_millis();
+        let message =
+            format!("Max connect timeout reached while reaching hostgroup {hostgroup} after {ms}ms: {tried}");
+        Self::new(9001, *b"HY000", message)
+    }
+
+    /// 9002: a backend answered, and the login to it cannot succeed.
+    pub(crate) fn backend_login(server: &impl Display, why: &impl Display) -> Self {
+        Self::new(9002, *b"HY000", format!("Cannot log in to server {server}: {why}"))
+    }
+
+    /// 9003: a command that the proxy does not forward.
+    pub(crate) fn not_supported(command: &impl Display) -> Self {
+        Self::new(9003, *b"28000", format!("Command not supported: {command}"))
+    }
+
+    /// The error as one packet with sequence id `seq`. Before the login there is no SQLSTATE in it.
+    pub(crate) fn to_packet(&self, seq: u8, caps: Capabilities) -> Vec<u8> {
+        let sql_state = caps.contains(Capabilities::PROTOCOL_41).then_some(self.sql_state);
+        let packet = packet::Err { code: self.code, sql_state, message: self.message.as_bytes() };
+        let mut out = Vec::new();
+        put_packet(&mut out, seq, &packet, caps);
+        out
+    }
+}

@@ -1,0 +1,98 @@
+//! Whole messages back and forth over one socket: how logins talk, on either side of the proxy.
+
+use std::future::poll_fn;
+use std::io;
+use std::task::{Poll, ready};
+
+use wire::WireError;
+use wire::frame::{MessageReader, put_message};
+
+use crate::limits::LOGIN_MESSAGE_BYTES_MAX;
+use crate::sock::Sock;
+use crate::worker::Worker;
+
+/// A conversation in messages.
+#[derive(Debug)]
+pub(crate) struct Exchange<'a> {
+    worker: &'a Worker,
+    sock: &'a mut Sock,
+    messages: MessageReader,
+}
+
+/// Why there is no next message.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReceiveError {
+    /// The peer closed the connection, or it broke.
+    #[error("the connection was closed")]
+    Closed,
+    /// The peer sent something else than messages.
+    #[error(transparent)]
+    Malformed(#[from] WireError),
+}
+
+impl<'a> Exchange<'a> {
+    /// A conversation that begins with sequence id 0.
+    pub(crate) fn new(worker: &'a Worker, sock: &'a mut Sock) -> Self {
+        Self { worker, sock, messages: MessageReader::new(LOGIN_MESSAGE_BYTES_MAX) }
+    }
+
+    /// The same, with bytes that were read already and the sequence id that they begin with.
+    pub(crate) fn resume(worker: &'a Worker, sock: &'a mut Sock, seq: u8, bytes: &[u8]) -> Self {
+        let mut exchange = Self::new(worker, sock);
+        exchange.messages.expect(seq);
+        exchange.messages.feed(bytes);
+        exchange
+    }
+
+    /// The same, with another limit for the bytes of one message. For exchanges that nothing was received in yet.
+    pub(crate) fn limited(mut self, limit: usize) -> Self {
+        let unread = self.messages.unread().to_vec();
+        let seq = self.messages.next_seq();
+        self.messages = MessageReader::new(limit);
+        self.messages.expect(seq);
+        self.messages.feed(&unread);
+        self
+    }
+
+    /// The peer's next message.
+    pub(crate) async fn receive(&mut self) -> Result<Vec<u8>, ReceiveError> {
+        loop {
+            if let Some(payload) = self.messages.message()? {
+                return Ok(payload);
+            }
+            let read = poll_fn(|cx| {
+                let mut scratch = self.worker.scratch.borrow_mut();
+                let n = ready!(self.sock.poll_read(cx, &mut scratch))?;
+                self.messages.feed(scratch.get(..n).unwrap_or_default());
+                Poll::Ready(io::Result::Ok(n))
+            });
+            match read.await {
+                Ok(0) | Err(_) => return Err(ReceiveError::Closed),
+                Ok(_) => {}
+            }
+        }
+    }
+
+    /// Sends one message with the next sequence id.
+    pub(crate) async fn send(&mut self, payload: &[u8]) -> io::Result<()> {
+        let mut out = Vec::new();
+        let next = put_message(&mut out, self.messages.next_seq(), payload);
+        self.messages.expect(next);
+        self.sock.write_all(&out).await
+    }
+
+    /// The sequence id of the next packet, whoever sends it.
+    pub(crate) fn next_seq(&self) -> u8 {
+        self.messages.next_seq()
+    }
+
+    /// Whether clear text stays on this machine.
+    pub(crate) const fn is_private(&self) -> bool {
+        self.sock.is_private()
+    }
+
+    /// Bytes that came behind the last message.
+    pub(crate) fn into_unread(self) -> Vec<u8> {
+        self.messages.into_unread()
+    }
+}

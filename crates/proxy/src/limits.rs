@@ -1,0 +1,36 @@
+//! Every limit of the data plane that is not a configured variable, with its unit and its reason.
+
+use std::time::Duration;
+
+/// Bytes that a worker reads at once, into its one scratch buffer. Large enough that a big result costs few
+/// system calls, small enough to stay in the second-level cache.
+pub(crate) const SCRATCH_BYTES: usize = 64 * 1024;
+
+/// Scratch fills that one session may forward before the worker looks after the others (256 KiB).
+pub(crate) const FILLS_PER_TURN: usize = 4;
+
+/// Bytes of one message during a login; the largest field, the connection attributes, has at most 64 KiB.
+pub(crate) const LOGIN_MESSAGE_BYTES_MAX: usize = 128 * 1024;
+
+/// How long a session that ends with an error waits for the client to read it and to close. Closing at once
+/// while the client still sends would make its kernel throw the error away.
+pub(crate) const LINGER_MAX: Duration = Duration::from_secs(2);
+
+/// Bytes of a refused command that are read and thrown away while lingering.
+pub(crate) const LINGER_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Connections that the kernel queues for a listener before it is accepted from.
+pub(crate) const LISTEN_BACKLOG: i32 = 4096;
+
+/// Wait after `accept` failed for want of file descriptors or memory, before it is tried again.
+pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// How often a worker looks for sessions that have been idle, or in a transaction, for too long.
+pub(crate) const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The first connection id that clients are told. Servers count theirs from 1: an id that no server has cannot
+/// hit another session's statement when a client sends it in a KILL. It still fits a signed 32-bit integer.
+pub(crate) const FIRST_CONNECTION_ID: u32 = 1 << 30;
+
+/// Bits of the RSA key that protects passwords of `caching_sha2_password` on unencrypted connections.
+pub(crate) const RSA_KEY_SIZE: aws_lc_rs::rsa::KeySize = aws_lc_rs::rsa::KeySize::Rsa2048;

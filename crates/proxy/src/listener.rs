@@ -1,0 +1,172 @@
+//! Listeners: addresses that clients connect to, and the task that hands each client to a worker.
+//!
+//! One task per listener, on the control runtime, accepts and gives every client to the worker with the fewest
+//! sessions. MySQL sessions are few and long, so an even spread is worth more than the hop between threads
+//! that it costs once per connection.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use config::{Address, Listener, MysqlVariables};
+use socket2::{Domain, SockRef, Socket, TcpKeepalive, Type};
+
+use crate::arrival::{Arrival, Peer, Stream};
+use crate::error::ClientError;
+use crate::limits::{ACCEPT_PAUSE, LISTEN_BACKLOG};
+use crate::shared::Shared;
+use crate::worker::{Inbox, Message};
+
+/// A listener that is bound, before anybody is accepted.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    socket: ListenSocket,
+    config: Listener,
+}
+
+#[derive(Debug)]
+enum ListenSocket {
+    Tcp(std::net::TcpListener),
+    Unix(UnixListener, RemoveOnDrop),
+}
+
+/// The file of a Unix socket, removed when its listener ends.
+#[derive(Debug)]
+struct RemoveOnDrop(PathBuf);
+
+impl Drop for RemoveOnDrop {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+impl Bound {
+    /// Binds the listener's address.
+    pub(crate) fn new(config: &Listener) -> io::Result<Self> {
+        let socket = match &config.address {
+            Address::Tcp(address) => ListenSocket::Tcp(bind_tcp(*address)?),
+            Address::Unix(path) => ListenSocket::Unix(bind_unix(path)?, RemoveOnDrop(path.clone())),
+        };
+        Ok(Self { socket, config: config.clone() })
+    }
+
+    /// The address it really has: with port 0 in the configuration the kernel has chosen one.
+    pub(crate) fn address(&self) -> io::Result<Address> {
+        match &self.socket {
+            ListenSocket::Tcp(listener) => listener.local_addr().map(Address::Tcp),
+            ListenSocket::Unix(_, file) => Ok(Address::Unix(file.0.clone())),
+        }
+    }
+
+    /// Accepts clients for ever. Dropping the future closes the listener.
+    pub(crate) async fn serve(self, shared: Arc<Shared>, workers: Arc<[Inbox]>) {
+        let Self { socket, config } = self;
+        let mut acceptor = match Acceptor::new(socket) {
+            Ok(acceptor) => acceptor,
+            Err(error) => return tracing::error!(%error, address = %config.address, "cannot listen"),
+        };
+        loop {
+            match acceptor.accept(&shared.variables).await {
+                Ok((stream, peer)) => hand_over(stream, peer, &config, &shared, &workers),
+                Err(error) => {
+                    // Out of descriptors or memory, or the client was gone already.
+                    tracing::warn!(%error, address = %config.address, "a client could not be accepted");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        }
+    }
+}
+
+fn bind_tcp(address: SocketAddr) -> io::Result<std::net::TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    // Restarting must not wait for connections of the previous run to time out.
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(LISTEN_BACKLOG)?;
+    Ok(socket.into())
+}
+
+fn bind_unix(path: &Path) -> io::Result<UnixListener> {
+    // A socket that nobody listens on is left over from a run that was killed.
+    let is_socket = std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_socket());
+    if is_socket && std::os::unix::net::UnixStream::connect(path).is_err() {
+        std::fs::remove_file(path)?;
+    }
+    let listener = UnixListener::bind(path)?;
+    listener.set_nonblocking(true)?;
+    // The proxy checks passwords itself; like a server's socket, its file is open to every local user.
+    let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+    std::fs::set_permissions(path, everybody)?;
+    Ok(listener)
+}
+
+/// A listening socket, registered with the runtime that accepts from it.
+#[derive(Debug)]
+enum Acceptor {
+    Tcp(tokio::net::TcpListener),
+    Unix(
+        tokio::net::UnixListener,
+        #[expect(dead_code, reason = "removes the file when dropped")] RemoveOnDrop,
+    ),
+}
+
+impl Acceptor {
+    fn new(socket: ListenSocket) -> io::Result<Self> {
+        match socket {
+            ListenSocket::Tcp(listener) => tokio::net::TcpListener::from_std(listener).map(Self::Tcp),
+            ListenSocket::Unix(listener, file) => {
+                tokio::net::UnixListener::from_std(listener).map(|listener| Self::Unix(listener, file))
+            }
+        }
+    }
+
+    /// The next client, on a socket that belongs to no runtime: its worker registers it with its own.
+    async fn accept(&mut self, variables: &MysqlVariables) -> io::Result<(Stream, Peer)> {
+        match self {
+            Self::Tcp(listener) => {
+                let (stream, peer) = listener.accept().await?;
+                let stream = stream.into_std()?;
+                tune(SockRef::from(&stream), variables)?;
+                Ok((Stream::Tcp(stream), Peer::Tcp(peer)))
+            }
+            Self::Unix(listener, _) => {
+                let (stream, _) = listener.accept().await?;
+                Ok((Stream::Unix(stream.into_std()?), Peer::Local))
+            }
+        }
+    }
+}
+
+/// Socket options of every TCP connection, towards clients and servers alike.
+pub(crate) fn tune(socket: SockRef<'_>, variables: &MysqlVariables) -> io::Result<()> {
+    socket.set_tcp_nodelay(true)?;
+    if variables.use_tcp_keepalive {
+        socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(variables.tcp_keepalive_time))?;
+    }
+    Ok(())
+}
+
+fn hand_over(stream: Stream, peer: Peer, config: &Listener, shared: &Shared, workers: &[Inbox]) {
+    let Some(slot) = shared.admit() else {
+        return refuse(&stream, &ClientError::too_many_connections(shared.variables.max_connections));
+    };
+    let arrival = Arrival { stream, peer, protocol: config.protocol, hostgroup: config.hostgroup, slot };
+    // `workers` is never empty: `mysql-threads` is at least 1.
+    if let Some(worker) = workers.iter().min_by_key(|worker| worker.sessions()) {
+        worker.send(Message::Client(arrival));
+    }
+}
+
+/// Tells a client that it cannot be served. The socket is fresh, so its buffer takes the packet.
+fn refuse(stream: &Stream, error: &ClientError) {
+    let packet = error.to_packet(0, wire::Capabilities::empty());
+    let _ = match stream {
+        Stream::Tcp(stream) => SockRef::from(stream).send(&packet),
+        Stream::Unix(stream) => SockRef::from(stream).send(&packet),
+    };
+}

@@ -1,0 +1,54 @@
+//! Random values: secrets from the system's generator, and cheap numbers for choices that need no secrecy.
+
+use std::cell::Cell;
+
+use wire::auth::NONCE_LEN;
+
+/// `N` unpredictable bytes.
+pub(crate) fn bytes<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    // The system's generator fails only before it is seeded at boot; a proxy cannot work without it.
+    aws_lc_rs::rand::fill(&mut bytes).expect("the system's random generator works");
+    bytes
+}
+
+/// A nonce for a login: unpredictable bytes that are neither zero (which ends a string) nor above 127 (which
+/// old clients take for text of another charset).
+pub(crate) fn nonce() -> [u8; NONCE_LEN] {
+    bytes().map(|byte: u8| byte % 127 + 1)
+}
+
+/// A fast generator for choices among servers (`SplitMix64`).
+#[derive(Debug)]
+pub(crate) struct Dice(Cell<u64>);
+
+impl Dice {
+    pub(crate) fn new() -> Self {
+        Self(Cell::new(u64::from_le_bytes(bytes())))
+    }
+
+    pub(crate) fn roll(&self) -> u64 {
+        let state = self.0.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.0.set(state);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nonces_hold_neither_zeros_nor_high_bytes() {
+        for _ in 0..1000 {
+            assert!(nonce().iter().all(|byte| (1..=127).contains(byte)));
+        }
+    }
+
+    #[test]
+    fn nonces_differ() {
+        assert_ne!(nonce(), nonce());
+    }
+}

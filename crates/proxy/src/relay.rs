@@ -1,0 +1,56 @@
+//! Bytes on their way from one socket to another: what could not be written yet, and nothing else.
+
+use std::io;
+use std::task::{Context, Poll, ready};
+
+use crate::sock::Sock;
+
+/// Bytes that a socket did not take. Empty, and without memory, nearly always.
+#[derive(Debug, Default)]
+pub(crate) struct Parked {
+    bytes: Vec<u8>,
+    written: usize,
+}
+
+impl Parked {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Writes `bytes` to `sock`, and keeps what it does not take. Nothing may be parked already: whoever sends
+    /// [flushes](Self::poll_flush) first, which is what bounds the bytes held to one scratch buffer.
+    pub(crate) fn send(&mut self, cx: &mut Context<'_>, sock: &mut Sock, mut bytes: &[u8]) -> io::Result<()> {
+        debug_assert!(self.is_empty(), "bytes would overtake others");
+        while !bytes.is_empty() {
+            match sock.poll_write(cx, bytes) {
+                Poll::Ready(Ok(0)) => return Err(io::ErrorKind::WriteZero.into()),
+                Poll::Ready(Ok(n)) => bytes = bytes.get(n..).unwrap_or_default(),
+                Poll::Ready(Err(error)) => return Err(error),
+                Poll::Pending => {
+                    self.bytes.extend_from_slice(bytes);
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what is parked; ready when nothing is left to write, or nothing can be. The memory is given back
+    /// then.
+    pub(crate) fn poll_flush(&mut self, cx: &mut Context<'_>, sock: &mut Sock) -> Poll<io::Result<()>> {
+        let mut outcome = Ok(());
+        while let Some(rest) =
+            self.bytes.get(self.written..).filter(|rest| !rest.is_empty() && outcome.is_ok())
+        {
+            match ready!(sock.poll_write(cx, rest)) {
+                Ok(0) => outcome = Err(io::ErrorKind::WriteZero.into()),
+                Ok(n) => self.written += n,
+                Err(error) => outcome = Err(error),
+            }
+        }
+        if !self.bytes.is_empty() {
+            *self = Self::default();
+        }
+        Poll::Ready(outcome)
+    }
+}

@@ -1,0 +1,146 @@
+//! A session: one logged-in client, command after command.
+//!
+//! [`Session::run`] is the life of a query. A command is read into the worker's scratch buffer, its end is found by
+//! packet headers, and the bytes go to the backend in the same poll; the answer comes back the same way. Nothing is
+//! copied or allocated unless a socket is full, a command is cut, or several commands came at once.
+//!
+//! - [`command`]: from the client to the backend;
+//! - [`answer`]: from the backend to the client;
+//! - [`own`]: commands that the proxy answers itself, and getting a backend.
+
+mod answer;
+mod command;
+mod own;
+
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::rc::Rc;
+
+use wire::reply::Answer;
+use wire::{Capabilities, StatusFlags};
+
+use crate::backend::Backend;
+use crate::client::login::Identity;
+use crate::control::{Control, Signal};
+use crate::ending::Ending;
+use crate::error::ClientError;
+use crate::relay::Parked;
+use crate::sock::Sock;
+use crate::worker::Worker;
+
+use command::{Command, Upload};
+
+/// A client after its login.
+#[derive(Debug)]
+pub(crate) struct Session {
+    worker: Rc<Worker>,
+    control: Rc<Control>,
+    client: Sock,
+    identity: Box<Identity>,
+    /// Bytes that the client has sent and that nobody has looked at: commands that came before the answer to the
+    /// one before them, or the beginning of one.
+    backlog: Vec<u8>,
+    backend: Option<Backend>,
+    to_backend: Parked,
+    to_client: Parked,
+    /// The connection's status, as the backend told it last.
+    status: StatusFlags,
+    /// Whether the client was seen to have sent more while an answer was on its way; until that is over, nobody
+    /// needs to look again.
+    client_waits: bool,
+}
+
+impl Session {
+    pub(crate) fn new(
+        worker: Rc<Worker>,
+        control: Rc<Control>,
+        client: Sock,
+        mut identity: Identity,
+    ) -> Self {
+        control.set_idle(worker.now(), false);
+        Self {
+            worker,
+            control,
+            client,
+            backlog: std::mem::take(&mut identity.backlog),
+            identity: Box::new(identity),
+            backend: None,
+            to_backend: Parked::default(),
+            to_client: Parked::default(),
+            status: StatusFlags::AUTOCOMMIT,
+            client_waits: false,
+        }
+    }
+
+    /// What is left when the session is over. The backend goes first: nobody waits for a goodbye.
+    pub(crate) fn into_parts(self) -> (Rc<Worker>, Sock) {
+        (self.worker, self.client)
+    }
+
+    /// Runs commands until one side ends the session.
+    pub(crate) async fn run(&mut self) -> Ending {
+        match self.run_commands().await {
+            Ok(never) => match never {},
+            Err(ending) => ending,
+        }
+    }
+
+    async fn run_commands(&mut self) -> Result<Infallible, Ending> {
+        loop {
+            match poll_fn(|cx| self.poll_command(cx)).await? {
+                Command::Forwarded(Answer::None) => {}
+                Command::Forwarded(Answer::Endless) => return self.tunnel().await,
+                Command::Forwarded(answer) => self.relay_answer(answer, 1).await?,
+                Command::Cut(upload) => self.finish_upload(upload).await?,
+                Command::Own(kind) => self.handle(kind).await?,
+            }
+            self.control.set_idle(self.worker.now(), self.status.contains(StatusFlags::IN_TRANSACTION));
+        }
+    }
+
+    /// Sends the rest of a command that came in pieces, and relays its answer.
+    async fn finish_upload(&mut self, mut upload: Upload) -> Result<(), Ending> {
+        let complete = poll_fn(|cx| self.poll_upload(cx, &mut upload)).await?;
+        match upload.answer {
+            // A server that answers before it has the whole command will not read the rest.
+            _ if !complete => Err(self.backend_interrupts(upload.next_seq()).await),
+            Answer::None => Ok(()),
+            answer => self.relay_answer(answer, upload.next_seq()).await,
+        }
+    }
+
+    /// Copies bytes for the rest of the connection: the answer has no end.
+    async fn tunnel(&mut self) -> Result<Infallible, Ending> {
+        if let Some(backend) = &mut self.backend {
+            crate::tunnel::copy(&self.worker, &self.control, &mut self.client, backend).await;
+        }
+        Err(Ending::ClientLeft)
+    }
+
+    const fn capabilities(&self) -> Capabilities {
+        self.identity.capabilities
+    }
+
+    /// What a signal means, between commands or while one runs.
+    fn obey(&self, running: bool) -> Result<(), Ending> {
+        let in_transaction = self.status.contains(StatusFlags::IN_TRANSACTION);
+        match self.control.signal() {
+            Signal::None => Ok(()),
+            Signal::Drain if running || in_transaction => Ok(()),
+            // With sequence id 1 it is what the client reads as the answer to its next command.
+            Signal::Drain => Err(self.told(&ClientError::shutdown(), 1)),
+            Signal::Stop if !running => Err(self.told(&ClientError::shutdown(), 1)),
+            Signal::Stop | Signal::Timeout => Err(Ending::Silent),
+        }
+    }
+
+    /// The session ends with this error.
+    fn told(&self, error: &ClientError, seq: u8) -> Ending {
+        Ending::tell(error, seq, self.capabilities())
+    }
+
+    /// The session ends with this error although the client may be in the middle of sending.
+    fn interrupted(&self, error: &ClientError, seq: u8) -> Ending {
+        Ending::interrupt(error, seq, self.capabilities())
+    }
+}

@@ -1,0 +1,232 @@
+//! From the client to the backend: finding where commands end, and sending them on.
+
+use std::future::poll_fn;
+use std::task::{Context, Poll, ready};
+
+use wire::command::Kind;
+use wire::frame::{HEADER_LEN, Header, MessageScanner};
+use wire::reply::Answer;
+
+use super::Session;
+use crate::ending::Ending;
+use crate::error::ClientError;
+use crate::sock::Input;
+
+/// What has become of the bytes that the client sent.
+#[derive(Debug)]
+pub(super) enum Command {
+    /// One command, with any number of answerless ones before it, is with the backend; this answer follows.
+    Forwarded(Answer),
+    /// The last command is not complete, or the backend's socket is full.
+    Cut(Upload),
+    /// This command needs more than forwarding. Its bytes are in the backlog.
+    Own(Kind),
+}
+
+/// A command of which a part is on its way.
+#[derive(Debug)]
+pub(super) struct Upload {
+    scanner: MessageScanner,
+    complete: bool,
+    pub(super) answer: Answer,
+}
+
+impl Upload {
+    /// The sequence id that the answer begins with.
+    pub(super) const fn next_seq(&self) -> u8 {
+        self.scanner.next_seq()
+    }
+}
+
+impl Session {
+    /// The client's next command. This is where idle sessions wait.
+    pub(super) fn poll_command(&mut self, cx: &mut Context<'_>) -> Poll<Result<Command, Ending>> {
+        self.obey(false)?;
+        self.client_waits = false;
+        if is_visible(&self.backlog) {
+            let input = std::mem::take(&mut self.backlog);
+            return Poll::Ready(self.begin(cx, &input));
+        }
+        self.poll_idle_backend(cx)?;
+        let worker = std::rc::Rc::clone(&self.worker);
+        let mut scratch = worker.scratch.borrow_mut();
+        loop {
+            let n = ready!(self.client.poll_read(cx, &mut scratch))?;
+            let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
+            if self.backlog.is_empty() && is_visible(input) {
+                return Poll::Ready(self.begin(cx, input));
+            }
+            self.backlog.extend_from_slice(input);
+            if is_visible(&self.backlog) {
+                let input = std::mem::take(&mut self.backlog);
+                return Poll::Ready(self.begin(cx, &input));
+            }
+        }
+    }
+
+    /// Sees whether the backend says something although nobody asked, which ends the session: it is closing, and
+    /// says why at best. The client hears what it would have heard on a connection of its own.
+    fn poll_idle_backend(&mut self, cx: &mut Context<'_>) -> Result<(), Ending> {
+        let Some(backend) = &mut self.backend else { return Ok(()) };
+        match backend.connection().poll_input(cx) {
+            Poll::Pending => Ok(()),
+            Poll::Ready(Input::End) => Err(Ending::Silent),
+            Poll::Ready(Input::Bytes) => {
+                let packets = self.poll_last_words(cx);
+                Err(Ending::Say { packets, linger: false })
+            }
+        }
+    }
+
+    /// What the backend says in the middle of a command; without a word, that it is lost. The client is still
+    /// sending.
+    pub(super) async fn backend_interrupts(&mut self, seq: u8) -> Ending {
+        let packets = poll_fn(|cx| Poll::Ready(self.poll_last_words(cx))).await;
+        match &self.backend {
+            Some(backend) if packets.is_empty() => {
+                self.interrupted(&ClientError::lost_backend(backend.server().endpoint()), seq)
+            }
+            _ => Ending::Say { packets, linger: true },
+        }
+    }
+
+    /// What the backend has sent, as it is.
+    fn poll_last_words(&mut self, cx: &mut Context<'_>) -> Box<[u8]> {
+        let Some(backend) = &mut self.backend else { return Box::default() };
+        let mut scratch = self.worker.scratch.borrow_mut();
+        let n = match backend.connection_mut().poll_read(cx, &mut scratch) {
+            Poll::Ready(Ok(n)) => n,
+            Poll::Ready(Err(_)) | Poll::Pending => 0,
+        };
+        let server = backend.server().endpoint();
+        tracing::warn!(%server, bytes = n, "a server spoke out of turn; the session ends");
+        scratch.get(..n).unwrap_or_default().into()
+    }
+
+    /// Looks at the command that `input` begins with, and forwards it if that is all it needs.
+    fn begin(&mut self, cx: &mut Context<'_>, input: &[u8]) -> Result<Command, Ending> {
+        self.control.set_busy();
+        let kind = self.first_kind(input)?;
+        if self.backend.is_none() || is_own(kind) {
+            self.backlog = input.to_vec();
+            return Ok(Command::Own(kind));
+        }
+        self.forward(cx, input, kind)
+    }
+
+    /// The command byte of the packet that `input` begins with.
+    fn first_kind(&self, input: &[u8]) -> Result<Kind, Ending> {
+        let header = input.first_chunk().map(|bytes| Header::parse(*bytes)).ok_or(Ending::Silent)?;
+        if header.seq != 0 {
+            let error = wire::WireError::OutOfOrder { expected: 0, got: header.seq };
+            return Err(self.interrupted(&ClientError::malformed(error), header.seq.wrapping_add(1)));
+        }
+        let unknown = || self.interrupted(&ClientError::unknown_command(), 1);
+        match input.get(HEADER_LEN) {
+            Some(&byte) if header.len > 0 => Kind::try_from(byte).map_err(|_| unknown()),
+            _ => Err(unknown()),
+        }
+    }
+
+    /// Sends the command that `input` begins with. Commands that nobody answers take the next one along, in the
+    /// same write: that is how drivers close a statement and go on.
+    fn forward(&mut self, cx: &mut Context<'_>, input: &[u8], first: Kind) -> Result<Command, Ending> {
+        let mut kind = first;
+        let mut sent = 0;
+        let upload = loop {
+            let mut scanner = MessageScanner::new(0);
+            let rest = input.get(sent..).unwrap_or_default();
+            let scanned =
+                scanner.scan(rest).map_err(|error| self.interrupted(&ClientError::malformed(error), 1))?;
+            self.check_size(&scanner)?;
+            sent += scanned.len;
+            let rest = input.get(sent..).unwrap_or_default();
+            let answer = kind.answer();
+            if scanned.done && answer == Answer::None && is_visible(rest) {
+                kind = self.first_kind(rest)?;
+                if !is_own(kind) {
+                    continue;
+                }
+            }
+            break Upload { scanner, complete: scanned.done, answer };
+        };
+        let (now, later) = input.split_at_checked(sent).unwrap_or((input, &[]));
+        if !later.is_empty() {
+            self.backlog.extend_from_slice(later);
+        }
+        self.send_to_backend(cx, now)?;
+        if upload.complete && self.to_backend.is_empty() {
+            Ok(Command::Forwarded(upload.answer))
+        } else {
+            Ok(Command::Cut(upload))
+        }
+    }
+
+    /// Forwards the rest of a command as it comes. Ready with true when all is with the backend; with false when
+    /// the backend has something to say before that.
+    pub(super) fn poll_upload(
+        &mut self,
+        cx: &mut Context<'_>,
+        upload: &mut Upload,
+    ) -> Poll<Result<bool, Ending>> {
+        self.obey(true)?;
+        loop {
+            let Some(backend) = &mut self.backend else { return Poll::Ready(Err(Ending::Silent)) };
+            if self.to_backend.poll_flush(cx, backend.connection_mut()).is_pending() {
+                // Whether the backend answers or goes away instead of reading.
+                return backend.connection().poll_input(cx).map(|_| Ok(false));
+            }
+            if upload.complete {
+                return Poll::Ready(Ok(true));
+            }
+            if backend.connection().poll_input(cx).is_ready() {
+                return Poll::Ready(Ok(false));
+            }
+            let worker = std::rc::Rc::clone(&self.worker);
+            let mut scratch = worker.scratch.borrow_mut();
+            let n = ready!(self.client.poll_read(cx, &mut scratch))?;
+            let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
+            let seq = upload.scanner.next_seq();
+            let scanned = upload
+                .scanner
+                .scan(input)
+                .map_err(|error| self.interrupted(&ClientError::malformed(error), seq))?;
+            self.check_size(&upload.scanner)?;
+            upload.complete = scanned.done;
+            let (now, later) = input.split_at_checked(scanned.len).unwrap_or((input, &[]));
+            self.backlog.extend_from_slice(later);
+            self.send_to_backend(cx, now)?;
+        }
+    }
+
+    /// Refuses a command larger than `mysql-max_allowed_packet`.
+    pub(super) fn check_size(&self, scanner: &MessageScanner) -> Result<(), Ending> {
+        let max = self.worker.shared.variables.max_allowed_packet;
+        if scanner.payload_len() <= u64::from(max) {
+            return Ok(());
+        }
+        Err(self.interrupted(&ClientError::packet_too_large(max), scanner.next_seq()))
+    }
+
+    pub(super) fn send_to_backend(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Result<(), Ending> {
+        let Some(backend) = &mut self.backend else { return Err(Ending::Silent) };
+        // A backend that cannot be written to may still have said why: reading its answer will tell.
+        if self.to_backend.send(cx, backend.connection_mut(), bytes).is_err() {
+            tracing::debug!(server = %backend.server().endpoint(), "a server does not take commands any more");
+        }
+        Ok(())
+    }
+}
+
+/// Whether the header and the command byte of the first packet are there.
+fn is_visible(input: &[u8]) -> bool {
+    match input {
+        [0, 0, 0, _, ..] => true,
+        _ => input.len() > HEADER_LEN,
+    }
+}
+
+/// Commands that are not simply forwarded, even when there is a backend.
+const fn is_own(kind: Kind) -> bool {
+    matches!(kind, Kind::Quit | Kind::ChangeUser | Kind::ProcessKill)
+}

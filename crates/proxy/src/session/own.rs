@@ -1,0 +1,167 @@
+//! Commands that the proxy answers itself, and getting a backend for the others.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::{Context, Poll, ready};
+
+use wire::command::{self, Kind};
+use wire::frame::{MessageScanner, put_message};
+use wire::{Capabilities, Codec as _, StatusFlags};
+
+use super::Session;
+use crate::backend::{AcquireError, OpenError, acquire, log_in};
+use crate::client::login::{Claim, Dialogue, ok};
+use crate::control::Signal;
+use crate::ending::Ending;
+use crate::error::ClientError;
+use crate::exchange::{Exchange, ReceiveError};
+use crate::sock::Input;
+
+impl Session {
+    /// Deals with a command whose bytes are in the backlog.
+    pub(super) async fn handle(&mut self, kind: Kind) -> Result<(), Ending> {
+        match kind {
+            Kind::Quit => Err(Ending::ClientLeft),
+            // Without a backend there is no state to reset, and the proxy itself is alive.
+            Kind::Ping | Kind::ResetConnection if self.backend.is_none() => {
+                self.skip_command().await?;
+                self.reply(&ok(self.capabilities())).await
+            }
+            Kind::ProcessKill | Kind::ChangeUser => {
+                self.skip_command().await?;
+                self.reply_error(&ClientError::not_supported(&kind.name())).await
+            }
+            // Nothing to close or reset where nothing was prepared.
+            Kind::StmtClose | Kind::SendLongData if self.backend.is_none() => self.skip_command().await,
+            _ => Box::pin(self.borrow_backend()).await,
+        }
+    }
+
+    /// Gets a backend. The command stays in the backlog and is forwarded when there is one; without one the
+    /// command is answered with the reason.
+    async fn borrow_backend(&mut self) -> Result<(), Ending> {
+        let open = async |endpoint: &config::Endpoint| {
+            let mut sock = self.worker.dialer.connect(endpoint, &self.worker.shared.variables).await?;
+            log_in(&self.worker, &mut sock, &self.identity).await?;
+            Result::<_, OpenError>::Ok(sock)
+        };
+        let hostgroup = self.identity.account.user.default_hostgroup;
+        let acquired = {
+            let mut acquiring = pin!(acquire(&self.worker, hostgroup, open));
+            poll_fn(|cx| match self.client.poll_input(cx) {
+                _ if self.control.signal() >= Signal::Stop => Poll::Ready(Err(Ending::Silent)),
+                Poll::Ready(Input::End) => Poll::Ready(Err(Ending::ClientLeft)),
+                _ => acquiring.as_mut().poll(cx).map(Ok),
+            })
+            .await?
+        };
+        match acquired {
+            Ok(backend) => {
+                self.backend = Some(backend);
+                Ok(())
+            }
+            Err(AcquireError::Proxy(error)) => {
+                tracing::warn!(%error, "a session got no server");
+                self.skip_command().await?;
+                self.reply_error(&error).await
+            }
+            Err(AcquireError::Server(payload)) => {
+                self.skip_command().await?;
+                self.reply(&payload).await
+            }
+        }
+    }
+
+    #[cfg(any())]
+    /// `COM_CHANGE_USER`: checks the new user like a login, then starts over with nothing left of the old one.
+    async fn change_user(&mut self) -> Result<(), Ending> {
+        let (payload, seq, behind) = self.take_message().await?;
+        let capabilities = self.capabilities();
+        let packet = command::ChangeUser::decode(&payload, capabilities)
+            .map_err(|error| self.told(&ClientError::malformed(error), seq))?;
+        let exchange = Exchange::resume(&self.worker, &mut self.client, seq, &behind);
+        let mut dialogue =
+            Dialogue { worker: &self.worker, exchange, capabilities, peer: self.identity.peer };
+        let claim = Claim {
+            username: packet.username,
+            schema: Some(packet.schema),
+            plugin: packet.auth_plugin,
+            answer: packet.auth_answer,
+        };
+        let deadline = self.worker.shared.variables.connect_timeout_client;
+        let checked = async {
+            let account = dialogue.check(claim, self.identity.nonce).await?;
+            dialogue.send_ok().await?;
+            Ok((account, dialogue.exchange.into_unread()))
+        };
+        let checked = self.control.until(Signal::Stop, tokio::time::timeout(deadline, checked)).await;
+        let Ok(Ok(checked)) = checked else { return Err(Ending::Silent) };
+        let (account, unread) = checked?;
+        self.backlog = unread;
+        self.backend = None;
+        self.status = StatusFlags::AUTOCOMMIT;
+        self.identity.account = account;
+        if let Some(collation) = packet.collation {
+            self.identity.collation = collation;
+        }
+        if let Some(attributes) = packet.attributes {
+            self.identity.attributes = Some(attributes.into());
+        }
+        Ok(())
+    }
+
+    /// Reads one command to its end and forgets it.
+    async fn skip_command(&mut self) -> Result<(), Ending> {
+        let mut scanner = MessageScanner::new(0);
+        poll_fn(|cx| self.poll_skip(cx, &mut scanner)).await
+    }
+
+    fn poll_skip(&mut self, cx: &mut Context<'_>, scanner: &mut MessageScanner) -> Poll<Result<(), Ending>> {
+        loop {
+            if self.backlog.is_empty() {
+                let mut scratch = self.worker.scratch.borrow_mut();
+                let n = ready!(self.client.poll_read(cx, &mut scratch))?;
+                let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
+                self.backlog.extend_from_slice(input);
+            }
+            let scanned = scanner
+                .scan(&self.backlog)
+                .map_err(|error| self.interrupted(&ClientError::malformed(error), scanner.next_seq()))?;
+            self.backlog.drain(..scanned.len);
+            self.check_size(scanner)?;
+            if scanned.done {
+                return Poll::Ready(Ok(()));
+            }
+        }
+    }
+
+    /// The payload of the next message, the sequence id behind it, and the bytes behind it.
+    async fn take_message(&mut self) -> Result<(Vec<u8>, u8, Vec<u8>), Ending> {
+        let backlog = std::mem::take(&mut self.backlog);
+        let limit = self.worker.shared.variables.max_allowed_packet;
+        let mut exchange =
+            Exchange::resume(&self.worker, &mut self.client, 0, &backlog).limited(limit as usize);
+        let received = exchange.receive().await;
+        let seq = exchange.next_seq();
+        match received {
+            Ok(payload) => Ok((payload, seq, exchange.into_unread())),
+            Err(ReceiveError::Closed) => Err(Ending::ClientLeft),
+            Err(ReceiveError::Malformed(wire::WireError::TooLong { .. })) => {
+                Err(self.interrupted(&ClientError::packet_too_large(limit), seq))
+            }
+            Err(ReceiveError::Malformed(error)) => Err(self.interrupted(&ClientError::malformed(error), seq)),
+        }
+    }
+
+    /// Answers a command with one packet.
+    async fn reply(&mut self, payload: &[u8]) -> Result<(), Ending> {
+        let mut packet = Vec::new();
+        put_message(&mut packet, 1, payload);
+        Ok(self.client.write_all(&packet).await?)
+    }
+
+    async fn reply_error(&mut self, error: &ClientError) -> Result<(), Ending> {
+        let packet = error.to_packet(1, self.capabilities() | Capabilities::PROTOCOL_41);
+        Ok(self.client.write_all(&packet).await?)
+    }
+}

@@ -1,0 +1,97 @@
+//! What all workers share: the configuration in the form that they use, the pool, and a few counts that change
+//! when a client comes or goes, never per query.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use config::{Config, Endpoint, MysqlVariables};
+use pool::{Availability, Pool, ServerSpec};
+
+use crate::control::Patience;
+use crate::keys::Keys;
+use crate::limits::FIRST_CONNECTION_ID;
+use crate::users::Users;
+
+/// Shared by all threads of one proxy.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) variables: MysqlVariables,
+    pub(crate) patience: Patience,
+    pub(crate) users: Users,
+    pub(crate) pool: Pool<Endpoint>,
+    pub(crate) keys: Keys,
+    clients: Arc<AtomicU32>,
+    next_connection_id: AtomicU32,
+}
+
+impl Shared {
+    pub(crate) fn new(config: &Config, keys: Keys) -> Self {
+        let variables = config.variables.clone();
+        let patience = Patience {
+            idle: variables.wait_timeout,
+            idle_in_transaction: variables.max_transaction_idle_time,
+            transaction: variables.max_transaction_time,
+        };
+        Self {
+            variables,
+            patience,
+            users: Users::new(&config.users),
+            pool: Pool::new(config.servers.iter().map(spec)),
+            keys,
+            clients: Arc::default(),
+            next_connection_id: AtomicU32::new(FIRST_CONNECTION_ID),
+        }
+    }
+
+    /// Counts one more client, unless `mysql-max_connections` are there.
+    pub(crate) fn admit(&self) -> Option<Slot> {
+        Slot::take(&self.clients, self.variables.max_connections)
+    }
+
+    /// An id for a client, as told in the greeting.
+    pub(crate) fn connection_id(&self) -> u32 {
+        let id = self.next_connection_id.fetch_add(1, Ordering::Relaxed);
+        // Wraps after 3 billion connections into ids that servers use as well; start over instead.
+        if id < FIRST_CONNECTION_ID {
+            self.next_connection_id.store(FIRST_CONNECTION_ID + 1, Ordering::Relaxed);
+            return FIRST_CONNECTION_ID;
+        }
+        id
+    }
+}
+
+fn spec(server: &config::Server) -> ServerSpec<Endpoint> {
+    let availability = match server.status {
+        config::ServerStatus::Online => Availability::Online,
+        config::ServerStatus::Shunned
+        | config::ServerStatus::OfflineSoft
+        | config::ServerStatus::OfflineHard => Availability::Offline,
+    };
+    ServerSpec {
+        hostgroup: server.hostgroup_id,
+        weight: server.weight,
+        max_connections: server.max_connections,
+        availability,
+        endpoint: server.endpoint(),
+    }
+}
+
+/// One of a limited number of places, given back on drop.
+#[derive(Debug)]
+pub(crate) struct Slot(Arc<AtomicU32>);
+
+impl Slot {
+    /// A place among `max` counted by `taken`, if there is one left.
+    pub(crate) fn take(taken: &Arc<AtomicU32>, max: u32) -> Option<Self> {
+        taken
+            .try_update(Ordering::AcqRel, Ordering::Acquire, |taken| (taken < max).then_some(taken + 1))
+            .is_ok()
+            .then(|| Self(Arc::clone(taken)))
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}

@@ -1,0 +1,127 @@
+//! Sockets made of memory: both ends live in one thread, so tests decide every byte and every order.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::Input;
+
+/// Bytes on their way in one direction.
+#[derive(Debug)]
+struct Pipe {
+    bytes: VecDeque<u8>,
+    capacity: usize,
+    closed: bool,
+    reader: Option<Waker>,
+    writer: Option<Waker>,
+}
+
+/// One end of a connection made of memory.
+#[derive(Debug)]
+pub struct End {
+    incoming: Rc<RefCell<Pipe>>,
+    outgoing: Rc<RefCell<Pipe>>,
+}
+
+/// Two connected ends; each direction holds at most `capacity` bytes that were not read yet.
+pub fn pair(capacity: usize) -> (End, End) {
+    let pipe = || {
+        let pipe = Pipe { bytes: VecDeque::new(), capacity, closed: false, reader: None, writer: None };
+        Rc::new(RefCell::new(pipe))
+    };
+    let (there, back) = (pipe(), pipe());
+    (End { incoming: Rc::clone(&back), outgoing: Rc::clone(&there) }, End { incoming: there, outgoing: back })
+}
+
+impl Pipe {
+    fn close(&mut self) {
+        self.closed = true;
+        for waker in [self.reader.take(), self.writer.take()].into_iter().flatten() {
+            waker.wake();
+        }
+    }
+}
+
+impl End {
+    /// Bytes that were written to this end and that nobody has read.
+    pub fn unread(&self) -> usize {
+        self.incoming.borrow().bytes.len()
+    }
+
+    pub(crate) fn close_write(&self) {
+        self.outgoing.borrow_mut().close();
+    }
+
+    pub(super) fn poll_input(&self, cx: &mut Context<'_>) -> Poll<Input> {
+        let mut pipe = self.incoming.borrow_mut();
+        if !pipe.bytes.is_empty() {
+            return Poll::Ready(Input::Bytes);
+        }
+        if pipe.closed {
+            return Poll::Ready(Input::End);
+        }
+        pipe.reader = Some(cx.waker().clone());
+        Poll::Pending
+    }
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.incoming.borrow_mut().close();
+        self.outgoing.borrow_mut().close();
+    }
+}
+
+impl AsyncRead for End {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let mut pipe = self.incoming.borrow_mut();
+        if pipe.bytes.is_empty() {
+            if pipe.closed {
+                return Poll::Ready(Ok(()));
+            }
+            pipe.reader = Some(cx.waker().clone());
+            return Poll::Pending;
+        }
+        let n = into.remaining().min(pipe.bytes.len());
+        let taken: Vec<u8> = pipe.bytes.drain(..n).collect();
+        into.put_slice(&taken);
+        if let Some(writer) = pipe.writer.take() {
+            writer.wake();
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for End {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let mut pipe = self.outgoing.borrow_mut();
+        if pipe.closed {
+            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        }
+        let room = pipe.capacity.saturating_sub(pipe.bytes.len());
+        if room == 0 {
+            pipe.writer = Some(cx.waker().clone());
+            return Poll::Pending;
+        }
+        let n = room.min(bytes.len());
+        pipe.bytes.extend(bytes.iter().take(n));
+        if let Some(reader) = pipe.reader.take() {
+            reader.wake();
+        }
+        Poll::Ready(Ok(n))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.close_write();
+        Poll::Ready(Ok(()))
+    }
+}

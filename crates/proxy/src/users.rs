@@ -1,0 +1,172 @@
+//! The users that may log in, and the decoys that answer for those that do not exist.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use wire::auth::{Credential, caching_sha2};
+
+use crate::random;
+use crate::shared::Slot;
+
+/// All users, by name.
+#[derive(Debug)]
+pub(crate) struct Users {
+    by_name: HashMap<Vec<u8>, Arc<User>>,
+    decoys: Vec<Arc<User>>,
+    decoy_choice: RandomState,
+}
+
+/// One row of `mysql_users`, and what was learned about its password.
+#[derive(Debug)]
+pub(crate) struct User {
+    pub(crate) name: Vec<u8>,
+    pub(crate) credential: Credential,
+    pub(crate) default_hostgroup: u32,
+    pub(crate) default_schema: Option<Vec<u8>>,
+    pub(crate) max_connections: u32,
+    is_decoy: bool,
+    connections: Arc<AtomicU32>,
+    /// SHA256(SHA256(password)), once a full exchange has shown it: from then on the fast one is enough.
+    sha2_digest: Mutex<Option<[u8; 32]>>,
+}
+
+impl Users {
+    /// The active users that clients may log in as. Rows have been validated: a password that does not parse
+    /// cannot occur, and would only make its user unknown.
+    pub(crate) fn new(rows: &[config::User]) -> Self {
+        let usable = rows.iter().filter(|row| row.active && row.frontend);
+        let by_name: HashMap<_, _> = usable
+            .filter_map(|row| {
+                let credential = Credential::parse(row.password.as_bytes()).ok()?;
+                let name = row.username.clone().into_bytes();
+                Some((name.clone(), Arc::new(User::new(name, credential, row))))
+            })
+            .collect();
+        let decoys = by_name.values().filter_map(|user| decoy(&user.credential)).collect();
+        Self { by_name, decoys, decoy_choice: RandomState::new() }
+    }
+
+    /// The user called `name`, or a decoy that nobody can log in as.
+    ///
+    /// A decoy has a random password of the same kind as some real user's, always the same kind for one name:
+    /// neither the messages of a login nor their timing tell whether a name exists.
+    pub(crate) fn find(&self, name: &[u8]) -> Arc<User> {
+        if let Some(user) = self.by_name.get(name) {
+            return Arc::clone(user);
+        }
+        let hash = usize::try_from(self.decoy_choice.hash_one(name) >> 32).unwrap_or(0);
+        let chosen = hash.checked_rem(self.decoys.len()).and_then(|index| self.decoys.get(index));
+        chosen.map_or_else(|| Arc::new(User::decoy(Credential::Native(random::bytes()))), Arc::clone)
+    }
+}
+
+/// A user with a random password of the kind of `credential`; none for an empty password.
+fn decoy(credential: &Credential) -> Option<Arc<User>> {
+    let credential = match credential {
+        Credential::Empty => return None,
+        Credential::Clear(_) => Credential::Clear(random::bytes::<32>().to_vec()),
+        Credential::Native(_) => Credential::Native(random::bytes()),
+        Credential::CachingSha2(_) => {
+            let mut stored = b"$A$005$".to_vec();
+            stored.extend(random::nonce());
+            stored.extend([b'.'; 43]);
+            Credential::CachingSha2(caching_sha2::Stored::parse(&stored).ok()?)
+        }
+    };
+    Some(Arc::new(User::decoy(credential)))
+}
+
+impl User {
+    fn new(name: Vec<u8>, credential: Credential, row: &config::User) -> Self {
+        Self {
+            name,
+            credential,
+            default_hostgroup: row.default_hostgroup,
+            default_schema: row.default_schema.clone().map(String::into_bytes),
+            max_connections: row.max_connections,
+            is_decoy: false,
+            connections: Arc::default(),
+            sha2_digest: Mutex::new(None),
+        }
+    }
+
+    fn decoy(credential: Credential) -> Self {
+        Self {
+            name: Vec::new(),
+            credential,
+            default_hostgroup: 0,
+            default_schema: None,
+            max_connections: 0,
+            is_decoy: true,
+            connections: Arc::default(),
+            sha2_digest: Mutex::new(None),
+        }
+    }
+
+    /// Whether no such user exists.
+    pub(crate) const fn is_decoy(&self) -> bool {
+        self.is_decoy
+    }
+
+    /// Counts one more session of this user, unless it has all that it may have.
+    pub(crate) fn admit(&self) -> Option<Slot> {
+        Slot::take(&self.connections, self.max_connections)
+    }
+
+    pub(crate) fn sha2_digest(&self) -> Option<[u8; 32]> {
+        *self.sha2_digest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn learn_sha2_digest(&self, digest: [u8; 32]) {
+        *self.sha2_digest.lock().unwrap_or_else(PoisonError::into_inner) = Some(digest);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(username: &str, password: &str) -> config::User {
+        config::User {
+            username: username.to_owned(),
+            password: password.to_owned(),
+            ..config::User::default()
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_gets_a_decoy_of_a_kind_that_exists() {
+        let users = Users::new(&[row("hashed", "*0123456789ABCDEF0123456789ABCDEF01234567")]);
+        let decoy = users.find(b"nobody");
+        assert!(decoy.is_decoy());
+        assert!(matches!(decoy.credential, Credential::Native(_)));
+        assert!(!users.find(b"hashed").is_decoy());
+    }
+
+    #[test]
+    fn a_name_always_gets_the_same_decoy() {
+        let users = Users::new(&[row("a", "clear"), row("b", "*0123456789ABCDEF0123456789ABCDEF01234567")]);
+        assert!(Arc::ptr_eq(&users.find(b"x"), &users.find(b"x")));
+    }
+
+    #[test]
+    fn users_that_are_inactive_or_for_servers_only_cannot_log_in() {
+        let inactive = config::User { active: false, ..row("inactive", "pw") };
+        let backend_only = config::User { frontend: false, ..row("backend", "pw") };
+        let users = Users::new(&[inactive, backend_only]);
+        assert!(users.find(b"inactive").is_decoy());
+        assert!(users.find(b"backend").is_decoy());
+    }
+
+    #[test]
+    fn the_user_limit_is_exact() {
+        let users = Users::new(&[config::User { max_connections: 2, ..row("u", "pw") }]);
+        let user = users.find(b"u");
+        let (first, second) = (user.admit(), user.admit());
+        assert!(first.is_some() && second.is_some() && user.admit().is_none());
+        drop(first);
+        assert!(user.admit().is_some());
+    }
+}

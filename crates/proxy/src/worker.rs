@@ -1,0 +1,195 @@
+//! A worker: one thread, one single-threaded runtime, and the sessions that live and die on it.
+//!
+//! Sessions of one worker share its scratch buffer: a session borrows it while it is being polled, never across
+//! a wait, so thousands of connections need one buffer. Nothing in here is `Send`; other threads reach a
+//! worker through its [`Inbox`] only.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use slab::Slab;
+use tokio::runtime::{Builder, LocalOptions};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, MissedTickBehavior, interval};
+
+use crate::arrival::Arrival;
+use crate::backend::Dialer;
+use crate::control::{Control, Signal};
+use crate::limits::{SCRATCH_BYTES, SWEEP_INTERVAL};
+use crate::random::Dice;
+use crate::shared::Shared;
+
+/// What other threads tell a worker.
+#[derive(Debug)]
+pub(crate) enum Message {
+    /// A client has connected; the worker serves it from now on.
+    Client(Arrival),
+    /// End sessions as they become idle, and all of them when the time is over.
+    Drain(Duration),
+}
+
+/// The sending side of a worker, with the number of sessions that it has.
+#[derive(Debug, Clone)]
+pub(crate) struct Inbox {
+    sender: mpsc::UnboundedSender<Message>,
+    sessions: Arc<AtomicUsize>,
+}
+
+impl Inbox {
+    /// Hands a message over. The queue is bounded by `mysql-max_connections`: a client in it has its place.
+    pub(crate) fn send(&self, message: Message) {
+        if matches!(message, Message::Client(_)) {
+            self.sessions.fetch_add(1, Ordering::Relaxed);
+        }
+        // A worker that has ended drops its clients, as this does.
+        let _ = self.sender.send(message);
+    }
+
+    /// Sessions on the worker or on their way to it.
+    pub(crate) fn sessions(&self) -> usize {
+        self.sessions.load(Ordering::Relaxed)
+    }
+}
+
+/// What the sessions of one worker share.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    pub(crate) shared: Arc<Shared>,
+    /// Where bytes from sockets are read to; borrowed during a poll only.
+    pub(crate) scratch: RefCell<Box<[u8]>>,
+    pub(crate) dice: Dice,
+    pub(crate) dialer: Dialer,
+    /// The time of the last sweep: good enough for limits of seconds, and free to read.
+    clock: Cell<Instant>,
+    controls: RefCell<Slab<Rc<Control>>>,
+    sessions: Arc<AtomicUsize>,
+    drain: Cell<Option<Instant>>,
+}
+
+/// Starts a worker thread; it ends when all senders of its inbox are gone or it has drained.
+pub(crate) fn spawn(
+    index: u16,
+    shared: Arc<Shared>,
+) -> std::io::Result<(Inbox, std::thread::JoinHandle<()>)> {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let sessions = Arc::new(AtomicUsize::new(0));
+    let inbox = Inbox { sender, sessions: Arc::clone(&sessions) };
+    let runtime = move || Builder::new_current_thread().enable_all().build_local(LocalOptions::default());
+    let (ready, outcome) = std::sync::mpsc::sync_channel(1);
+    let thread = std::thread::Builder::new().name(format!("worker-{index}")).spawn(move || {
+        let runtime = match runtime() {
+            Ok(runtime) => runtime,
+            Err(error) => return drop(ready.send(Err(error))),
+        };
+        let worker = runtime.block_on(async { Rc::new(Worker::new(shared, sessions)) });
+        let _ = ready.send(Ok(()));
+        runtime.block_on(worker.run(receiver));
+    })?;
+    match outcome.recv() {
+        Ok(outcome) => outcome.map(|()| (inbox, thread)),
+        Err(_) => Err(std::io::Error::other("the worker thread ended before it was ready")),
+    }
+}
+
+impl Worker {
+    pub(crate) fn new(shared: Arc<Shared>, sessions: Arc<AtomicUsize>) -> Self {
+        Self {
+            shared,
+            scratch: RefCell::new(vec![0; SCRATCH_BYTES].into_boxed_slice()),
+            dice: Dice::new(),
+            dialer: Dialer::default(),
+            clock: Cell::new(Instant::now()),
+            controls: RefCell::new(Slab::new()),
+            sessions,
+            drain: Cell::new(None),
+        }
+    }
+
+    /// Serves clients until the proxy is drained.
+    async fn run(self: Rc<Self>, mut inbox: mpsc::UnboundedReceiver<Message>) {
+        let mut sweep = interval(SWEEP_INTERVAL);
+        sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            if self.drain.get().is_some() && self.controls.borrow().is_empty() {
+                return;
+            }
+            tokio::select! {
+                message = inbox.recv() => match message {
+                    Some(Message::Client(arrival)) => self.admit(arrival),
+                    Some(Message::Drain(timeout)) => self.start_drain(timeout),
+                    None => return,
+                },
+                _ = sweep.tick() => self.sweep(),
+                () = self.until_drained_or_late() => {}
+            }
+        }
+    }
+
+    fn admit(self: &Rc<Self>, arrival: Arrival) {
+        let registered = self.register();
+        tokio::task::spawn_local(crate::client::serve(Rc::clone(self), registered, arrival));
+    }
+
+    /// Enters a session into the worker's books; it leaves them when the guard is dropped.
+    pub(crate) fn register(self: &Rc<Self>) -> Registered {
+        let control = Rc::new(Control::new());
+        if self.drain.get().is_some() {
+            control.send(Signal::Drain);
+        }
+        let key = self.controls.borrow_mut().insert(Rc::clone(&control));
+        Registered { worker: Rc::clone(self), control, key }
+    }
+
+    /// The time, up to a second old.
+    pub(crate) fn now(&self) -> Instant {
+        self.clock.get()
+    }
+
+    fn sweep(&self) {
+        let now = Instant::now();
+        self.clock.set(now);
+        for (_, control) in self.controls.borrow().iter() {
+            control.sweep(now, &self.shared.patience);
+        }
+    }
+
+    pub(crate) fn start_drain(&self, timeout: Duration) {
+        self.drain.set(Some(Instant::now() + timeout));
+        self.signal_all(Signal::Drain);
+    }
+
+    fn signal_all(&self, signal: Signal) {
+        for (_, control) in self.controls.borrow().iter() {
+            control.send(signal);
+        }
+    }
+
+    /// Waits, while draining, for the last session to end or for the deadline, which ends them all.
+    async fn until_drained_or_late(&self) {
+        /// How often the end of the last session is looked for while draining.
+        const LOOK: Duration = Duration::from_millis(10);
+        let Some(deadline) = self.drain.get() else { return std::future::pending().await };
+        if Instant::now() >= deadline {
+            self.signal_all(Signal::Stop);
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// A session in its worker's books.
+#[derive(Debug)]
+pub(crate) struct Registered {
+    worker: Rc<Worker>,
+    pub(crate) control: Rc<Control>,
+    key: usize,
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        self.worker.controls.borrow_mut().remove(self.key);
+        self.worker.sessions.fetch_sub(1, Ordering::Relaxed);
+    }
+}
