@@ -5,6 +5,7 @@
 //! - [`client`]: a small MySQL client;
 //! - [`script`]: servers and clients that do exactly what a test says, over any stream;
 //! - [`packets`]: what these two are made of;
+//! - [`load`]: a load generator with live counters;
 //! - [`mariadb`]: private MariaDB servers, alone or as a primary with replicas.
 //!
 //! The launchers block the calling thread. In asynchronous code start servers before the runtime, or on a
@@ -12,6 +13,7 @@
 
 pub mod client;
 pub mod guard;
+pub mod load;
 pub mod mariadb;
 pub mod net;
 pub mod packets;
