@@ -47,7 +47,8 @@ fn scan(
     for mut piece in pieces(bytes, lengths).chain([&[][..]]) {
         loop {
             let scan = scanner.scan(piece)?;
-            piece = piece.get(scan.len..).unwrap_or_else(|| panic!("more bytes than there are"));
+            assert!(scan.len <= piece.len(), "more bytes than there are");
+            piece = piece.get(scan.len..).unwrap_or_default();
             total += scan.len;
             match scan.event {
                 Event::Done(outcome) => return Ok((total, Some(outcome))),

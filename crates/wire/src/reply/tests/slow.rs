@@ -52,6 +52,7 @@ pub(super) fn slow_scan(answer: Answer, caps: Capabilities, bytes: &[u8]) -> (us
     }
 }
 
+#[derive(Debug, Clone, Copy)]
 enum Ending {
     More,
     File,
@@ -60,7 +61,7 @@ enum Ending {
 
 /// The end of an answer that has one result.
 fn only(ending: Ending) -> End {
-    let Ending::Last(end) = ending else { panic!("no generated answer of this kind announces more") };
+    let Ending::Last(end) = ending else { panic!("{ending:?}: no generated answer of this kind has more") };
     end
 }
 
