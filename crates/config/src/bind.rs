@@ -219,7 +219,7 @@ impl Binder {
         if hint.is_empty()
             && let Some(home) = SECTIONS.iter().find(|home| home.find(&entry.key).is_some())
         {
-            hint = format!("; it belongs into `{}`", home.name);
+            hint = format!("; it belongs in `{}`", home.name);
         }
         self.problem(&entry.at, format!("unknown setting `{key}`{place}{hint}"));
     }

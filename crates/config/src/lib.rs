@@ -9,6 +9,7 @@
 mod bind;
 mod file;
 mod formats;
+pub mod manual;
 mod model;
 mod nearest;
 mod password;

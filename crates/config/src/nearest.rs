@@ -3,12 +3,23 @@
 /// Names that differ in more than a third of their letters have nothing to do with each other.
 const LETTERS_PER_MISTAKE: usize = 3;
 
+/// Shorter words are the start of too much to be one of it.
+const STEM_MIN_BYTES: usize = 3;
+
 /// Longer words are nobody's slip of the finger, and comparing them costs the square of their length.
 const WORD_MAX_CHARS: usize = 100;
 
 /// `; did you mean ...?` with the name among `valid` that is nearest to `word`; empty if none is near.
 pub(crate) fn suggestion<'a>(word: &str, valid: impl IntoIterator<Item = &'a str>) -> String {
-    nearest(word, valid).map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
+    let valid: Vec<&str> = valid.into_iter().collect();
+    let name = nearest(word, valid.iter().copied()).or_else(|| completed(word, &valid));
+    name.map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
+}
+
+/// The one name among `valid` that `word` is the start of.
+fn completed<'a>(word: &str, valid: &[&'a str]) -> Option<&'a str> {
+    let mut names = valid.iter().filter(|name| word.len() >= STEM_MIN_BYTES && name.starts_with(word));
+    names.next().filter(|_| names.next().is_none()).copied()
 }
 
 /// The name among `valid` that is nearest to `word`, if any is near. Case and the kind of dash do not count,
@@ -76,6 +87,14 @@ mod tests {
         for word in ["", "x", "colour", "connect", &"m".repeat(1 << 20)] {
             assert_eq!(nearest(word, ["threads", "max_connections"]), None, "{word:.10}");
         }
+    }
+
+    #[test]
+    fn the_start_of_one_name_is_completed() {
+        let valid = ["username", "hostname", "hostgroup"];
+        assert_eq!(suggestion("user", valid), "; did you mean `username`?");
+        assert_eq!(suggestion("host", valid), "");
+        assert_eq!(suggestion("u", valid), "");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What single values cannot show: rows against themselves, against each other, and against other tables.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::net::IpAddr;
 use std::path::Path;
 
 use super::{Listeners, Tables, is_mysql};
@@ -82,13 +83,23 @@ pub(super) fn servers(rows: &[PlacedRow], problems: &mut Vec<Problem>) {
             _ if hostname.starts_with('/') => {
                 "`mysql_servers.hostname` is the path of a Unix socket, which needs `port = 0`".to_owned()
             }
-            _ if hostname.is_empty() || hostname.chars().any(|c| c.is_whitespace() || c.is_control()) => {
-                "`mysql_servers.hostname` must be a DNS name or an IP address".to_owned()
+            _ if hostname.rsplit_once(':').is_some_and(|(name, _)| is_host(name)) && !is_host(&hostname) => {
+                "`mysql_servers.hostname` must be without a port, which has the column `port`".to_owned()
+            }
+            _ if !is_host(&hostname) => {
+                "`mysql_servers.hostname` must be a DNS name or an IP address (without brackets)".to_owned()
             }
             _ => continue,
         };
         report(problems, row.place("hostname"), message);
     }
+}
+
+/// Whether `text` can be a DNS name or is an IP address.
+fn is_host(text: &str) -> bool {
+    let name = text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    let without_zone = text.split('%').next().unwrap_or_default();
+    (!text.is_empty() && name) || without_zone.parse::<IpAddr>().is_ok()
 }
 
 /// No two rows may have the same values in the columns of a key.

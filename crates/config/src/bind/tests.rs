@@ -16,10 +16,10 @@ fn config(text: &str) -> Config {
 
 /// The problems of a broken text, one per line.
 fn problems(text: &str) -> String {
-    let result = parse(text, Path::new("f"));
-    result
-        .map(|loaded| panic!("accepted: {loaded:?}\n{text}"))
-        .unwrap_or_else(|problems| problems.to_string())
+    match parse(text, Path::new("f")) {
+        Ok(loaded) => panic!("accepted: {loaded:?}\n{text}"),
+        Err(problems) => problems.to_string(),
+    }
 }
 
 /// A server in hostgroup 0 and a user, so that nothing else is to be said about a file.
@@ -104,7 +104,7 @@ status = \"ONLIN\"
         "f:1: unknown setting `datadri`; did you mean `datadir`?
 f:3: unknown setting `max_conections` in `mysql_variables`; did you mean `max_connections`?
 f:4: `mysql_variables.threads` must be a whole number from 1 to 255, not 0
-f:5: `mysql_variables.wait_timeout` must be a whole number from 0 to 1728000000 ms, not 1.5
+f:5: `mysql_variables.wait_timeout` must be a whole number from 1 to 1728000000 ms, not 1.5
 f:6: `mysql_variables.use_tcp_keepalive` must be true or false, not \"yes\"
 f:7: `mysql_variables.default_authentication_plugin` must be one of `mysql_native_password`, \
          `caching_sha2_password`, not \"caching_sha_password\"; did you mean `caching_sha2_password`?
@@ -118,10 +118,10 @@ f:11: unknown setting `mysql_user`; did you mean `mysql_users`?"
 
 #[test]
 fn a_setting_in_the_wrong_place_is_sent_home() {
-    assert_eq!(problems("threads = 4"), "f:1: unknown setting `threads`; it belongs into `mysql_variables`");
+    assert_eq!(problems("threads = 4"), "f:1: unknown setting `threads`; it belongs in `mysql_variables`");
     assert_eq!(
         problems("[mysql_variables]\ndrain_timeout_ms = 1"),
-        "f:2: unknown setting `drain_timeout_ms` in `mysql_variables`; it belongs into `pointsman_variables`"
+        "f:2: unknown setting `drain_timeout_ms` in `mysql_variables`; it belongs in `pointsman_variables`"
     );
     assert_eq!(
         problems("mysql_variables={ mysql-threads=4 }"),
@@ -229,16 +229,28 @@ fn hostnames_and_ports_fit() {
     let server =
         |hostname: &str, port: u16| format!("mysql_servers = ( {{ address=\"{hostname}\", port={port} }} )");
     let longest = format!("/{}", "x".repeat(106));
-    for (hostname, port) in
-        [("db1.example", 1), ("10.0.0.1", 65535), ("::1", 3306), ("/x.sock", 0), (&longest, 0)]
-    {
+    for (hostname, port) in [
+        ("db1.example", 1),
+        ("10.0.0.1", 65535),
+        ("::1", 3306),
+        ("fe80::1%eth0", 3306),
+        ("/x.sock", 0),
+        (&longest, 0),
+    ] {
         assert_eq!(config(&server(hostname, port)).servers[0].hostname, hostname);
     }
     for (hostname, port, message) in [
         ("db", 0, "with `port = 0`, `mysql_servers.hostname` must be the absolute path of a Unix socket"),
         ("/x.sock", 3306, "`mysql_servers.hostname` is the path of a Unix socket, which needs `port = 0`"),
-        ("", 3306, "`mysql_servers.hostname` must be a DNS name or an IP address"),
-        ("a b", 3306, "`mysql_servers.hostname` must be a DNS name or an IP address"),
+        ("", 3306, "`mysql_servers.hostname` must be a DNS name or an IP address (without brackets)"),
+        ("db:3307", 3306, "`mysql_servers.hostname` must be without a port, which has the column `port`"),
+        (
+            "10.0.0.1:3306",
+            3306,
+            "`mysql_servers.hostname` must be without a port, which has the column `port`",
+        ),
+        ("[::1]", 3306, "`mysql_servers.hostname` must be a DNS name or an IP address (without brackets)"),
+        ("a b", 3306, "`mysql_servers.hostname` must be a DNS name or an IP address (without brackets)"),
     ] {
         assert_eq!(problems(&server(hostname, port)), format!("f:1: {message}"));
     }

@@ -13,7 +13,7 @@ pub static TOP_LEVEL: Section = Section::new(
         text("uuid", "", "name of this process in a cluster"),
         int("restart_on_missing_heartbeats", 10, COUNT, "missed heartbeats of a thread before a restart"),
         text("execute_on_exit_failure", "", "program to run after a crash"),
-        switch("cluster_sync_interfaces", true, "whether listeners are taken from peers"),
+        switch("cluster_sync_interfaces", false, "whether listeners are taken from peers"),
         text("sqlite3_plugin", "", "file of a plugin"),
         text("web_interface_plugin", "", "file of a plugin"),
         text("ldap_auth_plugin", "", "file of a plugin"),

@@ -62,7 +62,7 @@ pub(super) const FIELDS: &[Field] = &[
     ms(
         "wait_timeout",
         28_800_000,
-        (0, DAYS_20_MS),
+        (1, DAYS_20_MS),
         "a client that is idle for this time, outside a transaction, is disconnected",
     )
     .built(),

@@ -19,7 +19,7 @@ pub(super) const FIELDS: &[Field] = &[
         "connect_retries_on_failure",
         10,
         (0, 1_000),
-        "further attempts to connect after a failed one; then error 9002",
+        "further attempts to connect after a failed one; then error 9001",
     )
     .built(),
     ms("connect_retries_delay", 1, (0, 10_000), "pause between two attempts to connect").built(),
