@@ -3,7 +3,7 @@
 //! A [`Section`] is a group of variables or a table of rows; a [`Field`] is one variable or one column. The
 //! binder, the suggestions for misspelt names, the reference in the manual and the example file all come
 //! from these definitions. They hold all configuration tables and variables of ProxySQL 2.7, with
-//! its names, order, defaults and ranges; [`Field::built`] says which of them do something here already.
+//! its names, order, defaults and ranges; [`built`](field@Field::built) says which of them do something here already.
 
 mod admin;
 mod files;
@@ -134,6 +134,8 @@ pub struct Field {
     pub kind: Kind,
     /// Its value when nobody gives one.
     pub preset: Preset,
+    /// Whether a row of the table may have NULL there.
+    pub nullable: bool,
     /// What it means: a phrase, not a sentence.
     pub doc: &'static str,
     /// Whether it does something already.
@@ -146,7 +148,17 @@ pub struct Field {
 
 impl Field {
     const fn new(name: &'static str, kind: Kind, preset: Preset, doc: &'static str) -> Self {
-        Self { name, alias: None, kind, preset, doc, built: false, proxysql_preset: None, secret: false }
+        Self {
+            name,
+            alias: None,
+            kind,
+            preset,
+            nullable: false,
+            doc,
+            built: false,
+            proxysql_preset: None,
+            secret: false,
+        }
     }
 
     const fn built(mut self) -> Self {
@@ -159,9 +171,14 @@ impl Field {
         self
     }
 
+    const fn nullable(mut self) -> Self {
+        self.nullable = true;
+        self
+    }
+
     const fn null(mut self) -> Self {
         self.preset = Preset::Null;
-        self
+        self.nullable()
     }
 
     const fn required(mut self) -> Self {
@@ -241,8 +258,8 @@ const fn choice(
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
+    use crate::tree::Value;
 
     /// What a release build of ProxySQL 2.7.2 has, counted from its `SHOW VARIABLES`.
     #[test]
@@ -252,5 +269,31 @@ mod tests {
         };
         assert_eq!(release(&MYSQL_VARIABLES), 163);
         assert_eq!(release(&ADMIN_VARIABLES), 49);
+    }
+
+    #[test]
+    fn definitions_agree_with_themselves() {
+        for section in SECTIONS.iter().copied().chain([&TOP_LEVEL]) {
+            let mut names: Vec<_> =
+                section.fields().flat_map(|field| [Some(field.name), field.alias]).collect();
+            names.retain(Option::is_some);
+            names.sort_unstable();
+            let count = names.len();
+            names.dedup();
+            assert_eq!(names.len(), count, "{}", section.name);
+            for field in section.fields() {
+                let value = match field.preset.value() {
+                    None | Some(Scalar::Null) => continue,
+                    Some(Scalar::Bool(value)) => Value::Bool(value),
+                    Some(Scalar::Int(value)) => Value::Int(value),
+                    Some(Scalar::Text(value)) => Value::Text(value),
+                };
+                let accepted = field.kind.accept(&value, field.secret);
+                assert_eq!(accepted.ok(), field.preset.value(), "{}.{}", section.name, field.name);
+            }
+            for column in section.unique.concat() {
+                assert!(section.find(column).is_some(), "{}.{column}", section.name);
+            }
+        }
     }
 }

@@ -24,7 +24,7 @@ const RULE: &[Field] = &[
     text("match_digest", "", "regular expression on the digest's text").null(),
     text("match_pattern", "", "regular expression on the statement").null(),
     switch("negate_match_pattern", false, "the expressions must not match"),
-    text("re_modifiers", "CASELESS", "comma list of CASELESS and GLOBAL"),
+    text("re_modifiers", "CASELESS", "comma list of CASELESS and GLOBAL").nullable(),
     int("flagOUT", 0, COUNT, "the state after a match").null(),
     text("replace_pattern", "", "what a match is replaced with").null(),
     int("destination_hostgroup", 0, COUNT, "where the statement goes").null(),

@@ -21,6 +21,7 @@ const USER: &[Field] = &[
         "clear text, `*` and 40 hex digits (`mysql_native_password`), or `$A$005$` with salt and hash \
          (`caching_sha2_password`); empty: none",
     )
+    .nullable()
     .secret()
     .built(),
     switch("active", true, "whether the account is in use").built(),
