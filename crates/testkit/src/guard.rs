@@ -17,7 +17,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context as _, ensure};
 
@@ -33,9 +33,14 @@ pub struct Sandbox(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     dir: PathBuf,
-    janitor: Child,
-    /// The janitor's input. An `Option` only so that `drop` can close it before it waits.
-    pipe: Option<File>,
+    janitor: Mutex<Option<Janitor>>,
+}
+
+/// The process that cleans up, and its input.
+#[derive(Debug)]
+struct Janitor {
+    process: Child,
+    pipe: File,
 }
 
 /// Longest path of a temporary folder, in bytes: Unix socket paths in it must fit into 107 bytes.
@@ -57,13 +62,15 @@ impl Sandbox {
             .process_group(0)
             .spawn()
             .context("cannot start `sh`")?;
-        let pipe = janitor.stdin.take().map(|pipe| File::from(OwnedFd::from(pipe)));
+        let pipe = janitor.stdin.take().context("no pipe to the janitor")?;
+        let pipe = File::from(OwnedFd::from(pipe));
         let mut line = String::new();
         if let Some(stdout) = janitor.stdout.take() {
             BufReader::new(stdout).read_line(&mut line).context("cannot read the temporary folder's name")?;
         }
         ensure!(!line.is_empty(), "cannot create a temporary folder below {}", parent.display());
-        Ok(Self(Arc::new(Inner { dir: line.trim_end().into(), janitor, pipe })))
+        let janitor = Mutex::new(Some(Janitor { process: janitor, pipe }));
+        Ok(Self(Arc::new(Inner { dir: line.trim_end().into(), janitor })))
     }
 
     /// The temporary folder.
@@ -76,9 +83,9 @@ impl Sandbox {
     /// then pass it to [`Sandbox::start`].
     ///
     /// # Errors
-    /// When the process is out of file descriptors.
+    /// When the sandbox is closed or the process is out of file descriptors.
     pub fn command(&self, program: impl AsRef<OsStr>) -> anyhow::Result<Command> {
-        let pipe = self.0.pipe.as_ref().context("the sandbox is closed")?.try_clone()?;
+        let pipe = self.0.janitor().as_ref().context("the sandbox is closed")?.pipe.try_clone()?;
         let mut command = Command::new("sh");
         command
             .args(["-c", include_str!("guard/launch.sh"), "pointsman-launch"])
@@ -97,20 +104,38 @@ impl Sandbox {
         Ok(Process::new(self.clone(), child))
     }
 
+    /// Kills everything now, whoever still holds a clone, and waits until the folder is gone. Nothing can be
+    /// started any more.
+    pub fn close(&self) {
+        self.0.close();
+    }
+
     /// Tells the janitor that a process group is gone, so that it does not kill a later one of that number.
     fn ended(&self, group: u32) {
-        if let Some(mut pipe) = self.0.pipe.as_ref() {
+        if let Some(janitor) = self.0.janitor().as_mut() {
             // One write of less than PIPE_BUF bytes is atomic. A dead janitor has nothing to forget.
-            let _ = pipe.write_all(format!("ended {group}\n").as_bytes());
+            let _ = janitor.pipe.write_all(format!("ended {group}\n").as_bytes());
         }
+    }
+}
+
+impl Inner {
+    fn janitor(&self) -> MutexGuard<'_, Option<Janitor>> {
+        // Nothing that is done under the lock can panic half-way.
+        self.janitor.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn close(&self) {
+        let Some(Janitor { mut process, pipe }) = self.janitor().take() else { return };
+        drop(pipe);
+        let _ = process.wait();
+        // Only has something to do if somebody killed the janitor.
+        let _ = std::fs::remove_dir_all(&self.dir);
     }
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        drop(self.pipe.take());
-        let _ = self.janitor.wait();
-        // Only has something to do if somebody killed the janitor.
-        let _ = std::fs::remove_dir_all(&self.dir);
+        self.close();
     }
 }

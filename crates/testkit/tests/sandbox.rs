@@ -29,6 +29,22 @@ fn dropping_removes_folder_and_processes() {
 }
 
 #[test]
+fn closing_stops_even_what_is_still_starting() {
+    let sandbox = Sandbox::new().unwrap();
+    let binaries = mariadb::find().unwrap();
+    let start = std::thread::spawn({
+        let sandbox = sandbox.clone();
+        move || mariadb::Topology::start(&binaries, &sandbox, 1, &[])
+    });
+    wait_for("the first data directory", || sandbox.path().join("template").is_dir());
+    sandbox.close();
+    assert!(!sandbox.path().exists());
+    assert!(start.join().unwrap().is_err());
+    assert!(sandbox.command("true").is_err());
+    assert!(!sandbox.path().exists());
+}
+
+#[test]
 fn sigkill_of_the_owner_leaves_nothing() {
     let home = Sandbox::new().unwrap();
     let mut owner = owner(home.path(), "processes");

@@ -81,12 +81,10 @@ impl Histogram {
 }
 
 /// The bucket of a value: its highest bits, behind the buckets of all smaller powers of two.
-const fn index(value: u64) -> usize {
-    if value < EXACT {
-        return value as usize;
-    }
-    let shift = value.ilog2() - PRECISION_BITS;
-    ((shift as usize) << PRECISION_BITS) + (value >> shift) as usize
+fn index(value: u64) -> usize {
+    let shift = value.max(1 << PRECISION_BITS).ilog2() - PRECISION_BITS;
+    // At most 11 bits are left: the shift in the upper ones, the highest bits of the value in the lower ones.
+    usize::try_from((u64::from(shift) << PRECISION_BITS) + (value >> shift)).unwrap_or(BUCKETS - 1)
 }
 
 /// The largest value of a bucket.
@@ -96,9 +94,9 @@ const fn upper_bound(index: usize) -> u64 {
         return index;
     }
     let shift = (index >> PRECISION_BITS) - 1;
-    let mantissa = index - (shift << PRECISION_BITS);
-    // The last bucket would end at 2^64.
-    ((mantissa + 1).wrapping_shl(shift as u32)).wrapping_sub(1)
+    let highest = index - (shift << PRECISION_BITS);
+    // All the bits below are set.
+    (highest << shift) | ((1 << shift) - 1)
 }
 
 #[cfg(test)]

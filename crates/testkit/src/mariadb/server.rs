@@ -76,8 +76,14 @@ impl Setup {
 
     /// A server that does not run yet.
     pub(super) fn create(self, binaries: &Binaries, sandbox: &Sandbox) -> anyhow::Result<Server> {
-        let dir = self.dir.unwrap_or_else(|| sandbox.path().join(&self.name));
-        std::fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
+        let dir = if let Some(dir) = self.dir {
+            std::fs::create_dir_all(&dir).map(|()| dir)
+        } else {
+            // Not with its parents: a closed sandbox must not come back.
+            let dir = sandbox.path().join(&self.name);
+            std::fs::create_dir(&dir).map(|()| dir)
+        };
+        let dir = dir.with_context(|| format!("cannot create a folder for {}", self.name))?;
         Ok(Server {
             name: self.name,
             id: self.id,

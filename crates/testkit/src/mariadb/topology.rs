@@ -104,7 +104,7 @@ fn setup(index: usize, args: &[&str]) -> Setup {
 
 /// Copies regular files and folders; a stopped server's data directory has nothing else.
 fn copy_folder(from: &Path, to: &Path) -> anyhow::Result<()> {
-    std::fs::create_dir_all(to)?;
+    std::fs::create_dir(to)?;
     for entry in std::fs::read_dir(from)? {
         let entry = entry?;
         let target = to.join(entry.file_name());
