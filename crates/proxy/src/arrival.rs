@@ -27,6 +27,8 @@ pub(crate) struct Arrival {
 pub(crate) enum Stream {
     Tcp(TcpStream),
     Unix(UnixStream),
+    #[cfg(feature = "memory")]
+    Memory(crate::memory::End),
 }
 
 impl Stream {
@@ -35,6 +37,8 @@ impl Stream {
         match self {
             Self::Tcp(stream) => tokio::net::TcpStream::from_std(stream).map(Sock::from),
             Self::Unix(stream) => tokio::net::UnixStream::from_std(stream).map(Sock::from),
+            #[cfg(feature = "memory")]
+            Self::Memory(end) => Ok(end.into()),
         }
     }
 }

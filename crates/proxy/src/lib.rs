@@ -19,6 +19,8 @@ mod relay;
 mod session;
 mod shared;
 mod sock;
+#[cfg(feature = "memory")]
+pub mod stage;
 mod tunnel;
 mod users;
 mod worker;

@@ -168,5 +168,7 @@ fn refuse(stream: &Stream, error: &ClientError) {
     let _ = match stream {
         Stream::Tcp(stream) => SockRef::from(stream).send(&packet),
         Stream::Unix(stream) => SockRef::from(stream).send(&packet),
+        #[cfg(feature = "memory")]
+        Stream::Memory(_) => Ok(0),
     };
 }

@@ -39,6 +39,10 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
+    pub(crate) const fn new(sender: mpsc::UnboundedSender<Message>, sessions: Arc<AtomicUsize>) -> Self {
+        Self { sender, sessions }
+    }
+
     /// Hands a message over. The queue is bounded by `mysql-max_connections`: a client in it has its place.
     pub(crate) fn send(&self, message: Message) {
         if matches!(message, Message::Client(_)) {
@@ -76,7 +80,7 @@ pub(crate) fn spawn(
 ) -> std::io::Result<(Inbox, std::thread::JoinHandle<()>)> {
     let (sender, receiver) = mpsc::unbounded_channel();
     let sessions = Arc::new(AtomicUsize::new(0));
-    let inbox = Inbox { sender, sessions: Arc::clone(&sessions) };
+    let inbox = Inbox::new(sender, Arc::clone(&sessions));
     let runtime = move || Builder::new_current_thread().enable_all().build_local(LocalOptions::default());
     let (ready, outcome) = std::sync::mpsc::sync_channel(1);
     let thread = std::thread::Builder::new().name(format!("worker-{index}")).spawn(move || {
@@ -109,7 +113,7 @@ impl Worker {
     }
 
     /// Serves clients until the proxy is drained.
-    async fn run(self: Rc<Self>, mut inbox: mpsc::UnboundedReceiver<Message>) {
+    pub(crate) async fn run(self: Rc<Self>, mut inbox: mpsc::UnboundedReceiver<Message>) {
         let mut sweep = interval(SWEEP_INTERVAL);
         sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {

@@ -1,10 +1,9 @@
 //! Sockets made of memory: both ends live in one thread, so tests decide every byte and every order.
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -24,18 +23,26 @@ struct Pipe {
 /// One end of a connection made of memory.
 #[derive(Debug)]
 pub struct End {
-    incoming: Rc<RefCell<Pipe>>,
-    outgoing: Rc<RefCell<Pipe>>,
+    incoming: Arc<Mutex<Pipe>>,
+    outgoing: Arc<Mutex<Pipe>>,
 }
 
 /// Two connected ends; each direction holds at most `capacity` bytes that were not read yet.
 pub fn pair(capacity: usize) -> (End, End) {
     let pipe = || {
         let pipe = Pipe { bytes: VecDeque::new(), capacity, closed: false, reader: None, writer: None };
-        Rc::new(RefCell::new(pipe))
+        Arc::new(Mutex::new(pipe))
     };
     let (there, back) = (pipe(), pipe());
-    (End { incoming: Rc::clone(&back), outgoing: Rc::clone(&there) }, End { incoming: there, outgoing: back })
+    (
+        End { incoming: Arc::clone(&back), outgoing: Arc::clone(&there) },
+        End { incoming: there, outgoing: back },
+    )
+}
+
+/// A test that panics while it holds a pipe has failed already.
+fn lock(pipe: &Mutex<Pipe>) -> MutexGuard<'_, Pipe> {
+    pipe.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Pipe {
@@ -50,15 +57,15 @@ impl Pipe {
 impl End {
     /// Bytes that were written to this end and that nobody has read.
     pub fn unread(&self) -> usize {
-        self.incoming.borrow().bytes.len()
+        lock(&self.incoming).bytes.len()
     }
 
     pub(crate) fn close_write(&self) {
-        self.outgoing.borrow_mut().close();
+        lock(&self.outgoing).close();
     }
 
     pub(super) fn poll_input(&self, cx: &mut Context<'_>) -> Poll<Input> {
-        let mut pipe = self.incoming.borrow_mut();
+        let mut pipe = lock(&self.incoming);
         if !pipe.bytes.is_empty() {
             return Poll::Ready(Input::Bytes);
         }
@@ -72,14 +79,14 @@ impl End {
 
 impl Drop for End {
     fn drop(&mut self) {
-        self.incoming.borrow_mut().close();
-        self.outgoing.borrow_mut().close();
+        lock(&self.incoming).close();
+        lock(&self.outgoing).close();
     }
 }
 
 impl AsyncRead for End {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let mut pipe = self.incoming.borrow_mut();
+        let mut pipe = lock(&self.incoming);
         if pipe.bytes.is_empty() {
             if pipe.closed {
                 return Poll::Ready(Ok(()));
@@ -99,7 +106,7 @@ impl AsyncRead for End {
 
 impl AsyncWrite for End {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let mut pipe = self.outgoing.borrow_mut();
+        let mut pipe = lock(&self.outgoing);
         if pipe.closed {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
         }

@@ -1,0 +1,114 @@
+//! A data plane for tests: one worker on the calling thread, clients and servers made of memory.
+//!
+//! To be used inside a `tokio::runtime::LocalRuntime` or `LocalSet`, best with paused time: then every deadline is exact and
+//! nothing waits for real.
+
+use std::cell::RefCell;
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use config::{Config, Endpoint, Protocol};
+use pool::Usage;
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+
+use crate::arrival::{Arrival, Peer, Stream};
+use crate::backend::Dialer;
+use crate::keys::Keys;
+use crate::memory::{End, pair};
+use crate::shared::Shared;
+use crate::sock::Sock;
+use crate::worker::{Inbox, Message, Worker};
+
+/// One worker, without threads or sockets.
+#[derive(Debug)]
+pub struct Stage {
+    shared: Arc<Shared>,
+    inbox: Inbox,
+    config: Config,
+}
+
+/// The servers' ends of connections that the proxy has opened, in order.
+#[derive(Debug, Clone, Default)]
+pub struct Dialled(Rc<RefCell<Vec<(Endpoint, End)>>>);
+
+impl Dialled {
+    /// The oldest connection that nobody has taken yet.
+    pub fn take(&self) -> Option<(Endpoint, End)> {
+        let mut dialled = self.0.borrow_mut();
+        if dialled.is_empty() { None } else { Some(dialled.remove(0)) }
+    }
+
+    /// Waits for the next connection.
+    pub async fn next(&self) -> (Endpoint, End) {
+        loop {
+            if let Some(connection) = self.take() {
+                return connection;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+impl Stage {
+    /// A worker that dials servers with `dial`.
+    pub fn new(config: Config, dial: impl Fn(&Endpoint) -> io::Result<End> + 'static) -> Self {
+        let shared = Arc::new(Shared::new(&config, Keys::start(&Handle::current())));
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let sessions = Arc::new(AtomicUsize::new(0));
+        let inbox = Inbox::new(sender, Arc::clone(&sessions));
+        let mut worker = Worker::new(Arc::clone(&shared), sessions);
+        worker.dialer = Dialer::Scripted(Box::new(move |endpoint| dial(endpoint).map(Sock::from)));
+        tokio::task::spawn_local(Rc::new(worker).run(receiver));
+        Self { shared, inbox, config }
+    }
+
+    /// A worker whose servers' ends are handed out by the returned [`Dialled`]; each direction of such a connection
+    /// holds `capacity` bytes.
+    pub fn with_servers(config: Config, capacity: usize) -> (Self, Dialled) {
+        let dialled = Dialled::default();
+        let ends = dialled.clone();
+        let stage = Self::new(config, move |endpoint| {
+            let (ours, theirs) = pair(capacity);
+            ends.0.borrow_mut().push((endpoint.clone(), theirs));
+            Ok(ours)
+        });
+        (stage, dialled)
+    }
+
+    /// A client that has just connected; `None` if there are too many.
+    pub fn client(&self, capacity: usize) -> Option<End> {
+        self.connect(Protocol::Mysql, 0, capacity)
+    }
+
+    /// A client of a layer-4 listener.
+    pub fn tunnel(&self, hostgroup: u32, capacity: usize) -> Option<End> {
+        self.connect(Protocol::Tcp, hostgroup, capacity)
+    }
+
+    fn connect(&self, protocol: Protocol, hostgroup: u32, capacity: usize) -> Option<End> {
+        let slot = self.shared.admit()?;
+        let (ours, theirs) = pair(capacity);
+        let stream = Stream::Memory(ours);
+        let arrival = Arrival { stream, peer: Peer::Local, protocol, hostgroup, slot };
+        self.inbox.send(Message::Client(arrival));
+        Some(theirs)
+    }
+
+    /// Begins to drain, as SIGTERM does.
+    pub fn drain(&self) {
+        self.inbox.send(Message::Drain(self.config.pointsman.drain_timeout));
+    }
+
+    /// Sessions that are open or being opened.
+    pub fn sessions(&self) -> usize {
+        self.inbox.sessions()
+    }
+
+    /// How a hostgroup is used.
+    pub fn usage(&self, hostgroup: u32) -> Usage {
+        self.shared.pool.usage(hostgroup)
+    }
+}
