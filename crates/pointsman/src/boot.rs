@@ -7,6 +7,7 @@ use std::time::Instant;
 use anyhow::Context as _;
 use config::{Config, Protocol};
 use proxy::Proxy;
+use rustix::process::{Resource, Rlimit};
 use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::EnvFilter;
@@ -36,6 +37,7 @@ pub(crate) fn serve(path: &Path) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
     let loaded = config::load(path)?;
     log_to_stderr();
+    raise_file_limit();
     for warning in &loaded.warnings {
         tracing::warn!("{warning}");
     }
@@ -86,6 +88,16 @@ fn announce(proxy: &Proxy, config: &Config, started: Instant) {
         ms = started.elapsed().as_millis(),
         "ready"
     );
+}
+
+/// Allows as many file descriptors as the system lets this process have: a session needs two.
+fn raise_file_limit() {
+    let limit = rustix::process::getrlimit(Resource::Nofile);
+    if let Err(error) =
+        rustix::process::setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit })
+    {
+        tracing::warn!(%error, "the limit of open files stays as it is");
+    }
 }
 
 /// Logs go to standard error, one line each; `RUST_LOG` changes what is logged.

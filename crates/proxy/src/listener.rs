@@ -146,7 +146,11 @@ impl Acceptor {
 pub(crate) fn tune(socket: SockRef<'_>, variables: &MysqlVariables) -> io::Result<()> {
     socket.set_tcp_nodelay(true)?;
     if variables.use_tcp_keepalive {
-        socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(variables.tcp_keepalive_time))?;
+        socket.set_keepalive(true)?;
+        // Zero leaves the system's own time.
+        if !variables.tcp_keepalive_time.is_zero() {
+            socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(variables.tcp_keepalive_time))?;
+        }
     }
     Ok(())
 }

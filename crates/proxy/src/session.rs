@@ -93,6 +93,7 @@ impl Session {
                 Command::Forwarded(answer) => self.relay_answer(answer, 1).await?,
                 Command::Cut(upload) => self.finish_upload(upload).await?,
                 Command::Own(kind) => self.handle(kind).await?,
+                Command::Unknown => self.refuse_unknown().await?,
             }
             self.control.set_idle(self.worker.now(), self.status.contains(StatusFlags::IN_TRANSACTION));
         }

@@ -21,6 +21,8 @@ pub(super) enum Command {
     Cut(Upload),
     /// This command needs more than forwarding. Its bytes are in the backlog.
     Own(Kind),
+    /// There is no such command. Its bytes are in the backlog.
+    Unknown,
 }
 
 /// A command of which a part is on its way.
@@ -106,26 +108,24 @@ impl Session {
     /// Looks at the command that `input` begins with, and forwards it if that is all it needs.
     fn begin(&mut self, cx: &mut Context<'_>, input: &[u8]) -> Result<Command, Ending> {
         self.control.set_busy();
-        let kind = self.first_kind(input)?;
-        if self.backend.is_none() || is_own(kind) {
-            self.backlog = input.to_vec();
-            return Ok(Command::Own(kind));
+        match self.first_kind(input)? {
+            Some(kind) if self.backend.is_some() && !is_own(kind) => self.forward(cx, input, kind),
+            kind => {
+                self.backlog = input.to_vec();
+                Ok(kind.map_or(Command::Unknown, Command::Own))
+            }
         }
-        self.forward(cx, input, kind)
     }
 
-    /// The command byte of the packet that `input` begins with.
-    fn first_kind(&self, input: &[u8]) -> Result<Kind, Ending> {
+    /// The command byte of the packet that `input` begins with; `None` if there is no such command.
+    fn first_kind(&self, input: &[u8]) -> Result<Option<Kind>, Ending> {
         let header = input.first_chunk().map(|bytes| Header::parse(*bytes)).ok_or(Ending::Silent)?;
         if header.seq != 0 {
             let error = wire::WireError::OutOfOrder { expected: 0, got: header.seq };
             return Err(self.interrupted(&ClientError::malformed(error), header.seq.wrapping_add(1)));
         }
-        let unknown = || self.interrupted(&ClientError::unknown_command(), 1);
-        match input.get(HEADER_LEN) {
-            Some(&byte) if header.len > 0 => Kind::try_from(byte).map_err(|_| unknown()),
-            _ => Err(unknown()),
-        }
+        let byte = input.get(HEADER_LEN).filter(|_| header.len > 0);
+        Ok(byte.and_then(|&byte| Kind::try_from(byte).ok()))
     }
 
     /// Sends the command that `input` begins with. Commands that nobody answers take the next one along, in the
@@ -143,8 +143,8 @@ impl Session {
             let rest = input.get(sent..).unwrap_or_default();
             let answer = kind.answer();
             if scanned.done && answer == Answer::None && is_visible(rest) {
-                kind = self.first_kind(rest)?;
-                if !is_own(kind) {
+                if let Some(next) = self.first_kind(rest)?.filter(|&next| !is_own(next)) {
+                    kind = next;
                     continue;
                 }
             }

@@ -21,7 +21,10 @@ impl Session {
     /// Deals with a command whose bytes are in the backlog.
     pub(super) async fn handle(&mut self, kind: Kind) -> Result<(), Ending> {
         match kind {
-            Kind::Quit => Err(Ending::ClientLeft),
+            Kind::Quit => {
+                self.say_quit().await;
+                Err(Ending::ClientLeft)
+            }
             // Without a backend there is no state to reset, and the proxy itself is alive.
             Kind::Ping | Kind::ResetConnection if self.backend.is_none() => {
                 self.skip_command().await?;
@@ -35,6 +38,20 @@ impl Session {
             Kind::StmtClose | Kind::SendLongData if self.backend.is_none() => self.skip_command().await,
             _ => Box::pin(self.borrow_backend()).await,
         }
+    }
+
+    /// Answers a command that does not exist.
+    pub(super) async fn refuse_unknown(&mut self) -> Result<(), Ending> {
+        self.skip_command().await?;
+        self.reply_error(&ClientError::unknown_command()).await
+    }
+
+    /// Passes the client's goodbye on: without it the server would count and log an aborted connection.
+    async fn say_quit(&mut self) {
+        let mut packet = Vec::new();
+        put_message(&mut packet, 0, &[Kind::Quit as u8]);
+        // What a full socket does not take now is not worth waiting for.
+        let _ = poll_fn(|cx| Poll::Ready(self.send_to_backend(cx, &packet))).await;
     }
 
     /// Gets a backend. The command stays in the backlog and is forwarded when there is one; without one the
