@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::AtomicU32;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use wire::auth::{Credential, caching_sha2};
+use wire::auth::{Credential, Secret, caching_sha2};
 
 use crate::random;
 use crate::shared::Slot;
@@ -28,8 +28,17 @@ pub(crate) struct User {
     pub(crate) max_connections: u32,
     is_decoy: bool,
     connections: Arc<AtomicU32>,
-    /// SHA256(SHA256(password)), once a full exchange has shown it: from then on the fast one is enough.
-    sha2_digest: Mutex<Option<[u8; 32]>>,
+    /// What a full exchange of `caching_sha2_password` has shown: from then on the fast one is enough.
+    learned: Mutex<Option<Learned>>,
+}
+
+/// What a user with a stored hash once proved with the password itself. Kept in memory only.
+#[derive(Debug, Clone)]
+struct Learned {
+    /// SHA256(SHA256(password)), to check fast exchanges with.
+    digest: [u8; 32],
+    /// What servers want to see; a fast exchange shows less.
+    secret: Secret,
 }
 
 impl Users {
@@ -88,7 +97,7 @@ impl User {
             max_connections: row.max_connections,
             is_decoy: false,
             connections: Arc::default(),
-            sha2_digest: Mutex::new(None),
+            learned: Mutex::new(None),
         }
     }
 
@@ -101,7 +110,7 @@ impl User {
             max_connections: 0,
             is_decoy: true,
             connections: Arc::default(),
-            sha2_digest: Mutex::new(None),
+            learned: Mutex::new(None),
         }
     }
 
@@ -115,12 +124,26 @@ impl User {
         Slot::take(&self.connections, self.max_connections)
     }
 
+    /// SHA256(SHA256(password)) as learned from a full exchange.
     pub(crate) fn sha2_digest(&self) -> Option<[u8; 32]> {
-        *self.sha2_digest.lock().unwrap_or_else(PoisonError::into_inner)
+        self.learned().as_ref().map(|learned| learned.digest)
     }
 
-    pub(crate) fn learn_sha2_digest(&self, digest: [u8; 32]) {
-        *self.sha2_digest.lock().unwrap_or_else(PoisonError::into_inner) = Some(digest);
+    /// What the session can log in to servers with, after a login that showed `shown`; `digest` is what it
+    /// taught, if it was a full exchange.
+    pub(crate) fn learn(&self, shown: Secret, digest: Option<[u8; 32]>) -> Secret {
+        let mut learned = self.learned();
+        if let Some(digest) = digest {
+            *learned = Some(Learned { digest, secret: shown.clone() });
+        }
+        match (shown, &*learned) {
+            (Secret::CachingSha2Stage1(_), Some(learned)) => learned.secret.clone(),
+            (shown, _) => shown,
+        }
+    }
+
+    fn learned(&self) -> MutexGuard<'_, Option<Learned>> {
+        self.learned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -149,6 +172,16 @@ mod tests {
     fn a_name_always_gets_the_same_decoy() {
         let users = Users::new(&[row("a", "clear"), row("b", "*0123456789ABCDEF0123456789ABCDEF01234567")]);
         assert!(Arc::ptr_eq(&users.find(b"x"), &users.find(b"x")));
+    }
+
+    #[test]
+    fn a_fast_exchange_uses_what_the_full_one_has_shown() {
+        let users = Users::new(&[row("u", "clear")]);
+        let user = users.find(b"u");
+        let full = Secret::Clear(b"password".to_vec());
+        assert_eq!(user.learn(full.clone(), Some([1; 32])), full);
+        assert_eq!(user.sha2_digest(), Some([1; 32]));
+        assert_eq!(user.learn(Secret::CachingSha2Stage1([2; 32]), None), full);
     }
 
     #[test]

@@ -184,13 +184,11 @@ impl Dialogue<'_> {
         if user.is_decoy() {
             return Err(self.deny(&claim));
         }
-        if let Some(digest) = accepted.learned_digest {
-            user.learn_sha2_digest(digest);
-        }
+        let secret = user.learn(accepted.secret, accepted.learned_digest);
         if let Some(first) = accepted.send_first {
             self.exchange.send(&first).await?;
         }
-        self.admit(user, accepted.secret, claim.schema)
+        self.admit(user, secret, claim.schema)
     }
 
     /// Counts the session among its user's.
