@@ -1,7 +1,7 @@
 //! What tests, the benchmark and the demo have in common: real servers and peers that can be scripted.
 //!
 //! - [`guard`]: a folder and processes that are gone when their owner is gone, however it ended;
-//! - [`net`]: free loopback ports;
+//! - [`net`]: free loopback ports; [`processes`]: who is still alive;
 //! - [`client`]: a small MySQL client;
 //! - [`script`]: servers and clients that do exactly what a test says, over any stream;
 //! - [`packets`]: what these two are made of;
@@ -17,4 +17,5 @@ pub mod load;
 pub mod mariadb;
 pub mod net;
 pub mod packets;
+pub mod processes;
 pub mod script;

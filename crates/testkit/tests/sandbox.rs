@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, kill_process, kill_process_group};
 use testkit::guard::{Sandbox, Signal};
-use testkit::mariadb;
+use testkit::{mariadb, processes};
 
 /// Longest time of any wait.
 const WAIT_MAX: Duration = Duration::from_secs(20);
@@ -87,8 +87,10 @@ fn sigkill_of_the_janitor_leaves_nothing_after_drop() {
     let home = Sandbox::new().unwrap();
     let mut owner = owner(home.path(), "processes");
     wait_for_line(&mut owner, "ready");
-    let janitor = relatives(home.path()).into_iter().find(|&pid| cmdline(pid).contains("pointsman-janitor"));
-    kill_process(Pid::from_raw(janitor.unwrap().cast_signed()).unwrap(), Signal::KILL).unwrap();
+    let janitor = relatives(home.path())
+        .into_iter()
+        .find(|&pid| processes::command_line(pid).contains("pointsman-janitor"));
+    processes::signal(janitor.unwrap(), Signal::KILL).unwrap();
     drop(owner.stdin.take());
     assert!(owner.wait().unwrap().success());
     assert_clean(home.path());
@@ -159,22 +161,9 @@ fn wait_for(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-/// Process ids of living processes with `TMPDIR=home`.
+/// Process ids of all descendants of the helper.
 fn relatives(home: &Path) -> Vec<u32> {
-    let marker = format!("TMPDIR={}", home.display());
-    let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
-    processes
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter(|pid| {
-            let environ = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            environ.split(|&byte| byte == 0).any(|variable| variable == marker.as_bytes())
-        })
-        .collect()
-}
-
-fn cmdline(pid: u32) -> String {
-    let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    String::from_utf8_lossy(&bytes).replace('\0', " ")
+    processes::with_environment("TMPDIR", home)
 }
 
 fn entries(home: &Path) -> Vec<PathBuf> {

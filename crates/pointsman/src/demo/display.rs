@@ -1,0 +1,61 @@
+//! The live line.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::time::Instant;
+
+use testkit::load::{Snapshot, Stats};
+
+use super::{say, table::millis};
+
+/// Shows how the load goes: in place on a terminal, line by line elsewhere.
+#[derive(Debug)]
+pub(super) struct Display {
+    in_place: bool,
+    started: Instant,
+    last: Instant,
+    before: Stats,
+}
+
+impl Display {
+    pub(super) fn new() -> Self {
+        let now = Instant::now();
+        let in_place = std::io::stdout().is_terminal();
+        Self { in_place, started: now, last: now, before: Stats::default() }
+    }
+
+    /// Shows what has happened since the last time.
+    pub(super) fn show(&mut self, snapshot: &Snapshot) {
+        let now = Instant::now();
+        let total = snapshot.total();
+        let line = self.line(&total, snapshot.connections, now);
+        if self.in_place {
+            let mut out = std::io::stdout().lock();
+            let _ = write!(out, "\r{line}\x1b[K").and_then(|()| out.flush());
+        } else {
+            say!("{line}");
+        }
+        (self.last, self.before) = (now, total);
+    }
+
+    /// Leaves the live line as it is.
+    pub(super) fn end(&self) {
+        if self.in_place {
+            say!();
+        }
+    }
+
+    fn line(&self, total: &Stats, connections: usize, now: Instant) -> String {
+        let latencies = total.latencies.since(&self.before.latencies);
+        let seconds = (now - self.last).as_secs_f64();
+        // Far below 2^52.
+        #[expect(clippy::cast_precision_loss)]
+        let rate = (total.queries - self.before.queries) as f64 / seconds;
+        let [p50, p95, p99] = [50.0, 95.0, 99.0].map(|percent| millis(latencies.percentile(percent)));
+        format!(
+            "{:>5} s  {rate:>7.0} q/s   p50 {p50:>5} ms   p95 {p95:>5} ms   p99 {p99:>5} ms   \
+             {connections} connections   {} errors",
+            (now - self.started).as_secs(),
+            total.errors
+        )
+    }
+}

@@ -1,0 +1,201 @@
+//! What the demo starts: the servers, the configuration, the proxy.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use testkit::client::{Client, Options};
+use testkit::guard::{Process, Sandbox};
+use testkit::load::{SCHEMA, create_schema};
+use testkit::mariadb::{Binaries, Topology};
+use testkit::net::free_port;
+use tokio::runtime::Handle;
+
+use super::say;
+
+/// Number of replicas.
+const REPLICAS: usize = 2;
+/// The user whose queries go to the primary; the password is the same.
+const WRITER: &str = "demo";
+/// The user whose queries go to the replicas; the password is the same.
+const READER: &str = "report";
+/// Longest time until the proxy serves.
+const SERVE_TIME_MAX: Duration = Duration::from_secs(20);
+/// How often the start looks whether the proxy serves.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+/// Lines of the proxy's log shown when it has died.
+const LOG_LINES: usize = 10;
+/// Old binary logs go soon, so that a long demo does not fill the disk.
+const SERVER_OPTIONS: [&str; 2] = ["--max-binlog-size=16M", "--binlog-expire-logs-seconds=60"];
+
+/// Everything that runs.
+#[derive(Debug)]
+pub(super) struct Stage {
+    topology: Topology,
+    proxy: Process,
+    log: PathBuf,
+    address: SocketAddr,
+    tcp_address: SocketAddr,
+}
+
+impl Stage {
+    /// Starts servers and proxy, creates a schema through it, and says so line by line. Blocks; to be called on
+    /// a thread of a tokio runtime that may.
+    pub(super) fn start(binaries: &Binaries, sandbox: &Sandbox, port: u16) -> anyhow::Result<Self> {
+        let started = Instant::now();
+        say!("Starting MariaDB {}: a primary and {REPLICAS} replicas ...", binaries.version);
+        let topology = Topology::start(binaries, sandbox, REPLICAS, &SERVER_OPTIONS)?;
+        topology.primary.sql(&format!(
+            "CREATE USER {WRITER}@'%' IDENTIFIED BY '{WRITER}'; GRANT ALL ON *.* TO {WRITER}@'%'; \
+             CREATE USER {READER}@'%' IDENTIFIED BY '{READER}'; GRANT SELECT ON *.* TO {READER}@'%'"
+        ))?;
+        topology.catch_up()?;
+        say!("  primary on port {}, {}", topology.primary.port(), started.elapsed().show());
+        for replica in &topology.replicas {
+            say!("  {} on port {}, replicating", replica.name(), replica.port());
+        }
+
+        let address = address(port)?;
+        let tcp_address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?));
+        let config = sandbox.path().join("pointsman.toml");
+        std::fs::write(&config, configuration(binaries, &topology, address, tcp_address))?;
+        let log = sandbox.path().join("pointsman.log");
+        let proxy = start_proxy(sandbox, &config, &log)?;
+        let mut stage = Self { topology, proxy, log, address, tcp_address };
+        stage.wait_for_proxy()?;
+        Handle::current().block_on(stage.create_schema())?;
+        stage.topology.catch_up()?;
+        Ok(stage)
+    }
+
+    /// How clients that write connect.
+    pub(super) fn writer(&self) -> Options {
+        Options::tcp(self.address, WRITER, WRITER)
+    }
+
+    /// How clients that only read connect.
+    pub(super) fn reader(&self) -> Options {
+        Options::tcp(self.address, READER, READER)
+    }
+
+    /// Says where to connect.
+    pub(super) fn invite(&self) {
+        let (port, tcp_port) = (self.address.port(), self.tcp_address.port());
+        say!("\nConnect to it:");
+        say!("  mariadb -h127.0.0.1 -P{port} -u{WRITER} -p{WRITER} {SCHEMA}        # the primary");
+        say!("  mariadb -h127.0.0.1 -P{port} -u{READER} -p{READER} {SCHEMA}    # the replicas");
+        say!(
+            "  mariadb -h127.0.0.1 -P{tcp_port} -u{WRITER} -p{WRITER} {SCHEMA}        the primary, bytes only"
+        );
+        say!("Ctrl-C ends the demo and removes everything.\n");
+    }
+
+    /// Fails if something has died.
+    pub(super) fn check(&mut self) -> anyhow::Result<()> {
+        if let Some(status) = self.proxy.exited()? {
+            bail!("the proxy has died ({status}); the end of its log:\n{}", self.log_end());
+        }
+        for server in std::iter::once(&mut self.topology.primary).chain(&mut self.topology.replicas) {
+            if server.is_dead()? {
+                bail!("the server `{}` has died", server.name());
+            }
+        }
+        Ok(())
+    }
+
+    fn wait_for_proxy(&mut self) -> anyhow::Result<()> {
+        let started = Instant::now();
+        // Whether it accepts is enough here: the first login shows the rest.
+        while std::net::TcpStream::connect(self.address).is_err() {
+            self.check()?;
+            if started.elapsed() > SERVE_TIME_MAX {
+                bail!("the proxy does not serve; the end of its log:\n{}", self.log_end());
+            }
+            std::thread::sleep(POLL_INTERVAL);
+        }
+        say!("Pointsman serves on {}, {}", self.address, started.elapsed().show());
+        Ok(())
+    }
+
+    async fn create_schema(&self) -> anyhow::Result<()> {
+        let mut client = Client::connect(&self.writer()).await.context("cannot log in through the proxy")?;
+        create_schema(&mut client).await.context("cannot create the schema through the proxy")?;
+        client.quit().await.context("cannot leave the proxy")
+    }
+
+    fn log_end(&self) -> String {
+        let text = std::fs::read_to_string(&self.log).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().collect();
+        lines.get(lines.len().saturating_sub(LOG_LINES)..).unwrap_or_default().join("\n")
+    }
+}
+
+/// The wanted port on loopback, or a free one if somebody has it.
+fn address(port: u16) -> anyhow::Result<SocketAddr> {
+    let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    if TcpListener::bind(wanted).is_ok() {
+        return Ok(wanted);
+    }
+    let other = free_port().context("no free port")?;
+    say!("Port {port} is taken; using {other}.");
+    Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, other)))
+}
+
+fn start_proxy(sandbox: &Sandbox, config: &PathBuf, log: &PathBuf) -> anyhow::Result<Process> {
+    let program = std::env::current_exe().context("cannot find this program's file")?;
+    let log = File::create(log)?;
+    let mut command = sandbox.command(program)?;
+    command.arg("serve").arg("--config").arg(config).stdout(log.try_clone()?).stderr(log);
+    sandbox.start(command)
+}
+
+/// The `pointsman.toml` of the demo.
+fn configuration(
+    binaries: &Binaries,
+    topology: &Topology,
+    address: SocketAddr,
+    tcp_address: SocketAddr,
+) -> String {
+    let mut toml = format!(
+        "[mysql_variables]\nserver_version = \"{}\"\n\n\
+         [[listeners]]\naddress = \"{address}\"\n\n\
+         [[listeners]]\naddress = \"{tcp_address}\"\nprotocol = \"tcp\"\nhostgroup = 0\n",
+        binaries.version
+    );
+    let servers = topology.replicas.iter().map(|server| (1, server));
+    for (hostgroup, server) in std::iter::once((0, &topology.primary)).chain(servers) {
+        // Writing to a string cannot fail.
+        let _ = write!(
+            toml,
+            "\n[[mysql_servers]]\nhostgroup_id = {hostgroup}\nhostname = \"127.0.0.1\"\nport = {}\n\
+             comment = \"{}\"\n",
+            server.port(),
+            server.name()
+        );
+    }
+    for (hostgroup, user) in [(0, WRITER), (1, READER)] {
+        let _ = write!(
+            toml,
+            "\n[[mysql_users]]\nusername = \"{user}\"\npassword = \"{user}\"\ndefault_hostgroup = {hostgroup}\n"
+        );
+    }
+    toml
+}
+
+/// Durations for people.
+trait Show {
+    fn show(&self) -> String;
+}
+
+impl Show for Duration {
+    fn show(&self) -> String {
+        if *self < Self::from_secs(1) {
+            format!("after {} ms", self.as_millis())
+        } else {
+            format!("after {:.1} s", self.as_secs_f64())
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! `pointsman demo` as a user runs it: it works, says how it went, and leaves nothing, however it ends.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::io::{BufRead as _, BufReader, Lines, Read as _};
+use std::net::TcpListener;
+use std::process::{ChildStdout, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use testkit::guard::{Process, Sandbox, Signal};
+use testkit::{net, processes};
+
+/// Longest time of any wait.
+const WAIT_MAX: Duration = Duration::from_mins(1);
+
+/// A demo whose temporary files are in a folder of the test.
+struct Demo {
+    process: Process,
+    lines: Lines<BufReader<ChildStdout>>,
+    home: Sandbox,
+}
+
+impl Demo {
+    fn start(args: &[&str]) -> Self {
+        let home = Sandbox::new().unwrap();
+        let mut command = home.command(env!("CARGO_BIN_EXE_pointsman")).unwrap();
+        command
+            .arg("demo")
+            .args(["--connections", "4"])
+            .args(args)
+            .env("TMPDIR", home.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut process = home.start(command).unwrap();
+        let lines = BufReader::new(process.child().stdout.take().unwrap()).lines();
+        Self { process, lines, home }
+    }
+
+    fn on_free_port(args: &[&str]) -> Self {
+        let port = net::free_port().unwrap().to_string();
+        Self::start(&[args, &["--port", &port]].concat())
+    }
+
+    /// Reads output up to a line that contains this.
+    fn wait_for_line(&mut self, part: &str) -> String {
+        match self.lines.by_ref().map_while(Result::ok).find(|line| line.contains(part)) {
+            Some(line) => line,
+            None => panic!("no line with {part:?}: {}", self.errors()),
+        }
+    }
+
+    fn errors(&mut self) -> String {
+        let mut text = String::new();
+        self.process.child().stderr.take().unwrap().read_to_string(&mut text).unwrap();
+        text
+    }
+
+    /// Kills the descendant with this in its command line.
+    fn kill_descendant(&self, part: &str) {
+        let pids = processes::with_environment("TMPDIR", self.home.path());
+        let pid = pids.into_iter().find(|&pid| processes::command_line(pid).contains(part)).unwrap();
+        processes::signal(pid, Signal::KILL).unwrap();
+    }
+
+    /// Waits for the end; nothing may be left from that moment on.
+    fn end(&mut self) -> ExitStatus {
+        // The rest of the output, so that the demo never waits for a reader.
+        self.lines.by_ref().for_each(drop);
+        let status = self.process.wait(WAIT_MAX).unwrap().unwrap();
+        self.assert_clean();
+        status
+    }
+
+    fn left(&self) -> Vec<String> {
+        let files = std::fs::read_dir(self.home.path()).unwrap();
+        let files = files.map(|entry| entry.unwrap().path().display().to_string());
+        let alive = processes::with_environment("TMPDIR", self.home.path());
+        files.chain(alive.into_iter().map(processes::command_line)).collect()
+    }
+
+    fn assert_clean(&self) {
+        assert_eq!(self.left(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn it_ends_by_itself_without_a_failed_query() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let mut demo = Demo::start(&["--seconds", "2", "--port", &port]);
+    demo.wait_for_line(&format!("Port {port} is taken"));
+    demo.wait_for_line("mariadb -h127.0.0.1 -P");
+    demo.wait_for_line("0 errors");
+    let total = demo.wait_for_line("total");
+    let queries: u64 = total.split_whitespace().nth(1).unwrap().parse().unwrap();
+    assert!(queries > 100, "{total}");
+    assert_eq!(demo.end().code(), Some(0));
+}
+
+#[test]
+fn ctrl_c_ends_it_with_a_summary() {
+    let mut demo = Demo::on_free_port(&[]);
+    demo.wait_for_line("q/s   p50");
+    demo.process.signal(Signal::INT).unwrap();
+    demo.wait_for_line("total");
+    assert_eq!(demo.end().code(), Some(0));
+}
+
+#[test]
+fn ctrl_c_ends_it_at_any_moment_of_the_start() {
+    for delay in [300, 900, 1500] {
+        let mut demo = Demo::on_free_port(&[]);
+        demo.wait_for_line("Starting");
+        // The moment of the fault, not a synchronisation.
+        std::thread::sleep(Duration::from_millis(delay));
+        demo.process.signal(Signal::INT).unwrap();
+        let code = demo.end().code();
+        assert!(code == Some(130) || code == Some(0), "{code:?}");
+    }
+}
+
+#[test]
+fn a_dead_proxy_ends_it_with_an_error() {
+    let mut demo = Demo::on_free_port(&[]);
+    demo.wait_for_line("q/s   p50");
+    demo.kill_descendant(" serve --config ");
+    assert_eq!(demo.end().code(), Some(1));
+    let errors = demo.errors();
+    assert!(errors.contains("the proxy has died (signal: 9 (SIGKILL))"), "{errors}");
+}
+
+#[test]
+fn a_dead_server_ends_it_with_an_error() {
+    let mut demo = Demo::on_free_port(&[]);
+    demo.wait_for_line("q/s   p50");
+    demo.kill_descendant("replica2/sock");
+    assert_eq!(demo.end().code(), Some(1));
+    let errors = demo.errors();
+    assert!(errors.contains("the server `replica2` has died"), "{errors}");
+}
+
+#[test]
+fn sigkill_leaves_nothing() {
+    let mut demo = Demo::on_free_port(&[]);
+    demo.wait_for_line("q/s   p50");
+    demo.process.kill().unwrap();
+    let deadline = Instant::now() + WAIT_MAX;
+    while !demo.left().is_empty() {
+        assert!(Instant::now() < deadline, "left: {:?}", demo.left());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
