@@ -1,0 +1,117 @@
+//! Configurations for tests.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use testkit::guard::Sandbox;
+use testkit::mariadb::{PASSWORD, Server, USER};
+
+use crate::Proxy;
+
+/// A configuration in the making: `pointsman.toml` with everything on loopback and no fixed port.
+///
+/// It starts with a TCP listener, a Unix socket and two data-plane threads.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    sandbox: Sandbox,
+    dir: PathBuf,
+    variables: String,
+    pointsman_variables: String,
+    tables: String,
+    environment: Vec<(String, String)>,
+}
+
+impl Setup {
+    /// Two listeners, no server, no user.
+    ///
+    /// # Panics
+    /// When the sandbox's folder is not writable.
+    pub fn new(sandbox: &Sandbox) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let dir = sandbox.path().join(format!("p{}", COUNT.fetch_add(1, Ordering::Relaxed)));
+        std::fs::create_dir(&dir).unwrap_or_else(|error| panic!("{}: {error}", dir.display()));
+        let new = Self {
+            sandbox: sandbox.clone(),
+            variables: "threads = 2\n".to_owned(),
+            pointsman_variables: String::new(),
+            tables: String::new(),
+            environment: Vec::new(),
+            dir,
+        };
+        let socket = new.socket();
+        new.row("listeners", "address = \"127.0.0.1:0\"")
+            .row("listeners", &format!("address = \"{}\"", socket.display()))
+    }
+
+    /// Like [`Setup::new`], with `server` in hostgroup 0 and the account that has all privileges on it.
+    pub fn before(sandbox: &Sandbox, server: &Server) -> Self {
+        Self::new(sandbox).server(server, "").user(USER, PASSWORD, "")
+    }
+
+    /// Adds a server; `more` is what else its row has, in TOML.
+    #[must_use]
+    pub fn server(self, server: &Server, more: &str) -> Self {
+        self.row("mysql_servers", &format!("hostname = \"127.0.0.1\"\nport = {}\n{more}", server.port()))
+    }
+
+    /// Adds a user; `more` is what else its row has, in TOML.
+    #[must_use]
+    pub fn user(self, name: &str, password: &str, more: &str) -> Self {
+        self.row("mysql_users", &format!("username = '{name}'\npassword = '{password}'\n{more}"))
+    }
+
+    /// Adds a layer-4 listener for hostgroup 0.
+    #[must_use]
+    pub fn layer4(self) -> Self {
+        self.row("listeners", "address = \"127.0.0.1:0\"\nprotocol = \"tcp\"")
+    }
+
+    /// Adds a row to a table.
+    #[must_use]
+    pub fn row(mut self, table: &str, toml: &str) -> Self {
+        // Writing to a string cannot fail.
+        let _ = write!(self.tables, "[[{table}]]\n{toml}\n");
+        self
+    }
+
+    /// Sets one of `mysql_variables`; the value is TOML.
+    #[must_use]
+    pub fn variable(mut self, name: &str, value: impl std::fmt::Display) -> Self {
+        let _ = writeln!(self.variables, "{name} = {value}");
+        self
+    }
+
+    /// Sets `drain_timeout_ms`.
+    #[must_use]
+    pub fn drain_timeout_ms(mut self, ms: u64) -> Self {
+        self.pointsman_variables = format!("drain_timeout_ms = {ms}\n");
+        self
+    }
+
+    /// Sets an environment variable of the proxy.
+    #[must_use]
+    pub fn environment(mut self, name: &str, value: &str) -> Self {
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// The path of the Unix socket that the proxy will listen on.
+    pub fn socket(&self) -> PathBuf {
+        self.dir.join("sock")
+    }
+
+    /// Writes the configuration to a file and starts the proxy with it; returns when it is ready.
+    ///
+    /// # Panics
+    /// When the proxy does not start; its log is in the message.
+    pub fn start(self) -> Proxy {
+        let toml = format!(
+            "[mysql_variables]\n{}[pointsman_variables]\n{}{}",
+            self.variables, self.pointsman_variables, self.tables
+        );
+        let file = self.dir.join("pointsman.toml");
+        std::fs::write(&file, toml).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        Proxy::start(&self.sandbox, &file, &self.environment)
+    }
+}
