@@ -4,11 +4,11 @@
 
 use std::io::{BufRead as _, BufReader, Lines, Read as _};
 use std::net::TcpListener;
-use std::process::{ChildStdout, ExitStatus, Stdio};
+use std::process::{ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use testkit::guard::{Process, Sandbox, Signal};
-use testkit::{net, processes};
+use testkit::{mariadb, net, processes};
 
 /// Longest time of any wait.
 const WAIT_MAX: Duration = Duration::from_mins(1);
@@ -94,6 +94,30 @@ fn it_ends_by_itself_without_a_failed_query() {
     let total = demo.wait_for_line("total");
     let queries: u64 = total.split_whitespace().nth(1).unwrap().parse().unwrap();
     assert!(queries > 100, "{total}");
+    assert_eq!(demo.end().code(), Some(0));
+}
+
+#[test]
+fn what_it_says_about_connecting_is_true() {
+    let client = mariadb::find().unwrap().client;
+    let mut demo = Demo::on_free_port(&[]);
+    let commands = ["# the primary", "# the replicas", "# the primary, through the layer-4 listener"]
+        .map(|what| demo.wait_for_line(what));
+    let servers = commands.map(|line| {
+        let (command, _) = line.split_once('#').unwrap();
+        let args = command.split_whitespace().skip(1);
+        let sql = "SELECT @@server_id FROM item WHERE id = 1";
+        let output = Command::new(&client)
+            .args(["--no-defaults", "--batch", "--skip-column-names", "-e", sql])
+            .args(args)
+            .output();
+        let output = output.unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    });
+    assert_eq!((&*servers[0], &*servers[2]), ("1", "1"));
+    assert!(["2", "3"].contains(&&*servers[1]), "{servers:?}");
+    demo.process.signal(Signal::TERM).unwrap();
     assert_eq!(demo.end().code(), Some(0));
 }
 

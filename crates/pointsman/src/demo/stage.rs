@@ -85,11 +85,14 @@ impl Stage {
     pub(super) fn invite(&self) {
         let (port, tcp_port) = (self.address.port(), self.tcp_address.port());
         say!("\nConnect to it:");
-        say!("  mariadb -h127.0.0.1 -P{port} -u{WRITER} -p{WRITER} {SCHEMA}        # the primary");
-        say!("  mariadb -h127.0.0.1 -P{port} -u{READER} -p{READER} {SCHEMA}    # the replicas");
-        say!(
-            "  mariadb -h127.0.0.1 -P{tcp_port} -u{WRITER} -p{WRITER} {SCHEMA}        the primary, bytes only"
-        );
+        for (port, user, what) in [
+            (port, WRITER, "the primary"),
+            (port, READER, "the replicas"),
+            (tcp_port, WRITER, "the primary, through the layer-4 listener"),
+        ] {
+            let command = format!("mariadb -h127.0.0.1 -P{port} -u{user} -p{user} {SCHEMA}");
+            say!("  {command:<60} # {what}");
+        }
         say!("Ctrl-C ends the demo and removes everything.\n");
     }
 
