@@ -1,0 +1,8 @@
+//! The client leaves.
+
+super::bare::bare! {
+    /// Says that the client leaves. The server closes the connection without an answer.
+    ///
+    /// Source: `COM_QUIT`.
+    Quit
+}

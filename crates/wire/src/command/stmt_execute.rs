@@ -1,0 +1,170 @@
+//! Runs a prepared statement.
+
+use super::{Kind, expect};
+use crate::{Capabilities, Codec, WireError, codec::Reader};
+
+/// Runs a prepared statement.
+///
+/// How many parameters there are is known to who prepared it, so they are kept as they came, and
+/// [`params`](Self::params) takes them apart. Source: `COM_STMT_EXECUTE`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StmtExecute<'a> {
+    /// The statement's handle; MariaDB takes `0xffffffff` for the one prepared last.
+    pub statement_id: u32,
+    /// `CURSOR_TYPE_*`, and [`PARAM_COUNT`](Self::PARAM_COUNT).
+    pub flags: u8,
+    /// Always 1 today.
+    pub iterations: u32,
+    /// Everything about the parameters.
+    pub raw_params: &'a [u8],
+}
+
+/// The parameters of an execution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExecuteParams<'a> {
+    /// How many there are, with attributes.
+    pub count: usize,
+    /// A bit per parameter, the lowest first: its value is NULL.
+    pub nulls: &'a [u8],
+    /// Types of all parameters, two bytes each (with [`Capabilities::QUERY_ATTRIBUTES`] a length-encoded name
+    /// follows each). Clients send them with the first execution only: `None` means the same as last time.
+    pub types: Option<&'a [u8]>,
+    /// The values one behind the other, without those that are NULL or were sent as long data.
+    pub values: &'a [u8],
+}
+
+impl<'a> StmtExecute<'a> {
+    /// Opens a read-only cursor (`CURSOR_TYPE_READ_ONLY`).
+    pub const CURSOR_READ_ONLY: u8 = 1;
+    /// The number of parameters, with attributes, comes along (`PARAMETER_COUNT_AVAILABLE`); has a meaning
+    /// only with [`Capabilities::QUERY_ATTRIBUTES`].
+    pub const PARAM_COUNT: u8 = 8;
+
+    /// Takes the parameters apart; `prepared` is how many the statement has.
+    pub fn params(&self, prepared: u16, caps: Capabilities) -> Result<ExecuteParams<'a>, WireError> {
+        let mut reader = Reader::new(self.raw_params);
+        let named = caps.contains(Capabilities::QUERY_ATTRIBUTES);
+        let mut count = usize::from(prepared);
+        if named && self.flags & Self::PARAM_COUNT != 0 {
+            let given = reader.lenenc("parameter count")?;
+            count = usize::try_from(given)
+                .ok()
+                // Every parameter has a bit at least.
+                .filter(|&given| given >= count && given.div_ceil(8) <= reader.left())
+                .ok_or(WireError::Invalid { field: "parameter count", value: given })?;
+        }
+        if count == 0 {
+            reader.finish()?;
+            return Ok(ExecuteParams { count, nulls: &[], types: None, values: &[] });
+        }
+        let nulls = reader.bytes(count.div_ceil(8), "parameter nulls")?;
+        let types = match reader.u8("parameter types")? {
+            0 => None,
+            1 => Some(types(&mut reader, count, named)?),
+            byte => return Err(WireError::Invalid { field: "parameter types", value: byte.into() }),
+        };
+        Ok(ExecuteParams { count, nulls, types, values: reader.rest() })
+    }
+}
+
+/// The bytes of `count` types, with names if they have any.
+fn types<'a>(reader: &mut Reader<'a>, count: usize, named: bool) -> Result<&'a [u8], WireError> {
+    let mut start = reader.clone();
+    for _ in 0..count {
+        reader.u16("parameter type")?;
+        if named {
+            reader.lenenc_bytes("parameter name")?;
+        }
+    }
+    start.bytes(start.left() - reader.left(), "parameter types")
+}
+
+impl<'a> Codec<'a> for StmtExecute<'a> {
+    fn read(reader: &mut Reader<'a>, _caps: Capabilities) -> Result<Self, WireError> {
+        expect(reader, Kind::StmtExecute)?;
+        Ok(Self {
+            statement_id: reader.u32("statement id")?,
+            flags: reader.u8("execute flags")?,
+            iterations: reader.u32("iterations")?,
+            raw_params: reader.rest(),
+        })
+    }
+
+    fn write(&self, _caps: Capabilities, out: &mut Vec<u8>) {
+        out.push(Kind::StmtExecute as u8);
+        out.extend_from_slice(&self.statement_id.to_le_bytes());
+        out.push(self.flags);
+        out.extend_from_slice(&self.iterations.to_le_bytes());
+        out.extend_from_slice(self.raw_params);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const NAMED: Capabilities = Capabilities::QUERY_ATTRIBUTES;
+
+    fn execute(flags: u8, raw_params: &[u8]) -> StmtExecute<'_> {
+        StmtExecute { statement_id: 1, flags, iterations: 1, raw_params }
+    }
+
+    proptest! {
+        #[test]
+        fn round_trips(statement_id: u32, flags: u8, iterations: u32, raw_params: Vec<u8>) {
+            let command = StmtExecute { statement_id, flags, iterations, raw_params: &raw_params };
+            let bytes = command.encode(NAMED);
+            prop_assert_eq!(StmtExecute::decode(&bytes, NAMED), Ok(command));
+        }
+
+        #[test]
+        fn c27_hostile_parameters_never_panic(raw: Vec<u8>, flags: u8, prepared: u16, named: bool) {
+            let caps = if named { NAMED } else { Capabilities::empty() };
+            if let Ok(params) = execute(flags, &raw).params(prepared, caps) {
+                prop_assert!(params.nulls.len() + params.values.len() <= raw.len());
+            }
+        }
+    }
+
+    #[test]
+    fn the_example_of_the_documentation() {
+        let payload = b"\x17\x01\0\0\0\0\x01\0\0\0\0\x01\x0f\0\x03foo";
+        let command = StmtExecute::decode(payload, Capabilities::empty()).unwrap();
+        assert_eq!(command, execute(0, b"\0\x01\x0f\0\x03foo"));
+        let params = command.params(1, Capabilities::empty()).unwrap();
+        let expected = ExecuteParams { count: 1, nulls: &[0], types: Some(b"\x0f\0"), values: b"\x03foo" };
+        assert_eq!(params, expected);
+    }
+
+    #[test]
+    fn types_may_be_those_of_last_time() {
+        let params = execute(0, b"\x01\x00\x07").params(2, Capabilities::empty()).unwrap();
+        assert_eq!(params, ExecuteParams { count: 2, nulls: &[1], types: None, values: b"\x07" });
+    }
+
+    #[test]
+    fn attributes_come_behind_the_parameters() {
+        let raw = b"\x02\0\x01\x03\0\0\xfe\0\x02n1\x07\0\0\0\x02v1";
+        let params = execute(StmtExecute::PARAM_COUNT, raw).params(1, NAMED).unwrap();
+        assert_eq!(params.count, 2);
+        assert_eq!(params.types, Some(&b"\x03\0\0\xfe\0\x02n1"[..]));
+        assert_eq!(params.values, b"\x07\0\0\0\x02v1");
+    }
+
+    #[test]
+    fn a_statement_without_parameters_has_no_bytes_for_them() {
+        assert_eq!(execute(0, b"").params(0, NAMED).unwrap().count, 0);
+        assert_eq!(execute(0, b"\0").params(0, NAMED), Err(WireError::TrailingBytes(1)));
+    }
+
+    #[test]
+    fn a_count_that_cannot_be_is_refused() {
+        let flags = StmtExecute::PARAM_COUNT;
+        let fewer = WireError::Invalid { field: "parameter count", value: 1 };
+        assert_eq!(execute(flags, b"\x01\0\0").params(2, NAMED), Err(fewer));
+        let huge = WireError::Invalid { field: "parameter count", value: u64::MAX };
+        assert_eq!(execute(flags, &[[0xfe].as_slice(), &[0xff; 9]].concat()).params(0, NAMED), Err(huge));
+    }
+}
