@@ -1,2 +1,135 @@
-//! The benchmark.
-fn main() {}
+//! The benchmark: the layer-4 floor, HAProxy and Pointsman in turn, before the same MariaDB.
+//!
+//! What it measures and how to read it is in `bench/README.md`. Its end says whether it could measure, never
+//! whether the figures are good: they depend on the machine, and ratios within one run are what counts.
+
+mod idle;
+mod limits;
+mod load;
+mod machine;
+mod plan;
+mod procfs;
+mod programs;
+mod progress;
+mod record;
+mod results;
+mod startup;
+mod sysbench;
+mod table;
+mod target;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use testkit::guard::Sandbox;
+use testkit::mariadb::{Server, Setup};
+
+use crate::load::Plan;
+use crate::programs::Programs;
+use crate::results::Results;
+use crate::sysbench::{SCHEMA, Sysbench};
+use crate::target::{BACKENDS_MAX, Kind, Stage, Target};
+
+/// Where runs are kept.
+const RUNS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/runs");
+/// Seconds of one run and number of rounds of a full benchmark: 21 runs of each target per round, 11 minutes
+/// in all.
+const FULL: (u32, u32) = (3, 3);
+/// The same of a quick benchmark.
+const QUICK: (u32, u32) = (1, 1);
+
+/// Compares the layer-4 floor, `HAProxy` and Pointsman before one private `MariaDB`.
+#[derive(Debug, Parser)]
+#[command(name = "bench")]
+struct Options {
+    /// About one minute: fewer cells, one round of 1 s; the run is only kept with --out
+    #[arg(long)]
+    quick: bool,
+    /// Length of one run, in seconds [default: 3, with --quick 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=3600))]
+    seconds: Option<u32>,
+    /// How often everything is repeated [default: 3, with --quick 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: Option<u32>,
+    /// Threads of each proxy
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
+    threads: u32,
+    /// Idle clients without a backend
+    #[arg(long, value_name = "N", default_value_t = 5000, value_parser = clap::value_parser!(u32).range(1..=9000))]
+    idle_clients: u32,
+    /// How often the start of each proxy is timed
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    starts: u32,
+    /// The program to measure [default: the one beside this program]
+    #[arg(long, value_name = "FILE")]
+    pointsman: Option<PathBuf>,
+    /// Folder in which a folder for this run is made [default: bench/runs]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Keep nothing
+    #[arg(long, conflicts_with = "out")]
+    no_record: bool,
+}
+
+fn main() -> ExitCode {
+    match run(&Options::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> anyhow::Result<()> {
+    let programs = Programs::find(options.pointsman.as_deref())?;
+    // Before anything changes files: what is measured is what was built.
+    let facts = machine::facts(&programs);
+    let results = measure(options, &programs)?;
+    print!("{facts}\n{}", table::table(&results));
+    let out = match &options.out {
+        Some(out) => Some(out.clone()),
+        None if options.quick || options.no_record => None,
+        None => Some(PathBuf::from(RUNS)),
+    };
+    if let Some(out) = out {
+        let folder = record::write(&out, &results, &facts)?;
+        println!("\nkept in {}", folder.display());
+    }
+    Ok(())
+}
+
+fn measure(options: &Options, programs: &Programs) -> anyhow::Result<Results> {
+    let (cells, (seconds, rounds)) =
+        if options.quick { (plan::quick(), QUICK) } else { (plan::full(), FULL) };
+    let plan =
+        Plan { cells, seconds: options.seconds.unwrap_or(seconds), rounds: options.rounds.unwrap_or(rounds) };
+    let idle_clients = options.idle_clients.min(idle::raise_file_limit());
+    if idle_clients < options.idle_clients {
+        eprintln!("only {idle_clients} idle clients: the system does not allow more open files");
+    }
+    let sandbox = Sandbox::new()?;
+    let database = database(programs, &sandbox)?;
+    let sysbench = Sysbench::new(programs.sysbench.clone(), sandbox.clone());
+    database.sql(&format!("CREATE DATABASE {SCHEMA}"))?;
+    sysbench.prepare(database.port())?;
+
+    let stage = Stage { programs, sandbox: &sandbox, database: &database, threads: options.threads };
+    let starts = startup::measure(&stage, options.starts)?;
+    let idles = idle::measure(&stage, idle_clients)?;
+    let targets = Kind::ALL.map(|kind| Target::start(&stage, kind).map(|(target, _)| target)).into_iter();
+    let targets = targets.collect::<anyhow::Result<Vec<_>>>()?;
+    let samples = load::measure(&sysbench, &targets, &plan)?;
+    Ok(Results { plan, threads: options.threads, samples, starts, idles })
+}
+
+/// A server with room for the whole data set in memory, so that it takes as little of the time as it can.
+fn database(programs: &Programs, sandbox: &Sandbox) -> anyhow::Result<Server> {
+    let args = [
+        "--innodb-buffer-pool-size=256M".to_owned(),
+        "--innodb-log-file-size=96M".to_owned(),
+        format!("--max-connections={BACKENDS_MAX}"),
+    ];
+    Setup::new("db").args(args).start(&programs.mariadb, sandbox)
+}

@@ -1,0 +1,99 @@
+//! The project's limits, and whether this run keeps them.
+
+use crate::plan::Cell;
+use crate::results::{CPU, P95, Results};
+use crate::target::Kind;
+
+/// Numbers of clients at which processor time is judged.
+const CPU_CLIENTS: [u32; 2] = [16, 128];
+/// Most processor time per statement, as a multiple of the floor's.
+const CPU_RATIO_MAX: f64 = 1.20;
+/// Most time of an event at one client (95 %), as a multiple of the floor's.
+const P95_RATIO_MAX: f64 = 1.10;
+/// Most resident memory per idle client, in KiB.
+const IDLE_KIB_MAX: f64 = 4.0;
+/// Every start takes less, in ms.
+const START_MS_MAX: f64 = 100.0;
+
+/// One limit, and what was measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Verdict {
+    /// What is limited.
+    pub(crate) what: String,
+    /// What was measured.
+    pub(crate) measured: String,
+    /// The limit.
+    pub(crate) limit: String,
+    /// Whether it is kept.
+    pub(crate) kept: bool,
+}
+
+/// All limits of which something was measured.
+pub(crate) fn judge(results: &Results) -> Vec<Verdict> {
+    let mut verdicts: Vec<Verdict> = CPU_CLIENTS
+        .iter()
+        .map(|&clients| ("CPU per query", clients, CPU, CPU_RATIO_MAX))
+        .chain([("p95", 1, P95, P95_RATIO_MAX)])
+        .filter_map(|(what, clients, figure, limit)| {
+            let cell = Cell::judged(clients);
+            let ratio = results.ratio(cell, Kind::Pointsman, figure);
+            ratio.median.is_finite().then(|| Verdict {
+                what: format!("{what}, {cell}"),
+                measured: format!("{:.2} x floor ({:.2} to {:.2})", ratio.median, ratio.least, ratio.most),
+                limit: format!("<= {limit:.2} x floor"),
+                kept: ratio.median <= limit,
+            })
+        })
+        .collect();
+    let idles = results.idles.iter().filter(|idle| idle.kind == Kind::Pointsman && !idle.backend);
+    verdicts.extend(idles.map(|idle| Verdict {
+        what: format!("resident memory, {} idle clients", idle.clients),
+        measured: format!("{:.2} KiB each", idle.per_client_kib()),
+        limit: format!("<= {IDLE_KIB_MAX} KiB each"),
+        kept: idle.per_client_kib() <= IDLE_KIB_MAX,
+    }));
+    if results.starts.iter().any(|start| start.kind == Kind::Pointsman) {
+        let (median, longest) = results.start(Kind::Pointsman);
+        let [median_ms, longest_ms] = [median, longest].map(|time| time.as_secs_f64() * 1e3);
+        verdicts.push(Verdict {
+            what: "start to serving, longest".to_owned(),
+            measured: format!("{longest_ms:.1} ms (median {median_ms:.1})"),
+            limit: format!("< {START_MS_MAX} ms"),
+            kept: longest_ms < START_MS_MAX,
+        });
+    }
+    verdicts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::tests::example;
+
+    fn kept(results: &Results) -> Vec<bool> {
+        judge(results).iter().map(|verdict| verdict.kept).collect()
+    }
+
+    #[test]
+    fn each_limit_is_judged_by_its_own_figure() {
+        let mut results = example();
+        // Processor time 1.10 x, 2 KiB per client, and one start of 120 ms.
+        assert_eq!(kept(&results), [true, true, false]);
+        results.starts.pop();
+        results.idles[0].after_kib += 10_001;
+        assert_eq!(kept(&results), [true, false, true]);
+        for sample in &mut results.samples {
+            sample.cpu_us *= if sample.kind == Kind::Pointsman { 1.2 } else { 1.0 };
+        }
+        assert_eq!(kept(&results), [false, false, true]);
+    }
+
+    #[test]
+    fn what_was_not_measured_is_not_judged() {
+        let mut results = example();
+        results.samples.clear();
+        results.idles.clear();
+        results.starts.clear();
+        assert_eq!(judge(&results), []);
+    }
+}

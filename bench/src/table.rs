@@ -1,0 +1,132 @@
+//! The results as text, for a terminal and for the summary of a recorded run.
+
+use std::fmt::Write as _;
+
+use crate::limits::judge;
+use crate::plan::Cell;
+use crate::results::{CPU, ERRORS, P50, P95, P99, QPS, RSS, Results};
+use crate::target::Kind;
+
+/// Everything, the limits last.
+pub(crate) fn table(results: &Results) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = write(&mut text, results);
+    text
+}
+
+fn write(out: &mut String, results: &Results) -> std::fmt::Result {
+    let plan = &results.plan;
+    writeln!(
+        out,
+        "{} rounds of {} s, {} threads per proxy. Medians; x is the ratio to the floor.",
+        plan.rounds, plan.seconds, results.threads
+    )?;
+    let mut previous: Option<Cell> = None;
+    for &cell in &plan.cells {
+        let same = |other: Cell| (other.workload, other.prepared) == (cell.workload, cell.prepared);
+        if !previous.is_some_and(same) {
+            writeln!(out, "\n{}, {}", cell.workload, cell.statements())?;
+            writeln!(
+                out,
+                "clients proxy          q/s     x    p50 ms    p95 ms     x    p99 ms  CPU us/query     x  \
+                 RSS MiB  repeated"
+            )?;
+        }
+        previous = Some(cell);
+        for kind in Kind::ALL {
+            load_row(out, results, cell, kind)?;
+        }
+    }
+    writeln!(out, "\nfrom the start of the process to the first greeting\nproxy      median ms    max ms")?;
+    for kind in Kind::ALL {
+        let (median, longest) = results.start(kind);
+        let [median, longest] = [median, longest].map(|time| time.as_secs_f64() * 1e3);
+        writeln!(out, "{kind:<9} {median:>10.1} {longest:>9.1}")?;
+    }
+    writeln!(
+        out,
+        "\nidle clients, logged in\nproxy     clients  backends  RSS before KiB  after KiB  KiB each"
+    )?;
+    for idle in &results.idles {
+        writeln!(
+            out,
+            "{:<9} {:>7}  {:>8}  {:>14}  {:>9}  {:>8.2}",
+            idle.kind,
+            idle.clients,
+            if idle.backend { idle.clients } else { 0 },
+            idle.before_kib,
+            idle.after_kib,
+            idle.per_client_kib()
+        )?;
+    }
+    limits(out, results)
+}
+
+fn load_row(out: &mut String, results: &Results, cell: Cell, kind: Kind) -> std::fmt::Result {
+    let median = |figure| results.median(cell, kind, figure);
+    let ratio = |figure| results.ratio(cell, kind, figure).median;
+    writeln!(
+        out,
+        "{:>7} {kind:<9} {:>8.0} {:>5.2} {:>9.3} {:>9.3} {:>5.2} {:>9.3}  {:>12.1} {:>5.2}  {:>7.1}  {:>8.0}",
+        cell.clients,
+        median(QPS),
+        ratio(QPS),
+        median(P50),
+        median(P95),
+        ratio(P95),
+        median(P99),
+        median(CPU),
+        ratio(CPU),
+        median(RSS),
+        median(ERRORS),
+    )
+}
+
+fn limits(out: &mut String, results: &Results) -> std::fmt::Result {
+    writeln!(out, "\nlimits of Pointsman")?;
+    for verdict in judge(results) {
+        writeln!(
+            out,
+            "{:<44} {:<30} {:<15} {}",
+            verdict.what,
+            verdict.measured,
+            verdict.limit,
+            if verdict.kept { "ok" } else { "MISSED" }
+        )?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::tests::example;
+
+    #[test]
+    fn the_table_has_every_target_and_every_limit() {
+        let text = table(&example());
+        let row = text.lines().find(|line| line.starts_with("     16 Pointsman")).unwrap();
+        let words: Vec<&str> = row.split_whitespace().collect();
+        let expected = [
+            "16",
+            "Pointsman",
+            "22727",
+            "0.91",
+            "0.500",
+            "1.000",
+            "1.00",
+            "2.000",
+            "16.5",
+            "1.10",
+            "10.0",
+            "0",
+        ];
+        assert_eq!(words, expected);
+        let verdicts: Vec<&str> =
+            text.lines().skip_while(|line| !line.starts_with("limits")).skip(1).collect();
+        assert_eq!(verdicts.len(), 3);
+        assert!(verdicts[0].ends_with("<= 1.20 x floor ok"), "{}", verdicts[0]);
+        assert!(verdicts[2].ends_with("MISSED"), "{}", verdicts[2]);
+    }
+}
