@@ -29,7 +29,7 @@ lint: ## Formatting, clippy, docs, and what may enter the dependency tree.
 	RUSTDOCFLAGS="--deny warnings" $(CARGO) doc --locked --workspace --no-deps --quiet
 	@command -v cargo-deny >/dev/null || $(CARGO) install --locked --version $(CARGO_DENY_VERSION) cargo-deny
 	$(CARGO) deny --locked --all-features check --hide-inclusion-graph bans licenses sources
-	$(CARGO) check --quiet --manifest-path fuzz/Cargo.toml
+	$(CARGO) check --quiet --locked --no-default-features --manifest-path fuzz/Cargo.toml
 
 bench: tools-bench ## Layer-4 floor, HAProxy and Pointsman side by side; writes bench/runs/.
 	$(CARGO) build --release --locked --package pointsman --package bench

@@ -1,7 +1,7 @@
 //! The RSA key pair of the proxy, and the two RSA steps of `caching_sha2_password`.
 //!
 //! On an unencrypted connection the client encrypts its password with the server's public key (RSA-OAEP with
-//! SHA-1, see "caching_sha2_password information" in MySQL's source documentation). The pair is made at start in the
+//! SHA-1, see "`caching_sha2_password` information" in MySQL's source documentation). The pair is made at start in the
 //! background, because that takes longer than everything else together, and lives in memory only.
 
 use std::sync::Arc;

@@ -131,7 +131,7 @@ impl Acceptor {
             Self::Tcp(listener) => {
                 let (stream, peer) = listener.accept().await?;
                 let stream = stream.into_std()?;
-                tune(SockRef::from(&stream), variables)?;
+                tune(&SockRef::from(&stream), variables)?;
                 Ok((Stream::Tcp(stream), Peer::Tcp(peer)))
             }
             Self::Unix(listener, _) => {
@@ -143,7 +143,7 @@ impl Acceptor {
 }
 
 /// Socket options of every TCP connection, towards clients and servers alike.
-pub(crate) fn tune(socket: SockRef<'_>, variables: &MysqlVariables) -> io::Result<()> {
+pub(crate) fn tune(socket: &SockRef<'_>, variables: &MysqlVariables) -> io::Result<()> {
     socket.set_tcp_nodelay(true)?;
     if variables.use_tcp_keepalive {
         socket.set_keepalive(true)?;

@@ -7,8 +7,9 @@ use wire::auth::NONCE_LEN;
 /// `N` unpredictable bytes.
 pub(crate) fn bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
-    // The system's generator fails only before it is seeded at boot; a proxy cannot work without it.
-    aws_lc_rs::rand::fill(&mut bytes).expect("the system's random generator works");
+    // Straight from the kernel: AWS-LC's generator takes a tenth of a second to gather entropy of its own when it
+    // is first used, which is most of the time from start to serving.
+    getrandom::fill(&mut bytes).expect("the kernel's random generator works");
     bytes
 }
 

@@ -45,6 +45,8 @@ pub(crate) struct Session {
     to_client: Parked,
     /// The connection's status, as the backend told it last.
     status: StatusFlags,
+    /// Whether the statement on its way may ask the client for a file.
+    may_ask_for_file: bool,
     /// Whether the client was seen to have sent more while an answer was on its way; until that is over, nobody
     /// needs to look again.
     client_waits: bool,
@@ -68,6 +70,7 @@ impl Session {
             to_backend: Parked::default(),
             to_client: Parked::default(),
             status: StatusFlags::AUTOCOMMIT,
+            may_ask_for_file: false,
             client_waits: false,
         }
     }
@@ -86,33 +89,45 @@ impl Session {
     }
 
     async fn run_commands(&mut self) -> Result<Infallible, Ending> {
+        // Whatever is not the plain way of a query is boxed, so that idle sessions do not carry its states.
         loop {
             match poll_fn(|cx| self.poll_command(cx)).await? {
                 Command::Forwarded(Answer::None) => {}
-                Command::Forwarded(Answer::Endless) => return self.tunnel().await,
+                Command::Forwarded(Answer::Endless) => return Box::pin(self.tunnel()).await,
                 Command::Forwarded(answer) => self.relay_answer(answer, 1).await?,
-                Command::Cut(upload) => self.finish_upload(upload).await?,
-                Command::Own(kind) => self.handle(kind).await?,
-                Command::Unknown => self.refuse_unknown().await?,
+                Command::Cut(upload) => Box::pin(self.finish_upload(upload)).await?,
+                Command::Own(kind) => Box::pin(self.handle(kind)).await?,
+                Command::Unknown => Box::pin(self.refuse_unknown()).await?,
             }
-            self.control.set_idle(self.worker.now(), self.status.contains(StatusFlags::IN_TRANSACTION));
+            self.set_idle();
         }
+    }
+
+    /// The session waits for its client from now on.
+    fn set_idle(&self) {
+        self.control.set_idle(self.worker.now(), self.status.contains(StatusFlags::IN_TRANSACTION));
     }
 
     /// Sends the rest of a command that came in pieces, and relays its answer.
     async fn finish_upload(&mut self, mut upload: Upload) -> Result<(), Ending> {
         let complete = poll_fn(|cx| self.poll_upload(cx, &mut upload)).await?;
+        self.control.set_busy();
         match upload.answer {
             // A server that answers before it has the whole command will not read the rest.
             _ if !complete => Err(self.backend_interrupts(upload.next_seq()).await),
             Answer::None => Ok(()),
+            Answer::Endless => self.tunnel().await.map(|never| match never {}),
             answer => self.relay_answer(answer, upload.next_seq()).await,
         }
     }
 
     /// Copies bytes for the rest of the connection: the answer has no end.
     async fn tunnel(&mut self) -> Result<Infallible, Ending> {
+        let backlog = std::mem::take(&mut self.backlog);
         if let Some(backend) = &mut self.backend {
+            if backend.connection_mut().write_all(&backlog).await.is_err() {
+                return Err(Ending::Silent);
+            }
             crate::tunnel::copy(&self.worker, &self.control, &mut self.client, backend).await;
         }
         Err(Ending::ClientLeft)

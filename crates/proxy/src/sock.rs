@@ -19,7 +19,7 @@ use tokio::net::{TcpStream, UnixStream};
 
 /// A connected stream socket. Dropping it closes it.
 #[derive(Debug)]
-pub struct Sock(Kind);
+pub(crate) struct Sock(Kind);
 
 #[derive(Debug)]
 enum Kind {
@@ -59,7 +59,7 @@ impl From<memory::End> for Sock {
 
 impl Sock {
     /// Whether the bytes cannot leave this machine's kernel, so that clear passwords may travel.
-    pub const fn is_private(&self) -> bool {
+    pub(crate) const fn is_private(&self) -> bool {
         matches!(self.0, Kind::Unix(_))
     }
 
@@ -118,11 +118,6 @@ impl Sock {
             #[cfg(feature = "memory")]
             Kind::Memory(_) => Ok(0),
         }
-    }
-
-    /// Reads once into `buffer`; 0 is the end of the stream.
-    pub(crate) async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        poll_fn(|cx| self.poll_read(cx, buffer)).await
     }
 
     /// Writes all of `bytes`.

@@ -4,6 +4,7 @@
 //! nothing waits for real.
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use std::sync::atomic::AtomicUsize;
 use config::{Config, Endpoint, Protocol};
 use pool::Usage;
 use tokio::runtime::Handle;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 use crate::arrival::{Arrival, Peer, Stream};
 use crate::backend::Dialer;
@@ -32,13 +33,15 @@ pub struct Stage {
 
 /// The servers' ends of connections that the proxy has opened, in order.
 #[derive(Debug, Clone, Default)]
-pub struct Dialled(Rc<RefCell<Vec<(Endpoint, End)>>>);
+pub struct Dialled {
+    ends: Rc<RefCell<VecDeque<(Endpoint, End)>>>,
+    more: Rc<Notify>,
+}
 
 impl Dialled {
     /// The oldest connection that nobody has taken yet.
     pub fn take(&self) -> Option<(Endpoint, End)> {
-        let mut dialled = self.0.borrow_mut();
-        if dialled.is_empty() { None } else { Some(dialled.remove(0)) }
+        self.ends.borrow_mut().pop_front()
     }
 
     /// Waits for the next connection.
@@ -47,7 +50,7 @@ impl Dialled {
             if let Some(connection) = self.take() {
                 return connection;
             }
-            tokio::task::yield_now().await;
+            self.more.notified().await;
         }
     }
 }
@@ -72,7 +75,8 @@ impl Stage {
         let ends = dialled.clone();
         let stage = Self::new(config, move |endpoint| {
             let (ours, theirs) = pair(capacity);
-            ends.0.borrow_mut().push((endpoint.clone(), theirs));
+            ends.ends.borrow_mut().push_back((endpoint.clone(), theirs));
+            ends.more.notify_one();
             Ok(ours)
         });
         (stage, dialled)

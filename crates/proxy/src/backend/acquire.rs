@@ -6,14 +6,14 @@ use std::task::Poll;
 
 use config::Endpoint;
 use pool::{Choice, Lease, Permit, Ticket, Usage};
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use super::{Backend, OpenError};
 use crate::error::ClientError;
 use crate::sock::Sock;
 use crate::worker::Worker;
 
-/// ER_CON_COUNT_ERROR: the server has all the connections it may have. Another one may have room.
+/// `ER_CON_COUNT_ERROR`: the server has all the connections it may have. Another one may have room.
 const SERVER_FULL: u16 = 1040;
 
 /// Why a session got no backend.
@@ -66,14 +66,15 @@ pub(crate) async fn acquire(
             Err(_) => failures.note(endpoint, format!("no answer within {}ms", limit.as_millis())),
         }
         drop(permit);
-        if failures.count > variables.connect_retries_on_failure || Instant::now() >= deadline {
+        let next = Instant::now() + variables.connect_retries_delay;
+        if failures.count > variables.connect_retries_on_failure || next >= deadline {
             return Err(AcquireError::Proxy(ClientError::no_backend(
                 hostgroup,
                 started.elapsed(),
                 &failures,
             )));
         }
-        sleep(variables.connect_retries_delay).await;
+        sleep_until(next).await;
     }
 }
 

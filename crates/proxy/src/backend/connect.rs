@@ -58,7 +58,7 @@ impl Dialer {
             (Self::Scripted(dial), endpoint) => dial(endpoint),
             (_, Endpoint::Tcp { host, port }) => {
                 let stream = TcpStream::connect((host.as_str(), *port)).await?;
-                tune(SockRef::from(&stream), variables)?;
+                tune(&SockRef::from(&stream), variables)?;
                 Ok(stream.into())
             }
             (_, Endpoint::Unix(path)) => UnixStream::connect(path).await.map(Sock::from),

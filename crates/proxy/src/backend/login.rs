@@ -13,9 +13,6 @@ use crate::keys;
 use crate::sock::Sock;
 use crate::worker::Worker;
 
-/// First byte of an ERR packet.
-const ERR: u8 = 0xff;
-
 /// Capabilities that change what the server sends or how it reads statements: a client that has chosen one of
 /// these cannot be served by a server without it.
 const MUST_MATCH: Capabilities = Capabilities::FOUND_ROWS
@@ -39,8 +36,8 @@ const OWN: Capabilities = Capabilities::LONG_PASSWORD
 pub(crate) async fn log_in(worker: &Worker, sock: &mut Sock, identity: &Identity) -> Result<(), OpenError> {
     let mut exchange = Exchange::new(worker, sock);
     let payload = exchange.receive().await?;
-    if payload.first() == Some(&ERR) {
-        return Err(refused(payload, Capabilities::empty()));
+    if payload.first() == Some(&packet::Err::HEADER) {
+        return Err(refused(&payload, Capabilities::PROTOCOL_41));
     }
     let greeting = packet::Greeting::decode(&payload, Capabilities::empty()).map_err(malformed)?;
     let capabilities = agree(identity, greeting.capabilities)?;
@@ -75,7 +72,7 @@ pub(crate) async fn log_in(worker: &Worker, sock: &mut Sock, identity: &Identity
             }
             as_client::ClientStep::Read => {}
             as_client::ClientStep::Done => break,
-            as_client::ClientStep::Refused => return Err(refused(payload, capabilities)),
+            as_client::ClientStep::Refused => return Err(refused(&payload, capabilities)),
             as_client::ClientStep::Unsupported(what) => return Err(OpenError::Login(what.to_owned())),
         }
     }
@@ -105,12 +102,11 @@ fn malformed(error: wire::WireError) -> OpenError {
     OpenError::Login(error.to_string())
 }
 
-/// The server's own words. It sends its first ERR packet before capabilities are agreed on, without SQLSTATE;
-/// the client gets one.
-fn refused(payload: Vec<u8>, capabilities: Capabilities) -> OpenError {
-    match packet::Err::decode(&payload, capabilities) {
+/// The server's own words. In place of its greeting it may leave out the SQLSTATE; the client gets one.
+fn refused(payload: &[u8], capabilities: Capabilities) -> OpenError {
+    match packet::Err::decode(payload, capabilities) {
         Ok(error) => {
-            let with_state = packet::Err { sql_state: error.sql_state.or(Some(*b"HY000")), ..error.clone() };
+            let with_state = packet::Err { sql_state: error.sql_state.or(Some(*b"HY000")), ..error };
             let (code, message) = (error.code, error.message.to_vec());
             OpenError::Refused { code, message, payload: with_state.encode(Capabilities::PROTOCOL_41) }
         }

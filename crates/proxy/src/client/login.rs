@@ -68,6 +68,7 @@ pub(crate) struct Account {
     pub(crate) secret: Secret,
     pub(crate) schema: Option<Box<[u8]>>,
     /// The session's place among the user's connections.
+    #[expect(dead_code, reason = "held until the session ends")]
     pub(crate) slot: Slot,
 }
 

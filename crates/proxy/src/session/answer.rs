@@ -3,7 +3,8 @@
 use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
 
-use wire::frame::{HEADER_LEN, Header};
+use wire::Capabilities;
+use wire::frame::MessageScanner;
 use wire::reply::{Answer, Event, Outcome, ReplyScanner};
 
 use super::Session;
@@ -25,7 +26,7 @@ impl Session {
                 }
                 Event::LocalInfile => {
                     self.flush_client().await?;
-                    let seq = self.relay_file(reply.next_seq()).await?;
+                    let seq = Box::pin(self.relay_file(reply.next_seq())).await?;
                     reply.file_sent(seq);
                 }
                 // A large answer: let other sessions run.
@@ -67,6 +68,12 @@ impl Session {
                     return Poll::Ready(Err(self.backend_lost(reply)));
                 }
             };
+            let offers_files = self.identity.capabilities.contains(Capabilities::LOCAL_FILES);
+            if scan.event == Event::LocalInfile && !(self.may_ask_for_file && offers_files) {
+                let server = backend.server().endpoint();
+                tracing::error!(%server, "a server asked for a file on a statement that loads none; the session ends");
+                return Poll::Ready(Err(Ending::Silent));
+            }
             self.to_client.send(cx, &mut self.client, input.get(..scan.len).unwrap_or(input))?;
             if scan.event == Event::More {
                 continue;
@@ -109,93 +116,56 @@ impl Session {
     }
 
     async fn flush_client(&mut self) -> Result<(), Ending> {
-        poll_fn(|cx| self.to_client.poll_flush(cx, &mut self.client)).await.map_err(Ending::from)
+        poll_fn(|cx| {
+            self.obey(true)?;
+            self.to_client.poll_flush(cx, &mut self.client).map_err(Ending::from)
+        })
+        .await
     }
 
-    /// Relays the file of a LOAD DATA LOCAL: the client's packets up to and including an empty one. Takes the
+    /// Relays the file of a LOAD DATA LOCAL: the client's messages up to and including an empty one. Takes the
     /// sequence id of the first, returns the one behind the last.
     async fn relay_file(&mut self, seq: u8) -> Result<u8, Ending> {
-        let mut file =
-            FileScanner { next_seq: seq, header: [0; HEADER_LEN], header_len: 0, left: 0, done: false };
-        poll_fn(|cx| self.poll_file(cx, &mut file)).await?;
-        Ok(file.next_seq)
+        let mut message = MessageScanner::new(seq);
+        poll_fn(|cx| self.poll_file(cx, &mut message)).await?;
+        Ok(message.next_seq())
     }
 
-    fn poll_file(&mut self, cx: &mut Context<'_>, file: &mut FileScanner) -> Poll<Result<(), Ending>> {
+    /// Forwards what there is of a file; ready at its end. `message` is the message that the client is sending.
+    fn poll_file(&mut self, cx: &mut Context<'_>, message: &mut MessageScanner) -> Poll<Result<(), Ending>> {
         self.obey(true)?;
+        let mut ended = false;
         loop {
             let Some(backend) = &mut self.backend else { return Poll::Ready(Err(Ending::Silent)) };
-            // A server that is gone does not flush; its answer, or the lack of it, is noticed after the file.
-            if !self.to_backend.is_empty()
-                && self.to_backend.poll_flush(cx, backend.connection_mut())?.is_pending()
-            {
+            // A server that is gone takes nothing; that is noticed when its answer is read, after the file.
+            if self.to_backend.poll_flush(cx, backend.connection_mut()).is_pending() {
                 return Poll::Pending;
             }
-            if file.done {
+            if ended {
                 return Poll::Ready(Ok(()));
             }
-            let worker = std::rc::Rc::clone(&self.worker);
-            let mut scratch = worker.scratch.borrow_mut();
-            let (len, from_backlog) = if self.backlog.is_empty() {
+            if self.backlog.is_empty() {
+                let mut scratch = self.worker.scratch.borrow_mut();
                 let n = ready!(self.client.poll_read(cx, &mut scratch))?;
-                (file.scan(scratch.get(..n).unwrap_or_default()), n)
-            } else {
-                let n = self.backlog.len().min(scratch.len());
-                if let (Some(to), Some(from)) = (scratch.get_mut(..n), self.backlog.get(..n)) {
-                    to.copy_from_slice(from);
+                let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
+                self.backlog.extend_from_slice(input);
+            }
+            let input = std::mem::take(&mut self.backlog);
+            let mut sent = 0;
+            while !ended && sent < input.len() {
+                let seq = message.next_seq();
+                let scanned = message
+                    .scan(input.get(sent..).unwrap_or_default())
+                    .map_err(|error| self.interrupted(&ClientError::malformed(error), seq))?;
+                sent += scanned.len;
+                ended = scanned.done && message.payload_len() == 0;
+                if scanned.done && !ended {
+                    *message = MessageScanner::new(message.next_seq());
                 }
-                self.backlog.drain(..n);
-                (file.scan(scratch.get(..n).unwrap_or_default()), n)
-            };
-            let n = from_backlog;
-            if n == 0 {
-                return Poll::Ready(Err(Ending::ClientLeft));
             }
-            let (now, later) =
-                scratch.get(..n).and_then(|input| input.split_at_checked(len)).unwrap_or_default();
-            if !later.is_empty() {
-                self.backlog.splice(..0, later.iter().copied());
-            }
+            let (now, later) = input.split_at_checked(sent).unwrap_or((&input, &[]));
+            self.backlog.extend_from_slice(later);
             self.send_to_backend(cx, now)?;
         }
-    }
-}
-
-/// Finds the empty packet that ends a file.
-#[derive(Debug)]
-struct FileScanner {
-    next_seq: u8,
-    header: [u8; HEADER_LEN],
-    header_len: usize,
-    left: usize,
-    done: bool,
-}
-
-impl FileScanner {
-    /// How many bytes of `input` belong to the file.
-    fn scan(&mut self, input: &[u8]) -> usize {
-        let mut rest = input;
-        while !self.done && !rest.is_empty() {
-            let skipped = self.left.min(rest.len());
-            self.left -= skipped;
-            rest = rest.get(skipped..).unwrap_or_default();
-            if self.left > 0 {
-                break;
-            }
-            let Some((&byte, behind)) = rest.split_first() else { break };
-            rest = behind;
-            if let Some(place) = self.header.get_mut(self.header_len) {
-                *place = byte;
-            }
-            self.header_len += 1;
-            if self.header_len == HEADER_LEN {
-                let header = Header::parse(self.header);
-                self.header_len = 0;
-                self.next_seq = header.seq.wrapping_add(1);
-                self.left = header.len as usize;
-                self.done = header.len == 0;
-            }
-        }
-        input.len() - rest.len()
     }
 }

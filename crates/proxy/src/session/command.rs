@@ -5,6 +5,7 @@ use std::task::{Context, Poll, ready};
 
 use wire::command::Kind;
 use wire::frame::{HEADER_LEN, Header, MessageScanner};
+use wire::packet;
 use wire::reply::Answer;
 
 use super::Session;
@@ -45,11 +46,11 @@ impl Session {
     pub(super) fn poll_command(&mut self, cx: &mut Context<'_>) -> Poll<Result<Command, Ending>> {
         self.obey(false)?;
         self.client_waits = false;
+        self.poll_idle_backend(cx)?;
         if is_visible(&self.backlog) {
             let input = std::mem::take(&mut self.backlog);
             return Poll::Ready(self.begin(cx, &input));
         }
-        self.poll_idle_backend(cx)?;
         let worker = std::rc::Rc::clone(&self.worker);
         let mut scratch = worker.scratch.borrow_mut();
         loop {
@@ -75,7 +76,9 @@ impl Session {
             Poll::Ready(Input::End) => Err(Ending::Silent),
             Poll::Ready(Input::Bytes) => {
                 let packets = self.poll_last_words(cx);
-                Err(Ending::Say { packets, linger: false })
+                // Anything but an error would be taken for the answer to a command that nobody has sent yet.
+                let is_error = packets.get(HEADER_LEN) == Some(&packet::Err::HEADER);
+                Err(if is_error { Ending::Say { packets, linger: false } } else { Ending::Silent })
             }
         }
     }
@@ -142,14 +145,18 @@ impl Session {
             sent += scanned.len;
             let rest = input.get(sent..).unwrap_or_default();
             let answer = kind.answer();
-            if scanned.done && answer == Answer::None && is_visible(rest) {
-                if let Some(next) = self.first_kind(rest)?.filter(|&next| !is_own(next)) {
-                    kind = next;
-                    continue;
-                }
+            if scanned.done
+                && answer == Answer::None
+                && is_visible(rest)
+                && let Some(next) = self.first_kind(rest)?.filter(|&next| !is_own(next))
+            {
+                kind = next;
+                continue;
             }
             break Upload { scanner, complete: scanned.done, answer };
         };
+        self.may_ask_for_file = kind == Kind::Query
+            && (!upload.complete || may_load_a_file(input.get(HEADER_LEN..).unwrap_or_default()));
         let (now, later) = input.split_at_checked(sent).unwrap_or((input, &[]));
         if !later.is_empty() {
             self.backlog.extend_from_slice(later);
@@ -192,6 +199,8 @@ impl Session {
                 .scan(input)
                 .map_err(|error| self.interrupted(&ClientError::malformed(error), seq))?;
             self.check_size(&upload.scanner)?;
+            // Each piece counts as a sign of life; between two the client may be as slow as an idle one.
+            self.set_idle();
             upload.complete = scanned.done;
             let (now, later) = input.split_at_checked(scanned.len).unwrap_or((input, &[]));
             self.backlog.extend_from_slice(later);
@@ -226,7 +235,40 @@ fn is_visible(input: &[u8]) -> bool {
     }
 }
 
+/// Whether a statement may be a LOAD DATA LOCAL, judged by its first letter or by there being several statements.
+///
+/// A server that asks for a file on any other statement is not to be trusted with one.
+fn may_load_a_file(query: &[u8]) -> bool {
+    let text = query.get(1..).unwrap_or_default().trim_ascii();
+    match text.split_first() {
+        // A comment may come first: `#`, `--` or `/*`.
+        Some((b'L' | b'l' | b'#' | b'-' | b'/', _)) => true,
+        Some((_, rest)) => rest.contains(&b';'),
+        None => false,
+    }
+}
+
 /// Commands that are not simply forwarded, even when there is a backend.
 const fn is_own(kind: Kind) -> bool {
     matches!(kind, Kind::Quit | Kind::ChangeUser | Kind::ProcessKill)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::may_load_a_file;
+
+    #[test]
+    fn c19_only_statements_that_can_load_a_file_may_be_asked_for_one() {
+        for yes in [
+            "LOAD DATA LOCAL INFILE 'f' INTO TABLE t",
+            " load data",
+            "/* c */ LOAD",
+            "SELECT 1; LOAD DATA LOCAL",
+        ] {
+            assert!(may_load_a_file(format!("\x03{yes}").as_bytes()), "{yes}");
+        }
+        for no in ["SELECT 'LOAD DATA LOCAL'", "INSERT INTO t VALUES (1)", "", "  "] {
+            assert!(!may_load_a_file(format!("\x03{no}").as_bytes()), "{no}");
+        }
+    }
 }

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, ready};
 
 use wire::command::{self, Kind};
 use wire::frame::{MessageScanner, put_message};
-use wire::{Capabilities, Codec as _, StatusFlags};
+use wire::{Codec as _, StatusFlags};
 
 use super::Session;
 use crate::backend::{AcquireError, OpenError, acquire, log_in};
@@ -27,23 +27,26 @@ impl Session {
             }
             // Without a backend there is no state to reset, and the proxy itself is alive.
             Kind::Ping | Kind::ResetConnection if self.backend.is_none() => {
-                self.skip_command().await?;
-                self.reply(&ok(self.capabilities())).await
+                let seq = self.skip_command().await?;
+                self.reply(seq, &ok(self.capabilities())).await
             }
-            Kind::ProcessKill | Kind::ChangeUser => {
-                self.skip_command().await?;
-                self.reply_error(&ClientError::not_supported(&kind.name())).await
+            Kind::ChangeUser => self.change_user().await,
+            Kind::ProcessKill => {
+                let seq = self.skip_command().await?;
+                self.reply_error(seq, &ClientError::not_supported(&kind.name())).await
             }
             // Nothing to close or reset where nothing was prepared.
-            Kind::StmtClose | Kind::SendLongData if self.backend.is_none() => self.skip_command().await,
-            _ => Box::pin(self.borrow_backend()).await,
+            Kind::StmtClose | Kind::SendLongData if self.backend.is_none() => {
+                self.skip_command().await.map(drop)
+            }
+            _ => self.borrow_backend().await,
         }
     }
 
     /// Answers a command that does not exist.
     pub(super) async fn refuse_unknown(&mut self) -> Result<(), Ending> {
-        self.skip_command().await?;
-        self.reply_error(&ClientError::unknown_command()).await
+        let seq = self.skip_command().await?;
+        self.reply_error(seq, &ClientError::unknown_command()).await
     }
 
     /// Passes the client's goodbye on: without it the server would count and log an aborted connection.
@@ -78,18 +81,18 @@ impl Session {
                 Ok(())
             }
             Err(AcquireError::Proxy(error)) => {
-                tracing::warn!(%error, "a session got no server");
-                self.skip_command().await?;
-                self.reply_error(&error).await
+                let (connection, peer) = (self.identity.connection_id, self.identity.peer);
+                tracing::warn!(connection, %peer, %error, "a session got no server");
+                let seq = self.skip_command().await?;
+                self.reply_error(seq, &error).await
             }
             Err(AcquireError::Server(payload)) => {
-                self.skip_command().await?;
-                self.reply(&payload).await
+                let seq = self.skip_command().await?;
+                self.reply(seq, &payload).await
             }
         }
     }
 
-    #[cfg(any())]
     /// `COM_CHANGE_USER`: checks the new user like a login, then starts over with nothing left of the old one.
     async fn change_user(&mut self) -> Result<(), Ending> {
         let (payload, seq, behind) = self.take_message().await?;
@@ -109,7 +112,7 @@ impl Session {
         let checked = async {
             let account = dialogue.check(claim, self.identity.nonce).await?;
             dialogue.send_ok().await?;
-            Ok((account, dialogue.exchange.into_unread()))
+            Result::<_, Ending>::Ok((account, dialogue.exchange.into_unread()))
         };
         let checked = self.control.until(Signal::Stop, tokio::time::timeout(deadline, checked)).await;
         let Ok(Ok(checked)) = checked else { return Err(Ending::Silent) };
@@ -118,7 +121,7 @@ impl Session {
         self.backend = None;
         self.status = StatusFlags::AUTOCOMMIT;
         self.identity.account = account;
-        if let Some(collation) = packet.collation {
+        if let Some(collation) = packet.collation.and_then(|id| u8::try_from(id).ok()) {
             self.identity.collation = collation;
         }
         if let Some(attributes) = packet.attributes {
@@ -127,13 +130,18 @@ impl Session {
         Ok(())
     }
 
-    /// Reads one command to its end and forgets it.
-    async fn skip_command(&mut self) -> Result<(), Ending> {
+    /// Reads one command to its end and forgets it. Returns the sequence id that an answer begins with.
+    async fn skip_command(&mut self) -> Result<u8, Ending> {
+        // Until the command is whole the client is as good as idle, and has as long as an idle one.
+        self.set_idle();
         let mut scanner = MessageScanner::new(0);
-        poll_fn(|cx| self.poll_skip(cx, &mut scanner)).await
+        poll_fn(|cx| self.poll_skip(cx, &mut scanner)).await?;
+        self.control.set_busy();
+        Ok(scanner.next_seq())
     }
 
     fn poll_skip(&mut self, cx: &mut Context<'_>, scanner: &mut MessageScanner) -> Poll<Result<(), Ending>> {
+        self.obey(true)?;
         loop {
             if self.backlog.is_empty() {
                 let mut scratch = self.worker.scratch.borrow_mut();
@@ -141,9 +149,10 @@ impl Session {
                 let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
                 self.backlog.extend_from_slice(input);
             }
+            let seq = scanner.next_seq();
             let scanned = scanner
                 .scan(&self.backlog)
-                .map_err(|error| self.interrupted(&ClientError::malformed(error), scanner.next_seq()))?;
+                .map_err(|error| self.interrupted(&ClientError::malformed(error), seq))?;
             self.backlog.drain(..scanned.len);
             self.check_size(scanner)?;
             if scanned.done {
@@ -171,14 +180,19 @@ impl Session {
     }
 
     /// Answers a command with one packet.
-    async fn reply(&mut self, payload: &[u8]) -> Result<(), Ending> {
+    async fn reply(&mut self, seq: u8, payload: &[u8]) -> Result<(), Ending> {
         let mut packet = Vec::new();
-        put_message(&mut packet, 1, payload);
-        Ok(self.client.write_all(&packet).await?)
+        put_message(&mut packet, seq, payload);
+        self.write_to_client(&packet).await
     }
 
-    async fn reply_error(&mut self, error: &ClientError) -> Result<(), Ending> {
-        let packet = error.to_packet(1, self.capabilities() | Capabilities::PROTOCOL_41);
-        Ok(self.client.write_all(&packet).await?)
+    async fn reply_error(&mut self, seq: u8, error: &ClientError) -> Result<(), Ending> {
+        let packet = error.to_packet(seq, self.capabilities());
+        self.write_to_client(&packet).await
+    }
+
+    async fn write_to_client(&mut self, packet: &[u8]) -> Result<(), Ending> {
+        let written = self.control.until(Signal::Stop, self.client.write_all(packet)).await;
+        Ok(written.map_err(|_| Ending::Silent)??)
     }
 }
