@@ -1,49 +1,221 @@
 //! What every scripted test begins with.
 
+use std::cell::RefCell;
+use std::fmt::Debug;
+use std::io;
 use std::net::SocketAddr;
+use std::time::Duration;
 
-use config::{Config, Server, User};
-use proxy::memory::End;
-use proxy::stage::{Dialled, Stage};
-use testkit::client::Options;
+use config::{Config, Endpoint, Server, User};
+use proptest::strategy::Strategy;
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
+use proxy::memory::{End, pair};
+use proxy::stage::Stage;
+use testkit::client::{CAPABILITIES, Options};
 use testkit::script::{ScriptedClient, ScriptedServer};
-use tokio::runtime::{Builder, LocalOptions};
+use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use wire::Capabilities;
+use wire::frame::put_message;
 
 /// Bytes that a connection made of memory holds per direction, unless a test is about full sockets.
 pub(super) const CAPACITY: usize = 16 * 1024;
 
+/// Bytes that the proxy reads at once.
+pub(super) const SCRATCH: usize = 64 * 1024;
+
+/// Inputs that a generated test tries.
+const CASES: u32 = 200;
+
+/// A client that ends results with EOF packets, as clients before MySQL 5.7.5 do.
+pub(super) const CLASSIC: Capabilities = CAPABILITIES.difference(Capabilities::DEPRECATE_EOF);
+
+pub(super) type Client = ScriptedClient<End>;
+pub(super) type Database = ScriptedServer<End>;
+
 /// Runs a test on a runtime of its own whose clock moves only when everything waits.
 pub(super) fn play(test: impl AsyncFnOnce()) {
-    let runtime = Builder::new_current_thread()
+    runtime().block_on(test());
+}
+
+/// Runs a test with many inputs, the same in every run, on one stage.
+pub(super) fn play_all<T: Debug>(
+    config: Config,
+    inputs: impl Strategy<Value = T>,
+    test: impl AsyncFn(&Stage, &mut Servers, T),
+) {
+    let runtime = runtime();
+    let (stage, servers) = runtime.block_on(async { stage(config) });
+    let servers = RefCell::new(servers);
+    let config = proptest::test_runner::Config { cases: CASES, ..Default::default() };
+    let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let outcome = runner.run(&inputs, |input| {
+        let mut servers = servers.borrow_mut();
+        // What an input that failed has left behind.
+        while servers.0.try_recv().is_ok() {}
+        runtime.block_on(test(&stage, &mut servers, input));
+        Ok(())
+    });
+    outcome.unwrap_or_else(|error| panic!("{error}"));
+}
+
+fn runtime() -> LocalRuntime {
+    Builder::new_current_thread()
         .enable_all()
         .start_paused(true)
         .build_local(LocalOptions::default())
-        .expect("a runtime can be made");
-    runtime.block_on(test());
+        .expect("a runtime can be made")
+}
+
+/// Lets everybody run until all of them wait: only then a paused clock moves.
+pub(super) async fn settle() {
+    tokio::time::sleep(Duration::from_millis(1)).await;
 }
 
 /// One server in hostgroup 0, one user `app` with the password `secret`.
 pub(super) fn config() -> Config {
-    let server = Server { hostgroup_id: 0, hostname: "db".to_owned(), port: 3306, ..Server::default() };
-    let user = User { username: "app".to_owned(), password: "secret".to_owned(), ..User::default() };
-    Config { servers: vec![server], users: vec![user], ..Config::default() }
+    Config { servers: vec![database("db")], users: vec![user("app", "secret")], ..Config::default() }
 }
 
-/// How the client logs in. The address is not used: the stream is there already.
+/// A server of hostgroup 0.
+pub(super) fn database(host: &str) -> Server {
+    Server { hostgroup_id: 0, hostname: host.to_owned(), port: 3306, ..Server::default() }
+}
+
+/// A row of `mysql_users`.
+pub(super) fn user(username: &str, password: &str) -> User {
+    User { username: username.to_owned(), password: password.to_owned(), ..User::default() }
+}
+
+/// How `app` logs in.
 pub(super) fn options() -> Options {
-    Options::tcp(SocketAddr::from(([127, 0, 0, 1], 3306)), "app", "secret")
+    options_for("app", "secret")
 }
 
-/// A stage with the default configuration and a client that is logged in.
-pub(super) async fn logged_in() -> (Stage, Dialled, ScriptedClient<End>) {
-    let (stage, dialled) = Stage::with_servers(config(), CAPACITY);
-    let client =
-        ScriptedClient::connect(stage.client(CAPACITY).expect("room for a client"), &options()).await;
-    (stage, dialled, client)
+/// How a user logs in. The address is not used: the stream is there already.
+pub(super) fn options_for(user: &str, password: &str) -> Options {
+    Options::tcp(SocketAddr::from(([127, 0, 0, 1], 3306)), user, password)
 }
 
-/// The server's side of the next connection that the proxy opens, logged in.
-pub(super) async fn server(dialled: &Dialled) -> ScriptedServer<End> {
-    let (_, end) = dialled.next().await;
-    ScriptedServer::accept(end).await.0
+/// The servers' ends of the connections that the proxy opens.
+pub(super) struct Servers(UnboundedReceiver<(Endpoint, End)>);
+
+impl Servers {
+    /// The next connection: to which server, and its end of it.
+    pub(super) async fn dialled(&mut self) -> (String, End) {
+        let (endpoint, end) = self.0.recv().await.expect("the stage is there");
+        (endpoint.to_string(), end)
+    }
+
+    /// The next connection, which must be there already; `None` if there is none.
+    pub(super) async fn settled(&mut self) -> Option<(String, End)> {
+        settle().await;
+        self.0.try_recv().ok().map(|(endpoint, end)| (endpoint.to_string(), end))
+    }
+
+    /// The server's side of the next connection, logged in.
+    pub(super) async fn accept(&mut self) -> Database {
+        ScriptedServer::accept(self.dialled().await.1).await.0
+    }
+}
+
+/// A proxy, and the servers that it connects to.
+pub(super) fn stage(config: Config) -> (Stage, Servers) {
+    stage_with(config, CAPACITY, |_| false)
+}
+
+/// The same with connections to servers that hold `capacity` bytes per direction, and with the servers for which
+/// `refused` is true refusing connections.
+pub(super) fn stage_with(
+    config: Config,
+    capacity: usize,
+    refused: impl Fn(&Endpoint) -> bool + 'static,
+) -> (Stage, Servers) {
+    let (sender, receiver) = unbounded_channel();
+    let stage = Stage::new(config, move |endpoint| {
+        if refused(endpoint) {
+            return Err(io::ErrorKind::ConnectionRefused.into());
+        }
+        let (ours, theirs) = pair(capacity);
+        let dialled = sender.send((endpoint.clone(), theirs));
+        dialled.map(|()| ours).map_err(|_| io::ErrorKind::ConnectionRefused.into())
+    });
+    (stage, Servers(receiver))
+}
+
+/// The end of a client's connection, before its login.
+pub(super) fn connect(stage: &Stage) -> End {
+    stage.client(CAPACITY).expect("room for a client")
+}
+
+/// A client that is logged in.
+pub(super) async fn log_in(stage: &Stage) -> Client {
+    log_in_as(stage, &options()).await
+}
+
+/// The same as somebody else.
+pub(super) async fn log_in_as(stage: &Stage, options: &Options) -> Client {
+    ScriptedClient::connect(connect(stage), options).await
+}
+
+/// A stage with the default configuration, a client that is logged in, and its server, which has answered a
+/// first query.
+pub(super) async fn session() -> (Stage, Client, Database) {
+    session_of(&options()).await
+}
+
+/// The same with another client.
+pub(super) async fn session_of(options: &Options) -> (Stage, Client, Database) {
+    let (stage, mut servers) = stage(config());
+    let mut client = log_in_as(&stage, options).await;
+    let server = first_query(&mut client, &mut servers).await;
+    (stage, client, server)
+}
+
+/// A client's first query, which opens a connection to a server.
+pub(super) async fn first_query(client: &mut Client, servers: &mut Servers) -> Database {
+    client.send_query("DO 0").await;
+    let mut server = servers.accept().await;
+    server.expect_query("DO 0").await;
+    server.ok().await;
+    client.expect_ok().await;
+    server
+}
+
+/// A query and its answer: the session works.
+pub(super) async fn expect_alive(client: &mut Client, server: &mut Database) {
+    client.send_query("SELECT 'alive'").await;
+    server.expect_query("SELECT 'alive'").await;
+    server.rows(&["alive"], &[&[Some("alive")]]).await;
+    client.expect_rows(&[&[Some("alive")]]).await;
+}
+
+/// No session is left, and no connection to a server.
+pub(super) async fn expect_nothing_left(stage: &Stage) {
+    settle().await;
+    let usage = stage.usage(0);
+    assert_eq!((stage.sessions(), usage.open, usage.waiting), (0, 0, 0), "sessions, connections, waiting");
+}
+
+/// Messages as bytes, the first with sequence id `seq`.
+pub(super) fn messages(seq: u8, payloads: &[&[u8]]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut seq = seq;
+    for payload in payloads {
+        seq = put_message(&mut bytes, seq, payload);
+    }
+    bytes
+}
+
+/// Cuts `bytes` into pieces of these lengths and a rest.
+pub(super) fn pieces<'a>(mut bytes: &'a [u8], lens: &[usize]) -> Vec<&'a [u8]> {
+    let mut pieces = Vec::new();
+    for len in lens {
+        let (piece, rest) = bytes.split_at((*len).min(bytes.len()));
+        pieces.push(piece);
+        bytes = rest;
+    }
+    pieces.push(bytes);
+    pieces.retain(|piece| !piece.is_empty());
+    pieces
 }
