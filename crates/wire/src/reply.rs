@@ -31,13 +31,16 @@
 //! - The prepare answer starts with `0x00` but is not an OK packet.
 
 mod head;
+mod outcome;
 mod phase;
 mod prepare;
 #[cfg(test)]
 mod tests;
 
+pub use outcome::{Answer, End, Event, Outcome, Scan};
+
 use crate::frame::{HEADER_LEN, Header, MAX_PAYLOAD};
-use crate::{Capabilities, StatusFlags, WireError};
+use crate::{Capabilities, WireError};
 use head::HEAD_MAX;
 use phase::{Phase, Step};
 
@@ -45,103 +48,6 @@ use phase::{Phase, Step};
 const FULL: u32 = 0xff_ffff;
 
 const _: () = assert!(FULL as usize == MAX_PAYLOAD);
-
-/// Which kind of answer follows a command; [`command::Kind::answer`](crate::command::Kind::answer) tells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Answer {
-    /// None at all.
-    None,
-    /// OK, ERR, a request for a local file, or results, as many as there are.
-    Result,
-    /// The answer of `COM_STMT_PREPARE`: a header and definitions of parameters and columns.
-    Prepare,
-    /// Column definitions without a count.
-    FieldList,
-    /// Rows without column definitions.
-    Fetch,
-    /// One packet of plain text.
-    Statistics,
-    /// One OK, EOF or ERR packet.
-    Single,
-    /// Packets of a login, ended by OK or ERR. The client must answer some of them: the scan is done at each
-    /// of these, with [`End::Other`], and a new scanner [starts](ReplyScanner::starting_at) behind the
-    /// client's packet.
-    Auth,
-    /// A stream that only an EOF or ERR packet ends (a binary log). Sequence ids are not checked, because a
-    /// replica's acknowledgements start them anew.
-    Endless,
-}
-
-/// What one call of [`ReplyScanner::scan`] found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Scan {
-    /// How many bytes at the start of the input belong to this answer.
-    pub len: usize,
-    /// What happened at their end.
-    pub event: Event,
-}
-
-/// What happens behind the bytes of a [`Scan`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Event {
-    /// The answer goes on; the whole input belongs to it.
-    More,
-    /// The server asks the client for a file. The client sends packets up to an empty one, and
-    /// [`ReplyScanner::file_sent`] resumes the scan; until then it stands still.
-    LocalInfile,
-    /// The answer is over.
-    Done(Outcome),
-}
-
-/// How an answer ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Outcome {
-    /// The last packet.
-    pub end: End,
-    /// Rows in all results of the answer.
-    pub rows: u64,
-}
-
-/// The last packet of an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
-    /// An OK packet, with either header.
-    Ok {
-        /// Rows changed (or found).
-        affected_rows: u64,
-        /// The first generated key, 0 if there is none.
-        last_insert_id: u64,
-        /// The connection's status.
-        status: StatusFlags,
-        /// The number of warnings.
-        warnings: u16,
-    },
-    /// An EOF packet.
-    Eof {
-        /// The connection's status.
-        status: StatusFlags,
-        /// The number of warnings.
-        warnings: u16,
-    },
-    /// An ERR packet.
-    Err {
-        /// The error's number.
-        code: u16,
-    },
-    /// Something that says nothing about the connection: no answer, statistics, a prepare answer without EOF
-    /// packets, a login packet that the client must answer.
-    Other,
-}
-
-impl Outcome {
-    /// The connection's status, where the last packet tells it.
-    pub const fn status(&self) -> Option<StatusFlags> {
-        match self.end {
-            End::Ok { status, .. } | End::Eof { status, .. } => Some(status),
-            End::Err { .. } | End::Other => None,
-        }
-    }
-}
 
 /// Follows one answer from its first to its last byte.
 #[derive(Debug, Clone)]
