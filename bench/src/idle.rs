@@ -1,8 +1,9 @@
 //! What a client costs that is logged in and does nothing: thousands of them, and the proxy's memory.
 
+use std::time::Duration;
+
 use anyhow::Context as _;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use std::time::Duration;
 use testkit::client::{Client, Options};
 use testkit::mariadb::{PASSWORD, USER};
 use tokio::task::JoinSet;
@@ -59,6 +60,9 @@ pub(crate) fn raise_file_limit() -> u32 {
 
 /// Measures `clients` of Pointsman without a backend, and fewer of every target with one each.
 pub(crate) fn measure(stage: &Stage, clients: u32) -> anyhow::Result<Vec<Idle>> {
+    if clients == 0 {
+        return Ok(Vec::new());
+    }
     let with_backend = WITH_BACKEND.min(clients);
     let mut parts = vec![(Kind::Pointsman, clients, false)];
     parts.extend(Kind::ALL.map(|kind| (kind, with_backend, true)));

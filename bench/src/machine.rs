@@ -1,7 +1,7 @@
 //! What the benchmark ran on: processor, memory, system, versions. No host names and no paths.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -94,7 +94,7 @@ fn date(days: u64) -> String {
 }
 
 /// A folder name that is not taken yet: `name`, `name-2`, `name-3` and so on.
-pub(crate) fn free_name(parent: &Path, name: &str) -> std::path::PathBuf {
+pub(crate) fn free_name(parent: &Path, name: &str) -> PathBuf {
     let names = std::iter::once(name.to_owned()).chain((2_u32..).map(|n| format!("{name}-{n}")));
     let mut paths = names.map(|name| parent.join(name));
     paths.find(|path| !path.exists()).unwrap_or_else(|| parent.join(name))

@@ -21,6 +21,7 @@ mod target;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::ensure;
 use clap::Parser;
 use testkit::guard::Sandbox;
 use testkit::mariadb::{Server, Setup};
@@ -46,6 +47,10 @@ struct Options {
     /// About one minute: fewer cells, one round of 1 s; the run is only kept with --out
     #[arg(long)]
     quick: bool,
+    /// Only the cells whose name contains this, as in "point select, text, 16 clients"; the run is only kept
+    /// with --out
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
     /// Length of one run, in seconds [default: 3, with --quick 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: Option<u32>,
@@ -55,11 +60,11 @@ struct Options {
     /// Threads of each proxy
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
     threads: u32,
-    /// Idle clients without a backend
-    #[arg(long, value_name = "N", default_value_t = 5000, value_parser = clap::value_parser!(u32).range(1..=9000))]
+    /// Idle clients without a backend; 0 leaves this part out
+    #[arg(long, value_name = "N", default_value_t = 5000, value_parser = clap::value_parser!(u32).range(0..=9000))]
     idle_clients: u32,
-    /// How often the start of each proxy is timed
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    /// How often the start of each proxy is timed; 0 leaves this part out
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=1000))]
     starts: u32,
     /// The program to measure [default: the one beside this program]
     #[arg(long, value_name = "FILE")]
@@ -90,7 +95,7 @@ fn run(options: &Options) -> anyhow::Result<()> {
     print!("{facts}\n{}", table::table(&results));
     let out = match &options.out {
         Some(out) => Some(out.clone()),
-        None if options.quick || options.no_record => None,
+        None if options.quick || options.only.is_some() || options.no_record => None,
         None => Some(PathBuf::from(RUNS)),
     };
     if let Some(out) = out {
@@ -101,8 +106,12 @@ fn run(options: &Options) -> anyhow::Result<()> {
 }
 
 fn measure(options: &Options, programs: &Programs) -> anyhow::Result<Results> {
-    let (cells, (seconds, rounds)) =
+    let (mut cells, (seconds, rounds)) =
         if options.quick { (plan::quick(), QUICK) } else { (plan::full(), FULL) };
+    if let Some(part) = &options.only {
+        cells.retain(|cell| cell.to_string().contains(part));
+        ensure!(!cells.is_empty(), "no cell has `{part}` in its name");
+    }
     let plan =
         Plan { cells, seconds: options.seconds.unwrap_or(seconds), rounds: options.rounds.unwrap_or(rounds) };
     let idle_clients = options.idle_clients.min(idle::raise_file_limit());

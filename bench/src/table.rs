@@ -19,8 +19,8 @@ fn write(out: &mut String, results: &Results) -> std::fmt::Result {
     let plan = &results.plan;
     writeln!(
         out,
-        "{} rounds of {} s, {} threads per proxy. Medians; x is the ratio to the floor.",
-        plan.rounds, plan.seconds, results.threads
+        "runs of {} s, rounds: {}, threads per proxy: {}; medians; x is the ratio to the floor",
+        plan.seconds, plan.rounds, results.threads
     )?;
     let mut previous: Option<Cell> = None;
     for &cell in &plan.cells {
@@ -38,28 +38,8 @@ fn write(out: &mut String, results: &Results) -> std::fmt::Result {
             load_row(out, results, cell, kind)?;
         }
     }
-    writeln!(out, "\nfrom the start of the process to the first greeting\nproxy      median ms    max ms")?;
-    for kind in Kind::ALL {
-        let (median, longest) = results.start(kind);
-        let [median, longest] = [median, longest].map(|time| time.as_secs_f64() * 1e3);
-        writeln!(out, "{kind:<9} {median:>10.1} {longest:>9.1}")?;
-    }
-    writeln!(
-        out,
-        "\nidle clients, logged in\nproxy     clients  backends  RSS before KiB  after KiB  KiB each"
-    )?;
-    for idle in &results.idles {
-        writeln!(
-            out,
-            "{:<9} {:>7}  {:>8}  {:>14}  {:>9}  {:>8.2}",
-            idle.kind,
-            idle.clients,
-            if idle.backend { idle.clients } else { 0 },
-            idle.before_kib,
-            idle.after_kib,
-            idle.per_client_kib()
-        )?;
-    }
+    starts(out, results)?;
+    idles(out, results)?;
     limits(out, results)
 }
 
@@ -83,12 +63,48 @@ fn load_row(out: &mut String, results: &Results, cell: Cell, kind: Kind) -> std:
     )
 }
 
+fn starts(out: &mut String, results: &Results) -> std::fmt::Result {
+    if results.starts.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nfrom the start of the process to the first greeting\nproxy      median ms    max ms")?;
+    for kind in Kind::ALL {
+        let (median, longest) = results.start(kind);
+        let [median, longest] = [median, longest].map(|time| time.as_secs_f64() * 1e3);
+        writeln!(out, "{kind:<9} {median:>10.1} {longest:>9.1}")?;
+    }
+    Ok(())
+}
+
+fn idles(out: &mut String, results: &Results) -> std::fmt::Result {
+    if results.idles.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "\nidle clients, logged in\nproxy     clients  backends  RSS before KiB  after KiB  KiB each"
+    )?;
+    for idle in &results.idles {
+        writeln!(
+            out,
+            "{:<9} {:>7}  {:>8}  {:>14}  {:>9}  {:>8.2}",
+            idle.kind,
+            idle.clients,
+            if idle.backend { idle.clients } else { 0 },
+            idle.before_kib,
+            idle.after_kib,
+            idle.per_client_kib()
+        )?;
+    }
+    Ok(())
+}
+
 fn limits(out: &mut String, results: &Results) -> std::fmt::Result {
     writeln!(out, "\nlimits of Pointsman")?;
     for verdict in judge(results) {
         writeln!(
             out,
-            "{:<44} {:<30} {:<15} {}",
+            "{:<47} {:<29} {:<15} {}",
             verdict.what,
             verdict.measured,
             verdict.limit,
