@@ -4,6 +4,7 @@ use std::io;
 use std::rc::Rc;
 
 use wire::Capabilities;
+use wire::frame::MessageScanner;
 
 use crate::error::ClientError;
 use crate::limits::{LINGER_BYTES_MAX, LINGER_MAX};
@@ -15,6 +16,8 @@ use crate::worker::Worker;
 pub(crate) enum Ending {
     /// The client said so or went away.
     ClientLeft,
+    /// The client is sending a command that is too large; this is how far it has come.
+    TooLarge(MessageScanner),
     /// Nothing may be said: an answer was cut in the middle, or the time is up.
     Silent,
     /// The client is told something.

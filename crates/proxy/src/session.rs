@@ -84,6 +84,7 @@ impl Session {
     pub(crate) async fn run(&mut self) -> Ending {
         match self.run_commands().await {
             Ok(never) => match never {},
+            Err(Ending::TooLarge(command)) => Box::pin(self.refuse_too_large(command)).await,
             Err(ending) => ending,
         }
     }
@@ -110,6 +111,8 @@ impl Session {
 
     /// Sends the rest of a command that came in pieces, and relays its answer.
     async fn finish_upload(&mut self, mut upload: Upload) -> Result<(), Ending> {
+        // While the client sends it has as much time as an idle one.
+        self.set_idle();
         let complete = poll_fn(|cx| self.poll_upload(cx, &mut upload)).await?;
         self.control.set_busy();
         match upload.answer {

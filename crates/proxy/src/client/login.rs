@@ -230,7 +230,9 @@ impl Dialogue<'_> {
     }
 
     fn deny(&self, claim: &Claim<'_>) -> Ending {
-        self.refuse(&ClientError::access_denied(claim.username, &self.peer, !claim.answer.is_empty()))
+        // Clients of caching_sha2_password say "no password" with one zero byte.
+        let password_given = !matches!(claim.answer, [] | [0]);
+        self.refuse(&ClientError::access_denied(claim.username, &self.peer, password_given))
     }
 
     fn refuse_bytes(&self, error: &impl std::fmt::Display) -> Ending {

@@ -126,22 +126,21 @@ impl Session {
     /// Relays the file of a LOAD DATA LOCAL: the client's messages up to and including an empty one. Takes the
     /// sequence id of the first, returns the one behind the last.
     async fn relay_file(&mut self, seq: u8) -> Result<u8, Ending> {
-        let mut message = MessageScanner::new(seq);
-        poll_fn(|cx| self.poll_file(cx, &mut message)).await?;
-        Ok(message.next_seq())
+        let mut file = File { message: MessageScanner::new(seq), ended: false };
+        poll_fn(|cx| self.poll_file(cx, &mut file)).await?;
+        Ok(file.message.next_seq())
     }
 
-    /// Forwards what there is of a file; ready at its end. `message` is the message that the client is sending.
-    fn poll_file(&mut self, cx: &mut Context<'_>, message: &mut MessageScanner) -> Poll<Result<(), Ending>> {
+    /// Forwards what there is of a file; ready when its end is with the backend.
+    fn poll_file(&mut self, cx: &mut Context<'_>, file: &mut File) -> Poll<Result<(), Ending>> {
         self.obey(true)?;
-        let mut ended = false;
         loop {
             let Some(backend) = &mut self.backend else { return Poll::Ready(Err(Ending::Silent)) };
             // A server that is gone takes nothing; that is noticed when its answer is read, after the file.
             if self.to_backend.poll_flush(cx, backend.connection_mut()).is_pending() {
                 return Poll::Pending;
             }
-            if ended {
+            if file.ended {
                 return Poll::Ready(Ok(()));
             }
             if self.backlog.is_empty() {
@@ -152,15 +151,16 @@ impl Session {
             }
             let input = std::mem::take(&mut self.backlog);
             let mut sent = 0;
-            while !ended && sent < input.len() {
-                let seq = message.next_seq();
-                let scanned = message
+            while !file.ended && sent < input.len() {
+                let seq = file.message.next_seq();
+                let scanned = file
+                    .message
                     .scan(input.get(sent..).unwrap_or_default())
                     .map_err(|error| self.interrupted(&ClientError::malformed(error), seq))?;
                 sent += scanned.len;
-                ended = scanned.done && message.payload_len() == 0;
-                if scanned.done && !ended {
-                    *message = MessageScanner::new(message.next_seq());
+                file.ended = scanned.done && file.message.payload_len() == 0;
+                if scanned.done && !file.ended {
+                    file.message = MessageScanner::new(file.message.next_seq());
                 }
             }
             let (now, later) = input.split_at_checked(sent).unwrap_or((&input, &[]));
@@ -168,4 +168,13 @@ impl Session {
             self.send_to_backend(cx, now)?;
         }
     }
+}
+
+/// A file on its way from the client to the server.
+#[derive(Debug)]
+struct File {
+    /// The message that the client is sending.
+    message: MessageScanner,
+    /// Whether the empty message was seen.
+    ended: bool,
 }

@@ -135,7 +135,7 @@ impl Session {
     /// same write: that is how drivers close a statement and go on.
     fn forward(&mut self, cx: &mut Context<'_>, input: &[u8], first: Kind) -> Result<Command, Ending> {
         let mut kind = first;
-        let mut sent = 0;
+        let (mut start, mut sent) = (0, 0);
         let upload = loop {
             let mut scanner = MessageScanner::new(0);
             let rest = input.get(sent..).unwrap_or_default();
@@ -150,13 +150,13 @@ impl Session {
                 && is_visible(rest)
                 && let Some(next) = self.first_kind(rest)?.filter(|&next| !is_own(next))
             {
-                kind = next;
+                (kind, start) = (next, sent);
                 continue;
             }
             break Upload { scanner, complete: scanned.done, answer };
         };
-        self.may_ask_for_file = kind == Kind::Query
-            && (!upload.complete || may_load_a_file(input.get(HEADER_LEN..).unwrap_or_default()));
+        let payload = input.get(start + HEADER_LEN..sent).unwrap_or_default();
+        self.may_ask_for_file = kind == Kind::Query && (!upload.complete || may_load_a_file(payload));
         let (now, later) = input.split_at_checked(sent).unwrap_or((input, &[]));
         if !later.is_empty() {
             self.backlog.extend_from_slice(later);
@@ -214,7 +214,7 @@ impl Session {
         if scanner.payload_len() <= u64::from(max) {
             return Ok(());
         }
-        Err(self.interrupted(&ClientError::packet_too_large(max), scanner.next_seq()))
+        Err(Ending::TooLarge(scanner.clone()))
     }
 
     pub(super) fn send_to_backend(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Result<(), Ending> {

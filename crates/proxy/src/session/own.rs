@@ -15,6 +15,7 @@ use crate::control::Signal;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::exchange::{Exchange, ReceiveError};
+use crate::limits::{LINGER_BYTES_MAX, LINGER_MAX};
 use crate::sock::Input;
 
 impl Session {
@@ -47,6 +48,30 @@ impl Session {
     pub(super) async fn refuse_unknown(&mut self) -> Result<(), Ending> {
         let seq = self.skip_command().await?;
         self.reply_error(seq, &ClientError::unknown_command()).await
+    }
+
+    /// Says that a command is too large, once the client has sent it all: it does not listen before that. How much
+    /// is read, and for how long, has an end.
+    pub(super) async fn refuse_too_large(&mut self, mut command: MessageScanner) -> Ending {
+        self.backend = None;
+        let rest = poll_fn(|cx| {
+            let mut scratch = self.worker.scratch.borrow_mut();
+            let mut n = 0;
+            loop {
+                let scanned = command.scan(scratch.get(..n).unwrap_or_default());
+                if scanned.is_err() || scanned.is_ok_and(|scanned| scanned.done) {
+                    break;
+                }
+                n = ready!(self.client.poll_read(cx, &mut scratch)).unwrap_or(0);
+                if n == 0 || command.payload_len() > LINGER_BYTES_MAX as u64 {
+                    break;
+                }
+            }
+            Poll::Ready(())
+        });
+        let _ = self.control.until(Signal::Stop, tokio::time::timeout(LINGER_MAX, rest)).await;
+        let max = self.worker.shared.variables.max_allowed_packet;
+        self.interrupted(&ClientError::packet_too_large(max), command.next_seq())
     }
 
     /// Passes the client's goodbye on: without it the server would count and log an aborted connection.
@@ -95,7 +120,11 @@ impl Session {
 
     /// `COM_CHANGE_USER`: checks the new user like a login, then starts over with nothing left of the old one.
     async fn change_user(&mut self) -> Result<(), Ending> {
-        let (payload, seq, behind) = self.take_message().await?;
+        let control = std::rc::Rc::clone(&self.control);
+        let deadline = self.worker.shared.variables.connect_timeout_client;
+        let message = control.until(Signal::Stop, tokio::time::timeout(deadline, self.take_message())).await;
+        let Ok(Ok(message)) = message else { return Err(Ending::Silent) };
+        let (payload, seq, behind) = message?;
         let capabilities = self.capabilities();
         let packet = command::ChangeUser::decode(&payload, capabilities)
             .map_err(|error| self.told(&ClientError::malformed(error), seq))?;
@@ -108,13 +137,12 @@ impl Session {
             plugin: packet.auth_plugin,
             answer: packet.auth_answer,
         };
-        let deadline = self.worker.shared.variables.connect_timeout_client;
         let checked = async {
             let account = dialogue.check(claim, self.identity.nonce).await?;
             dialogue.send_ok().await?;
             Result::<_, Ending>::Ok((account, dialogue.exchange.into_unread()))
         };
-        let checked = self.control.until(Signal::Stop, tokio::time::timeout(deadline, checked)).await;
+        let checked = control.until(Signal::Stop, tokio::time::timeout(deadline, checked)).await;
         let Ok(Ok(checked)) = checked else { return Err(Ending::Silent) };
         let (account, unread) = checked?;
         self.backlog = unread;
