@@ -132,7 +132,7 @@ impl Target {
             Ok(()) => Ok((target, started.elapsed())),
             Err(error) => {
                 let log = fs::read_to_string(&log).unwrap_or_default();
-                Err(error.context(format!("{kind} does not serve; its log:\n{log}")))
+                bail!("{kind} does not serve: {error}; its log:\n{log}")
             }
         }
     }
