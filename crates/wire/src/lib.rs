@@ -5,7 +5,7 @@
 //! expect. The layers, from the wire up:
 //!
 //! - [`frame`]: packets of at most 2^24-1 bytes with sequence ids, and the messages made of them;
-//! - [`codec`]: the bounds-checked [`Reader`](codec::Reader), the writers, and the [`Codec`](codec::Codec)
+//! - [`codec`]: the bounds-checked [`Reader`](codec::Reader), the writers, and the [`Codec`]
 //!   contract that every packet and command type implements;
 //! - [`packet`]: what servers send, and the login; [`command`]: what clients send after it;
 //! - [`auth`]: proofs of the login methods, for both sides;

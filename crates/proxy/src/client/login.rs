@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use config::AuthPlugin;
-use wire::auth::{NONCE_LEN, Secret, Transport, as_server, caching_sha2, native};
+use wire::auth::{Credential, NONCE_LEN, Secret, Transport, as_server, caching_sha2, native};
 use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
 use crate::arrival::Peer;
@@ -152,31 +152,20 @@ impl Dialogue<'_> {
             claim.answer,
         );
         let accepted = loop {
-            step = match step {
+            match step {
                 as_server::ServerStep::Send(payload) => {
                     self.exchange.send(&payload).await?;
-                    self.continue_login(&mut login).await?
+                    (login, step) = self.continue_login(&user, login).await?;
                 }
                 as_server::ServerStep::SendPublicKey => {
                     let pair =
                         self.worker.shared.keys.pair().await.map_err(|error| self.refuse_bytes(&error))?;
                     let more = packet::AuthMore { data: pair.public_pem() }.encode(self.capabilities);
                     self.exchange.send(&more).await?;
-                    self.continue_login(&mut login).await?
+                    (login, step) = self.continue_login(&user, login).await?;
                 }
                 as_server::ServerStep::Decrypt(cipher) => {
-                    let keys = &self.worker.shared.keys;
-                    let pair = keys.pair().await.map_err(|error| self.refuse_bytes(&error))?;
-                    // Decrypting and the thousands of rounds of the check behind it: off the worker's thread.
-                    let work = move || {
-                        let plain = pair.decrypt(&cipher);
-                        let step = login.decrypted(plain.as_deref());
-                        (login, step)
-                    };
-                    let (back, step) =
-                        keys.off_thread(work).await.map_err(|error| self.refuse_bytes(&error))?;
-                    login = back;
-                    step
+                    (login, step) = self.decrypt(login, cipher).await?;
                 }
                 as_server::ServerStep::Accept(accepted) => break accepted,
                 as_server::ServerStep::Refuse => return Err(self.deny(&claim)),
@@ -190,6 +179,22 @@ impl Dialogue<'_> {
             self.exchange.send(&first).await?;
         }
         self.admit(user, secret, claim.schema)
+    }
+
+    /// Decrypts a password and takes it to `login`.
+    async fn decrypt(
+        &self,
+        mut login: as_server::ServerLogin,
+        cipher: Vec<u8>,
+    ) -> Result<(as_server::ServerLogin, as_server::ServerStep), Ending> {
+        let keys = &self.worker.shared.keys;
+        let pair = keys.pair().await.map_err(|error| self.refuse_bytes(&error))?;
+        let step = move || {
+            let plain = pair.decrypt(&cipher);
+            let step = login.decrypted(plain.as_deref());
+            (login, step)
+        };
+        keys.off_thread(step).await.map_err(|error| self.refuse_bytes(&error))
     }
 
     /// Counts the session among its user's.
@@ -208,12 +213,25 @@ impl Dialogue<'_> {
         Ok(Account { user, secret, schema, slot })
     }
 
+    /// Takes the client's next message to `login`.
+    ///
+    /// The check of a stored hash takes thousands of rounds, which must not stop the worker.
     async fn continue_login(
         &mut self,
-        login: &mut as_server::ServerLogin,
-    ) -> Result<as_server::ServerStep, Ending> {
+        user: &User,
+        mut login: as_server::ServerLogin,
+    ) -> Result<(as_server::ServerLogin, as_server::ServerStep), Ending> {
         let payload = self.receive().await?;
-        login.message(&payload).map_err(|error| self.refuse_bytes(&error))
+        let step = move || {
+            let step = login.message(&payload);
+            (login, step)
+        };
+        let (login, step) = if matches!(user.credential, Credential::CachingSha2(_)) {
+            self.worker.shared.keys.off_thread(step).await.map_err(|error| self.refuse_bytes(&error))?
+        } else {
+            step()
+        };
+        Ok((login, step.map_err(|error| self.refuse_bytes(&error))?))
     }
 
     /// Says that the client is in.

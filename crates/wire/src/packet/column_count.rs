@@ -7,8 +7,8 @@ use crate::{
 
 /// The number of column definitions or, if they are left out, of columns.
 ///
-/// Source: `Protocol::ColumnCount` (part of "Text Resultset"), and "Result Set Packets" of MariaDB, which
-/// puts the flag behind the count.
+/// Source: "Result Set Packets" of MariaDB, and `Protocol_classic::start_result_metadata` in MySQL's server: both put
+/// the flag behind the count. (MySQL's page on text resultsets shows it in front.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ColumnCount {
     /// Columns of the result.
@@ -19,31 +19,21 @@ pub struct ColumnCount {
     pub metadata_follows: Option<bool>,
 }
 
+/// The capabilities that bring the flag.
+const WITH_FLAG: Capabilities =
+    Capabilities::OPTIONAL_RESULTSET_METADATA.union(Capabilities::MARIADB_CACHE_METADATA);
+
 impl<'a> Codec<'a> for ColumnCount {
     fn read(reader: &mut Reader<'a>, caps: Capabilities) -> Result<Self, WireError> {
-        let before = caps.contains(Capabilities::OPTIONAL_RESULTSET_METADATA);
-        let after = !before && caps.contains(Capabilities::MARIADB_CACHE_METADATA);
-        let mut metadata_follows = None;
-        if before {
-            metadata_follows = Some(flag(reader)?);
-        }
         let count = reader.lenenc("column count")?;
-        if after {
-            metadata_follows = Some(flag(reader)?);
-        }
+        let metadata_follows = if caps.intersects(WITH_FLAG) { Some(flag(reader)?) } else { None };
         Ok(Self { count, metadata_follows })
     }
 
     fn write(&self, caps: Capabilities, out: &mut Vec<u8>) {
-        let flag = u8::from(self.metadata_follows.unwrap_or(true));
-        if caps.contains(Capabilities::OPTIONAL_RESULTSET_METADATA) {
-            out.push(flag);
-            put_lenenc(out, self.count);
-        } else {
-            put_lenenc(out, self.count);
-            if caps.contains(Capabilities::MARIADB_CACHE_METADATA) {
-                out.push(flag);
-            }
+        put_lenenc(out, self.count);
+        if caps.intersects(WITH_FLAG) {
+            out.push(u8::from(self.metadata_follows.unwrap_or(true)));
         }
     }
 }
@@ -80,13 +70,13 @@ mod tests {
     }
 
     #[test]
-    fn the_flag_stands_where_each_server_puts_it() {
+    fn the_flag_stands_behind_the_count() {
         let packet = ColumnCount { count: 3, metadata_follows: Some(false) };
-        assert_eq!(packet.encode(MYSQL), [0, 3]);
+        assert_eq!(packet.encode(MYSQL), [3, 0]);
         assert_eq!(packet.encode(MARIADB), [3, 0]);
         assert_eq!(packet.encode(Capabilities::empty()), [3]);
         assert_eq!(
-            ColumnCount::decode(&[2, 3], MYSQL),
+            ColumnCount::decode(&[3, 2], MYSQL),
             Err(WireError::Invalid { field: "metadata follows", value: 2 })
         );
     }
