@@ -122,7 +122,8 @@ pub fn mariadb_through(sandbox: &Sandbox, proxy: &Proxy, arguments: &[&str]) -> 
     mariadb(sandbox, &[&fixed, arguments].concat())
 }
 
-/// Runs sysbench through the proxy: a workload, `prepare`, `run` or `cleanup`, and options.
+/// Runs sysbench through the proxy: a workload, `prepare`, `run` or `cleanup`, and options, of which `--mysql-db` is
+/// one.
 pub fn sysbench(sandbox: &Sandbox, proxy: &Proxy, workload: &str, step: &str, options: &[&str]) -> Output {
     start_sysbench(sandbox, proxy, workload, step, options).wait()
 }
@@ -137,6 +138,6 @@ pub fn start_sysbench(
 ) -> Running {
     let (port, user) = (format!("--mysql-port={}", proxy.tcp().port()), format!("--mysql-user={USER}"));
     let password = format!("--mysql-password={PASSWORD}");
-    let fixed = [workload, "--mysql-host=127.0.0.1", &port, &user, &password, "--mysql-db=test"];
+    let fixed = [workload, "--mysql-host=127.0.0.1", &port, &user, &password];
     Running::start(sandbox, "sysbench", [&fixed, options, &[step]].concat())
 }

@@ -1,0 +1,26 @@
+//! Much of everything: large answers, many connections, sysbench's workloads.
+//!
+//! These tests load the machine and look at the proxy's memory, so they run one after the other.
+
+mod churn;
+mod data;
+mod sysbench;
+
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+use e2e::{Backend, Setup};
+
+/// Bytes that servers and proxies accept in one message.
+const MESSAGE_BYTES_MAX: usize = 256 << 20;
+
+static DB: LazyLock<Backend> = LazyLock::new(|| Backend::start(&["--innodb-log-file-size=64M"]));
+
+/// The machine, for one test.
+fn machine() -> MutexGuard<'static, ()> {
+    static MACHINE: Mutex<()> = Mutex::new(());
+    MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn setup() -> Setup {
+    Setup::before(&DB.sandbox, &DB.server).variable("max_allowed_packet", MESSAGE_BYTES_MAX)
+}
