@@ -47,7 +47,7 @@ impl Session {
         self.obey(true)?;
         for _ in 0..FILLS_PER_TURN {
             // Back-pressure: as long as the client does not read, nothing is read for it.
-            ready!(self.to_client.poll_flush(cx, &mut self.client))?;
+            ready!(self.poll_flush_client(cx))?;
             self.poll_client_gone(cx)?;
             let Some(backend) = &mut self.backend else { return Poll::Ready(Err(Ending::Silent)) };
             let mut scratch = self.worker.scratch.borrow_mut();
@@ -118,9 +118,23 @@ impl Session {
     async fn flush_client(&mut self) -> Result<(), Ending> {
         poll_fn(|cx| {
             self.obey(true)?;
-            self.to_client.poll_flush(cx, &mut self.client).map_err(Ending::from)
+            self.poll_flush_client(cx)
         })
         .await
+    }
+
+    /// Writes what the client has not taken yet.
+    fn poll_flush_client(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
+        if self.to_client.is_empty() {
+            return Poll::Ready(Ok(()));
+        }
+        if self.to_client.poll_flush(cx, &mut self.client)?.is_pending() {
+            // A client that does not read has as much time as an idle one.
+            self.set_idle();
+            return Poll::Pending;
+        }
+        self.control.set_busy();
+        Poll::Ready(Ok(()))
     }
 
     /// Relays the file of a LOAD DATA LOCAL: the client's messages up to and including an empty one. Takes the

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
+use std::time::Duration;
 
 use tokio::join;
 use tokio::task::spawn_local;
@@ -176,5 +177,32 @@ fn a_client_that_sends_without_reading_is_not_read_for_ever() {
         assert_eq!(sent.get(), held, "pings are not answered faster than their answers are read");
         sending.abort();
         expect_nothing_left(&stage).await;
+    });
+}
+
+#[test]
+fn c24_a_client_that_stops_reading_has_as_much_time_as_an_idle_one() {
+    play(async || {
+        let mut config = config();
+        config.variables.wait_timeout = Duration::from_secs(60);
+        let (stage, mut servers) = stage(config);
+        let mut client = Client::connect(connect(&stage), &options()).await;
+        client.send_query("SELECT much").await;
+        let mut server = servers.accept().await;
+        server.expect_query("SELECT much").await;
+        // More than the client's socket and the proxy's buffer take together, and never an end.
+        let serving = spawn_local(async move {
+            server.patience(Duration::from_secs(1000));
+            server.columns(&["much"]).await;
+            loop {
+                server.row(&[Some(&"x".repeat(1000))]).await;
+            }
+        });
+        tokio::time::sleep(Duration::from_secs(50)).await;
+        assert_eq!(stage.sessions(), 1, "too early");
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        assert_eq!(stage.sessions(), 0, "too late");
+        assert_eq!(stage.usage(0).open, 0);
+        serving.abort();
     });
 }
