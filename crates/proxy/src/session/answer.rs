@@ -141,7 +141,10 @@ impl Session {
     /// sequence id of the first, returns the one behind the last.
     async fn relay_file(&mut self, seq: u8) -> Result<u8, Ending> {
         let mut file = File { message: MessageScanner::new(seq), ended: false };
+        // While the client sends it has as much time as an idle one.
+        self.set_idle();
         poll_fn(|cx| self.poll_file(cx, &mut file)).await?;
+        self.control.set_busy();
         Ok(file.message.next_seq())
     }
 
@@ -150,7 +153,8 @@ impl Session {
         self.obey(true)?;
         loop {
             let Some(backend) = &mut self.backend else { return Poll::Ready(Err(Ending::Silent)) };
-            // A server that is gone takes nothing; that is noticed when its answer is read, after the file.
+            // A server that is gone takes nothing; that is noticed when its answer is read, after the file: a client
+            // that sends one does not listen before.
             if self.to_backend.poll_flush(cx, backend.connection_mut()).is_pending() {
                 return Poll::Pending;
             }
@@ -162,6 +166,8 @@ impl Session {
                 let n = ready!(self.client.poll_read(cx, &mut scratch))?;
                 let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
                 self.backlog.extend_from_slice(input);
+                drop(scratch);
+                self.set_idle();
             }
             let input = std::mem::take(&mut self.backlog);
             let mut sent = 0;

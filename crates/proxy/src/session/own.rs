@@ -220,6 +220,8 @@ impl Session {
     }
 
     async fn write_to_client(&mut self, packet: &[u8]) -> Result<(), Ending> {
+        // A client that does not read has as much time as an idle one.
+        self.set_idle();
         let written = self.control.until(Signal::Stop, self.client.write_all(packet)).await;
         Ok(written.map_err(|_| Ending::Silent)??)
     }

@@ -1,8 +1,11 @@
 //! `LOAD DATA LOCAL`: the server asks for a file in the middle of its answer, and the client sends it.
 
+use std::time::Duration;
+
 use proptest::collection::vec;
 use testkit::client::CAPABILITIES;
 use tokio::join;
+use tokio::time::sleep;
 use wire::command::Kind;
 use wire::frame::MAX_PAYLOAD;
 use wire::{Capabilities, StatusFlags, packet};
@@ -271,6 +274,23 @@ fn c09_a_client_that_leaves_during_the_file_does_not_end_it() {
         drop(client);
         // An empty packet would make the server keep the rows that have come.
         server.expect_end().await;
+        expect_nothing_left(&stage).await;
+    });
+}
+
+#[test]
+fn c24_a_client_that_stops_in_its_file_has_as_much_time_as_an_idle_one() {
+    play(async || {
+        let (stage, mut client, mut server) = session().await;
+        ask_for_file(&mut client, &mut server).await;
+        client.send(b"one\n").await;
+        server.expect(b"one\n").await;
+        // mysql-wait_timeout is 8 hours.
+        sleep(Duration::from_hours(7)).await;
+        assert_eq!(stage.sessions(), 1, "too early");
+        sleep(Duration::from_hours(2)).await;
+        server.expect_gone().await;
+        client.expect_end().await;
         expect_nothing_left(&stage).await;
     });
 }
