@@ -1,0 +1,209 @@
+//! How the proxy ends: by SIGTERM, by two of them, by kill -9; and what does not end it.
+
+use std::time::{Duration, Instant};
+
+use e2e::{Setup, run, wait_for};
+use testkit::client::{Client, ClientError, Options};
+use testkit::guard::Signal;
+use testkit::mariadb::{PASSWORD, USER};
+use testkit::net::free_port;
+use testkit::script::ScriptedClient;
+use tokio::net::TcpStream;
+use wire::command::Kind;
+
+use super::{DB, setup};
+
+#[test]
+fn sigterm_tells_idle_clients_and_lets_transactions_finish() {
+    DB.sql("CREATE TABLE test.finished (a INT) ENGINE=InnoDB");
+    let mut proxy = setup().start();
+    let options = proxy.options();
+    run(async {
+        let connect = async || {
+            let stream = TcpStream::connect(proxy.tcp()).await.unwrap();
+            ScriptedClient::connect(stream, &options).await
+        };
+        let (mut idle, mut with_backend) = (connect().await, connect().await);
+        with_backend.query("SELECT 1").await.unwrap();
+        let mut in_transaction = connect().await;
+        in_transaction.query("BEGIN").await.unwrap();
+        let mut busy = connect().await;
+        busy.send_query("SELECT SLEEP(1000), 'busy'").await;
+        let running = "SELECT id FROM information_schema.processlist WHERE info LIKE '%''busy'''";
+        wait_for("the statement to run", || !DB.sql(running).is_empty());
+
+        proxy.signal(Signal::TERM);
+        for client in [&mut idle, &mut with_backend] {
+            // Where the answer to its next command will be.
+            client.packets().expect_seq(1);
+            let error = client.expect_err(1053).await;
+            assert_eq!(error.sql_state, "08S01", "{error}");
+            client.expect_end().await;
+        }
+        wait_for("the listeners to be closed", || {
+            let tcp = std::net::TcpStream::connect(proxy.tcp()).map_err(|error| error.kind());
+            matches!(tcp, Err(std::io::ErrorKind::ConnectionRefused)) && !proxy.socket().exists()
+        });
+
+        in_transaction.query("INSERT INTO finished VALUES (1)").await.unwrap();
+        in_transaction.query("COMMIT").await.unwrap();
+        in_transaction.packets().expect_seq(1);
+        in_transaction.expect_err(1053).await;
+        DB.sql(&format!("KILL QUERY {}", DB.sql(running)));
+        busy.expect_rows(&[&[Some("1"), Some("busy")]]).await;
+        busy.packets().expect_seq(1);
+        busy.expect_err(1053).await;
+    });
+    assert_eq!(proxy.wait().code(), Some(0));
+    assert_eq!(DB.sql("SELECT COUNT(*) FROM test.finished"), "1\n");
+}
+
+#[test]
+fn a_transaction_that_does_not_finish_in_time_is_rolled_back() {
+    const TIMEOUT: Duration = Duration::from_millis(700);
+    DB.sql("CREATE TABLE test.unfinished (a INT) ENGINE=InnoDB");
+    let mut proxy = setup().layer4().drain_timeout_ms(u64::try_from(TIMEOUT.as_millis()).unwrap()).start();
+    run(async {
+        let mut in_transaction = Client::connect(&proxy.options()).await.unwrap();
+        in_transaction.query("BEGIN").await.unwrap();
+        in_transaction.query("INSERT INTO unfinished VALUES (1)").await.unwrap();
+        let mut busy = Client::connect(&proxy.options()).await.unwrap();
+        busy.send_command(Kind::Query, b"SELECT SLEEP(1000)").await.unwrap();
+        let layer4 = Options::tcp(proxy.layer4(), USER, PASSWORD);
+        let mut tunnel = Client::connect(&layer4).await.unwrap();
+        let mut reading = Client::connect(&proxy.options()).await.unwrap();
+        reading.send_command(Kind::Query, b"SELECT REPEAT('x', 100000) FROM seq_1_to_100000").await.unwrap();
+        reading.packets().read().await.unwrap();
+
+        let started = Instant::now();
+        proxy.signal(Signal::TERM);
+        assert_eq!(proxy.wait().code(), Some(0));
+        assert!(started.elapsed() >= TIMEOUT, "{:?}", started.elapsed());
+        assert!(in_transaction.query("COMMIT").await.is_err());
+        assert!(busy.read_result().await.is_err());
+        assert!(tunnel.query("SELECT 1").await.is_err());
+        // The result is cut; nothing in it looks like its end.
+        while let Ok(packet) = reading.packets().read().await {
+            assert_ne!(packet.first(), Some(&0xfe));
+        }
+    });
+    wait_for("the server to roll back", || {
+        DB.sql("SELECT COUNT(*) FROM information_schema.innodb_trx") == "0\n"
+    });
+    assert_eq!(DB.sql("SELECT COUNT(*) FROM test.unfinished"), "0\n");
+}
+
+#[test]
+fn a_second_sigterm_ends_at_once() {
+    for (first, second) in [(Signal::TERM, Signal::TERM), (Signal::INT, Signal::INT)] {
+        let mut proxy = setup().drain_timeout_ms(3_600_000).start();
+        run(async {
+            let mut client = Client::connect(&proxy.options()).await.unwrap();
+            client.query("BEGIN").await.unwrap();
+            proxy.signal(first);
+            proxy.wait_for_log("shutting down");
+            // The transaction may go on, until somebody insists.
+            client.query("SELECT 1").await.unwrap();
+            assert!(proxy.runs());
+            proxy.signal(second);
+            assert_eq!(proxy.wait().code(), Some(0));
+            assert!(client.query("SELECT 1").await.is_err());
+        });
+    }
+}
+
+#[test]
+fn sigterm_ends_those_who_log_in_and_those_who_wait_for_a_server() {
+    let mut proxy = Setup::new(&DB.sandbox)
+        .server(&DB.server, "max_connections = 1")
+        .user(USER, PASSWORD, "")
+        .variable("connect_timeout_server_max", 3_600_000)
+        .drain_timeout_ms(1000)
+        .start();
+    run(async {
+        let mut first = Client::connect(&proxy.options()).await.unwrap();
+        first.query("SELECT 1").await.unwrap();
+        let mut waiting = Client::connect(&proxy.options()).await.unwrap();
+        waiting.send_command(Kind::Query, b"SELECT 2").await.unwrap();
+        let mut half_open = ScriptedClient::new(TcpStream::connect(proxy.tcp()).await.unwrap());
+        half_open.read_greeting().await.unwrap();
+        proxy.signal(Signal::TERM);
+        half_open.expect_gone().await;
+        // The place of the first, which is idle and leaves, is the second's; whether it is used or not, it ends.
+        let _ = waiting.read_result().await;
+        assert_eq!(proxy.wait().code(), Some(0));
+    });
+}
+
+#[test]
+fn sighup_does_nothing() {
+    let mut proxy = setup().start();
+    run(async {
+        let mut client = Client::connect(&proxy.options()).await.unwrap();
+        client.query("BEGIN").await.unwrap();
+        proxy.signal(Signal::HUP);
+        proxy.wait_for_log("SIGHUP is reserved");
+        client.query("COMMIT").await.unwrap();
+        Client::connect(&proxy.options()).await.unwrap().query("SELECT 1").await.unwrap();
+    });
+    assert!(proxy.runs());
+}
+
+#[test]
+fn c09_kill_9_of_the_proxy_leaves_nothing_and_it_can_start_again() {
+    DB.sql("CREATE TABLE test.killed (a INT) ENGINE=InnoDB");
+    DB.sql("CREATE USER survivor IDENTIFIED BY 'pw'; GRANT ALL ON test.* TO survivor");
+    let address = format!("127.0.0.1:{}", free_port().unwrap());
+    let setup = Setup::new(&DB.sandbox)
+        .row("listeners", &format!("address = \"{address}\""))
+        .server(&DB.server, "")
+        .user("survivor", "pw", "");
+    for round in 0..3_u64 {
+        let mut proxy = setup.clone().start();
+        let options = Options::tcp(address.parse().unwrap(), "survivor", "pw").schema("test");
+        run(async {
+            let mut clients = Vec::new();
+            for _ in 0..20 {
+                let mut client = Client::connect(&options).await.unwrap();
+                client.query("BEGIN").await.unwrap();
+                client.send_command(Kind::Query, b"INSERT INTO killed VALUES (1)").await.unwrap();
+                clients.push(client);
+            }
+            // The moment of the fault, not a synchronisation.
+            std::thread::sleep(Duration::from_millis(round * 3));
+            proxy.signal(Signal::KILL);
+            assert_eq!(proxy.wait().code(), None);
+            for mut client in clients {
+                let _ = client.read_result().await;
+                let error = client.query("COMMIT").await.unwrap_err();
+                assert!(matches!(error, ClientError::Io(_)), "{error}");
+            }
+        });
+        wait_for("the server to notice", || DB.connections_of("survivor") == 0);
+        assert_eq!(DB.sql("SELECT COUNT(*) FROM test.killed"), "0\n");
+    }
+    // The socket's file of the killed one is in nobody's way.
+    let proxy = setup.start();
+    run(async {
+        let options = Options::unix(proxy.socket(), "survivor", "pw");
+        Client::connect(&options).await.unwrap().query("SELECT 1").await.unwrap();
+    });
+}
+
+#[test]
+fn two_proxies_cannot_have_the_same_address() {
+    let proxy = setup().start();
+    let config = DB.sandbox.path().join("second.toml");
+    for address in [proxy.tcp().to_string(), proxy.socket().display().to_string()] {
+        std::fs::write(&config, format!("[[listeners]]\naddress = \"{address}\"\n")).unwrap();
+        let arguments = ["serve".as_ref(), "--config".as_ref(), config.as_os_str()];
+        let output = e2e::tools::pointsman(&DB.sandbox, arguments);
+        assert_eq!(output.code, Some(1), "{output:?}");
+        assert!(output.stderr.contains(&format!("cannot listen on {address}: ")), "{output:?}");
+    }
+    // Nothing of the first was touched.
+    run(async {
+        let options = Options::unix(proxy.socket(), USER, PASSWORD);
+        Client::connect(&options).await.unwrap().query("SELECT 1").await.unwrap();
+    });
+}
