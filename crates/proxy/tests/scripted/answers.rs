@@ -187,7 +187,7 @@ fn a_result_larger_than_every_buffer_arrives() {
         let cell = "x".repeat(1000);
         let row: &[Option<&str>] = &[Some(&cell)];
         let rows = vec![row; 2000];
-        let (_, result) = join!(server.rows(&["much"], &rows), client.expect_result());
+        let ((), result) = join!(server.rows(&["much"], &rows), client.expect_result());
         assert_eq!(result.rows.len(), 2000);
         expect_alive(&mut client, &mut server).await;
     });

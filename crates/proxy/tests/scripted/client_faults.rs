@@ -8,8 +8,8 @@ use wire::StatusFlags;
 use wire::command::Kind;
 
 use super::support::{
-    CAPACITY, config, expect_alive, expect_nothing_left, first_query, log_in, messages, play, play_all,
-    session, settle, stage,
+    CAPACITY, config, expect_alive, expect_nothing_left, first_query, log_in, long_query, messages, play,
+    play_all, session, settle, stage,
 };
 
 /// The default configuration with another `mysql-max_allowed_packet`.
@@ -65,7 +65,7 @@ fn a_client_that_leaves_in_the_middle_of_a_command_leaves_it_incomplete() {
     for len in [1, 4, 5, 10, 30_000] {
         play(async || {
             let (stage, mut client, mut server) = session().await;
-            let command = messages(0, &[&[b"\x03", &[b'x'; 50_000][..]].concat()]);
+            let command = messages(0, &[&long_query(50_000)]);
             let (part, _) = command.split_at(len);
             let reading = spawn_local(async move {
                 let mut got = Vec::new();
@@ -195,7 +195,7 @@ fn a_command_that_is_too_long_is_refused_although_the_client_sends_on() {
         let mut client = log_in(&stage).await;
         let mut server = first_query(&mut client, &mut servers).await;
         // Much more than any socket holds: the rest must be read for the client to come to the error.
-        client.send_command(Kind::Query, &[b'x'; 1 << 20]).await;
+        client.send_at(0, &long_query(1 << 20)).await;
         client.expect_err(1153).await;
         client.expect_end().await;
         server.expect_end().await;

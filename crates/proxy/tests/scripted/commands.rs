@@ -7,8 +7,8 @@ use wire::command::Kind;
 use wire::frame::MAX_PAYLOAD;
 
 use super::support::{
-    Client, Database, config, connect, expect_alive, first_query, log_in, messages, options, pieces, play,
-    play_all, session, settle, stage, stage_with,
+    Client, Database, config, connect, expect_alive, first_query, log_in, long_query, messages, options,
+    pieces, play, play_all, session, settle, stage, stage_with,
 };
 
 /// A command that a generated test sends.
@@ -220,7 +220,7 @@ fn a_large_command_can_be_the_first() {
 fn a_large_command_may_bring_the_beginning_of_the_next() {
     play(async || {
         let (_stage, mut client, mut server) = session().await;
-        let large = [b"\x03", &[b'x'; 100_000][..]].concat();
+        let large = long_query(100_000);
         let bytes = [messages(0, &[&large]), messages(0, &[b"\x03SELECT 2"])].concat();
         let (most, rest) = bytes.split_at(bytes.len() - 3);
         join!(client.send_bytes(most), async { assert_eq!(server.read_command().await, large) });

@@ -184,7 +184,7 @@ fn a_client_that_sends_without_reading_is_not_read_for_ever() {
 fn c24_a_client_that_stops_reading_has_as_much_time_as_an_idle_one() {
     play(async || {
         let mut config = config();
-        config.variables.wait_timeout = Duration::from_secs(60);
+        config.variables.wait_timeout = Duration::from_mins(1);
         let (stage, mut servers) = stage(config);
         let mut client = Client::connect(connect(&stage), &options()).await;
         client.send_query("SELECT much").await;

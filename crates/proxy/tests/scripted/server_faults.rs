@@ -8,7 +8,7 @@ use wire::{Codec as _, StatusFlags, packet};
 
 use super::support::{
     CAPACITY, Client, Database, SCRATCH, config, expect_alive, expect_nothing_left, first_query, log_in,
-    messages, options, play, play_all, session, settle, stage, stage_with,
+    long_query, messages, options, play, play_all, session, settle, stage, stage_with,
 };
 
 /// A query that the server has read and not answered yet.
@@ -92,7 +92,7 @@ fn a_server_that_dies_while_idle_takes_its_session_along() {
 fn a_server_that_dies_before_a_command_is_complete_is_reported_behind_it() {
     play(async || {
         let (stage, mut client, server) = session().await;
-        let command = messages(0, &[&[b"\x03", &[b'x'; 50_000][..]].concat()]);
+        let command = messages(0, &[&long_query(50_000)]);
         client.send_bytes(&command[..10_000]).await;
         settle().await;
         drop(server);
@@ -111,7 +111,7 @@ fn a_server_that_dies_before_a_command_is_complete_is_reported_behind_it() {
 fn a_server_that_refuses_a_command_before_it_is_complete_is_heard() {
     play(async || {
         let (stage, mut client, mut server) = session().await;
-        let command = messages(0, &[&[b"\x03", &[b'x'; 50_000][..]].concat()]);
+        let command = messages(0, &[&long_query(50_000)]);
         client.send_bytes(&command[..10_000]).await;
         settle().await;
         server.packets().expect_seq(1);

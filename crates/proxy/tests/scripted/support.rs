@@ -49,7 +49,7 @@ pub(super) fn play_all<T: Debug>(
     let servers = RefCell::new(servers);
     let config = proptest::test_runner::Config { cases: CASES, ..Default::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
-    let outcome = runner.run(&inputs, |input| {
+    let outcome = runner.run(&inputs, move |input| {
         let mut servers = servers.borrow_mut();
         // What an input that failed has left behind.
         while servers.0.try_recv().is_ok() {}
@@ -195,6 +195,13 @@ pub(super) async fn expect_nothing_left(stage: &Stage) {
     settle().await;
     let usage = stage.usage(0);
     assert_eq!((stage.sessions(), usage.open, usage.waiting), (0, 0, 0), "sessions, connections, waiting");
+}
+
+/// The payload of a `COM_QUERY` of this many bytes.
+pub(super) fn long_query(len: usize) -> Vec<u8> {
+    let mut payload = vec![b'x'; len];
+    payload[0] = wire::command::Kind::Query as u8;
+    payload
 }
 
 /// Messages as bytes, the first with sequence id `seq`.

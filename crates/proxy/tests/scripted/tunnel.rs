@@ -64,7 +64,7 @@ fn bytes_pass_both_ways_as_they_are() {
             }
         };
         let (mut got_up, mut got_down) = (vec![0; up.concat().len()], vec![0; down.concat().len()]);
-        let (_, _, at_server, at_client) = join!(
+        let ((), (), at_server, at_client) = join!(
             send_up,
             send_down,
             server_reads.read_exact(&mut got_up),
