@@ -7,13 +7,17 @@ mod scripted {
     mod client_faults;
     mod client_login;
     mod commands;
+    mod drain;
     mod infile;
-    mod life;
     mod pressure;
     mod query;
+    mod queue;
+    mod refused_login;
+    mod refused_server_login;
     mod server_faults;
     mod server_login;
     mod statements;
     mod support;
+    mod time_limits;
     mod tunnel;
 }

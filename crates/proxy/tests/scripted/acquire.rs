@@ -1,4 +1,4 @@
-//! Getting a connection to a server: attempts, limits, the queue, and what is said when there is none.
+//! Getting a connection to a server: attempts, their time, and what is said when there is none.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -7,34 +7,26 @@ use std::time::Duration;
 use config::{Config, Endpoint, Server, ServerStatus};
 use proxy::stage::Stage;
 use testkit::script::ScriptedServer;
-use tokio::join;
 use tokio::time::{Instant, sleep};
 use wire::command::Kind;
 use wire::frame::MAX_PAYLOAD;
 
 use super::support::{
-    CAPACITY, Client, Servers, config, database, expect_nothing_left, first_query, log_in, options, play,
-    settle, stage, stage_with, user,
+    CAPACITY, Client, Servers, config, connect, database, first_query, log_in, options, options_for, play,
+    stage, stage_with, user,
 };
 
-const fn ms(ms: u64) -> Duration {
+pub(super) const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
 /// The default configuration with these servers, attempts after the first, and pauses between them.
-fn retrying(servers: &[&str], retries: u32, delay: Duration) -> Config {
+pub(super) fn retrying(servers: &[&str], retries: u32, delay: Duration) -> Config {
     let mut config = Config { servers: servers.iter().map(|host| database(host)).collect(), ..config() };
     config.variables.connect_retries_on_failure = retries;
     config.variables.connect_retries_delay = delay;
     config.variables.connect_timeout_server = ms(1000);
     config.variables.connect_timeout_server_max = ms(10_000);
-    config
-}
-
-/// One server that may have this many connections.
-fn limited(max_connections: u32) -> Config {
-    let mut config = retrying(&["db"], 3, ms(1));
-    config.servers[0].max_connections = max_connections;
     config
 }
 
@@ -50,7 +42,7 @@ fn refusing(config: Config) -> (Stage, Servers, Rc<Cell<u32>>) {
 }
 
 /// The text of the error 9001 that a query gets, and after what time.
-async fn no_server(client: &mut Client) -> (String, Duration) {
+pub(super) async fn no_server(client: &mut Client) -> (String, Duration) {
     let start = Instant::now();
     client.send_query("SELECT 1").await;
     let error = client.expect_err(9001).await;
@@ -217,9 +209,7 @@ fn a_user_gets_servers_of_its_own_hostgroup() {
         let other = config::User { default_hostgroup: 3, ..user("other", "secret") };
         let servers = vec![database("db"), Server { hostgroup_id: 3, ..database("third") }];
         let (stage, mut servers) = stage(Config { users: vec![other], servers, ..config() });
-        let mut client =
-            Client::connect(super::support::connect(&stage), &super::support::options_for("other", "secret"))
-                .await;
+        let mut client = Client::connect(connect(&stage), &options_for("other", "secret")).await;
         client.send_query("SELECT 1").await;
         assert_eq!(servers.dialled().await.0, "third:3306");
         assert_eq!((stage.usage(0).open, stage.usage(3).open), (0, 1));
@@ -256,140 +246,5 @@ fn a_long_command_without_a_server_is_read_before_it_is_answered() {
         }
         client.send_command(Kind::Ping, b"").await;
         client.expect_ok().await;
-    });
-}
-
-#[test]
-fn c23_sessions_wait_in_line_for_a_full_server() {
-    play(async || {
-        let (stage, mut servers) = stage(limited(1));
-        let mut first = log_in(&stage).await;
-        let mut held = first_query(&mut first, &mut servers).await;
-        let queries = ["SELECT 'b'", "SELECT 'c'", "SELECT 'd'"];
-        let mut waiting = Vec::new();
-        for sql in queries {
-            let mut client = log_in(&stage).await;
-            client.send_query(sql).await;
-            settle().await;
-            waiting.push(client);
-        }
-        assert_eq!((stage.usage(0).waiting, stage.usage(0).open), (3, 1));
-        assert!(servers.settled().await.is_none(), "the server never sees more than it may have");
-        drop(first);
-        for (mut client, sql) in waiting.into_iter().zip(queries) {
-            held.expect_end().await;
-            held = servers.accept().await;
-            held.expect_query(sql).await;
-            assert!(servers.settled().await.is_none());
-            held.ok().await;
-            client.expect_ok().await;
-        }
-        held.expect_end().await;
-        expect_nothing_left(&stage).await;
-    });
-}
-
-#[test]
-fn c24_the_wait_for_a_full_server_has_an_end() {
-    play(async || {
-        let (stage, mut servers) = stage(limited(1));
-        let mut first = log_in(&stage).await;
-        let _held = first_query(&mut first, &mut servers).await;
-        let mut second = log_in(&stage).await;
-        let mut third = log_in(&stage).await;
-        let late = async {
-            sleep(ms(2000)).await;
-            no_server(&mut third).await
-        };
-        let ((text, elapsed), (later_text, later)) = join!(no_server(&mut second), late);
-        assert_eq!((elapsed, later), (ms(10_000), ms(10_000)));
-        let start = "Max connect timeout reached while reaching hostgroup 0 after 10000ms: \
-                     1 of 1 connections of 1 servers are in use";
-        assert_eq!(text, format!("{start}, 1 more sessions wait"));
-        assert_eq!(later_text, format!("{start}, 0 more sessions wait"));
-        assert_eq!((stage.usage(0).waiting, stage.usage(0).open), (0, 1));
-        // C23: the server is as good as before.
-        drop(first);
-        first_query(&mut second, &mut servers).await;
-    });
-}
-
-#[test]
-fn a_client_that_leaves_the_line_makes_room_for_the_next() {
-    play(async || {
-        let (stage, mut servers) = stage(limited(1));
-        let mut first = log_in(&stage).await;
-        let _held = first_query(&mut first, &mut servers).await;
-        let mut second = log_in(&stage).await;
-        second.send_query("SELECT 'b'").await;
-        settle().await;
-        let mut third = log_in(&stage).await;
-        third.send_query("SELECT 'c'").await;
-        settle().await;
-        drop(second);
-        settle().await;
-        assert_eq!(stage.usage(0).waiting, 1);
-        drop(first);
-        servers.accept().await.expect_query("SELECT 'c'").await;
-    });
-}
-
-#[test]
-fn c23_a_connection_that_fails_gives_its_place_back() {
-    play(async || {
-        let (stage, mut servers) = stage(limited(1));
-        let mut client = log_in(&stage).await;
-        for _ in 0..3 {
-            client.send_query("SELECT 1").await;
-            let mut server = ScriptedServer::new(servers.dialled().await.1);
-            server.packets().expect_seq(0);
-            server.send(b"\xff\x69\x04Host is blocked").await;
-            client.expect_err(1129).await;
-        }
-        first_query(&mut client, &mut servers).await;
-        drop(client);
-        expect_nothing_left(&stage).await;
-    });
-}
-
-#[test]
-fn a_place_passes_from_an_attempt_that_fails_to_who_waits() {
-    play(async || {
-        let (stage, mut servers) = stage(limited(1));
-        let mut first = log_in(&stage).await;
-        first.send_query("SELECT 'a'").await;
-        let failing = servers.dialled().await;
-        let mut second = log_in(&stage).await;
-        second.send_query("SELECT 'b'").await;
-        settle().await;
-        drop(failing);
-        servers.accept().await.expect_query("SELECT 'b'").await;
-    });
-}
-
-#[test]
-fn many_sessions_share_few_places() {
-    const PLACES: u32 = 3;
-    play(async || {
-        let (stage, mut servers) = stage(limited(PLACES));
-        let ask = async |number: u64| {
-            let mut client = log_in(&stage).await;
-            client.send_query("SELECT 1").await;
-            // The server counts the connections that it has served.
-            assert!(client.expect_ok().await.affected_rows > 0, "session {number}");
-            client.send_command(Kind::Quit, b"").await;
-            client.expect_end().await;
-        };
-        let serve = async {
-            for number in 1..=10 {
-                let mut server = servers.accept().await;
-                assert!(stage.usage(0).open <= PLACES);
-                server.expect_query("SELECT 1").await;
-                server.ok_with(number, 0).await;
-                assert_eq!(server.next_command().await, None);
-            }
-        };
-        join!(serve, ask(1), ask(2), ask(3), ask(4), ask(5), ask(6), ask(7), ask(8), ask(9), ask(10));
-        expect_nothing_left(&stage).await;
     });
 }

@@ -1,4 +1,4 @@
-//! Logins to servers: what they see of the client, every method, and every way to refuse.
+//! Logins to servers: what they see of the client, by every method.
 
 use aws_lc_rs::encoding::{AsDer, PublicKeyX509Der};
 use aws_lc_rs::rsa::{KeySize, OAEP_SHA1_MGF1SHA1, OaepPrivateDecryptingKey, PrivateDecryptingKey};
@@ -11,18 +11,12 @@ use wire::auth::{caching_sha2, native};
 use wire::{Capabilities, StatusFlags, packet};
 
 use super::support::{
-    CLASSIC, Client, Database, Servers, config, expect_alive, expect_nothing_left, first_query, log_in,
-    log_in_as, options, options_for, play, stage, user,
+    CLASSIC, Client, Database, NATIVE, SHA2, Servers, config, expect_alive, first_query, log_in_as, options,
+    options_for, play, stage, user,
 };
 
-/// SHA1(SHA1("secret")) in hexadecimal digits.
-const NATIVE: &str = "*14E65567ABDB5135D0CFD9A70B3032C179A49EE7";
-
-/// `secret` as `caching_sha2_password` stores it.
-const SHA2: &str = "$A$005$012345678901234567895fkz3MBocEd.OaaR71/j.w9RXSrKttgCSpI2fGX1100";
-
 /// What a server says first.
-fn greeting(auth_plugin: &str, capabilities: Capabilities) -> packet::Greeting<'_> {
+pub(super) fn greeting(auth_plugin: &str, capabilities: Capabilities) -> packet::Greeting<'_> {
     packet::Greeting {
         server_version: b"8.4.0",
         connection_id: 7,
@@ -35,7 +29,7 @@ fn greeting(auth_plugin: &str, capabilities: Capabilities) -> packet::Greeting<'
 }
 
 /// A client that has asked for something, and the server that the proxy connects to, before its greeting.
-async fn asked(config: Config, name: &str) -> (Stage, Servers, Client, Database) {
+pub(super) async fn asked(config: Config, name: &str) -> (Stage, Servers, Client, Database) {
     let (stage, mut servers) = stage(config);
     let mut client = log_in_as(&stage, &options_for(name, "secret")).await;
     client.send_query("SELECT 1").await;
@@ -44,7 +38,7 @@ async fn asked(config: Config, name: &str) -> (Stage, Servers, Client, Database)
 }
 
 /// The login has succeeded: the query comes, and is answered.
-async fn expect_query(client: &mut Client, server: &mut Database) {
+pub(super) async fn expect_query(client: &mut Client, server: &mut Database) {
     server.expect_query("SELECT 1").await;
     server.ok_with(1, 0).await;
     assert_eq!(client.expect_ok().await.affected_rows, 1);
@@ -202,52 +196,6 @@ fn caching_sha2_with_a_server_that_wants_the_password() {
     });
 }
 
-/// The query is answered with error 9002, whose text holds these words; the session goes on.
-async fn expect_no_login(client: &mut Client, server: &mut Database, words: &[&str]) {
-    let error = client.expect_err(9002).await;
-    for word in words.iter().chain(&["db:3306"]) {
-        assert!(error.message.contains(word), "{word:?} is not in {error}");
-    }
-    server.expect_gone().await;
-}
-
-#[test]
-fn a_method_that_is_not_there_is_named() {
-    play(async || {
-        let (stage, mut servers, mut client, mut server) = asked(config(), "app").await;
-        server.greet().await;
-        server.read_login().await;
-        server.send_packet(&packet::AuthSwitch { plugin: b"client_ed25519", data: &[7; 32] }).await;
-        expect_no_login(&mut client, &mut server, &["client_ed25519"]).await;
-        assert_eq!(stage.usage(0).open, 0);
-        first_query(&mut client, &mut servers).await;
-    });
-}
-
-#[test]
-fn a_method_for_which_the_password_is_missing_is_named() {
-    play(async || {
-        let config = Config { users: vec![user("app", NATIVE)], ..config() };
-        let (_stage, _servers, mut client, mut server) = asked(config, "app").await;
-        server.greet_with(&greeting(caching_sha2::NAME, SERVER_CAPABILITIES)).await;
-        server.read_login().await;
-        server.send_packet(&packet::AuthSwitch { plugin: caching_sha2::NAME.as_bytes(), data: &NONCE }).await;
-        expect_no_login(&mut client, &mut server, &["caching_sha2_password", "SHA-1"]).await;
-    });
-}
-
-#[test]
-fn c32_a_server_without_a_capability_of_the_client_is_named() {
-    play(async || {
-        let (stage, mut servers, mut client, mut server) = asked(config(), "app").await;
-        let missing = Capabilities::DEPRECATE_EOF | Capabilities::SESSION_TRACK;
-        server.greet_with(&greeting(native::NAME, SERVER_CAPABILITIES - missing)).await;
-        expect_no_login(&mut client, &mut server, &["DEPRECATE_EOF", "SESSION_TRACK"]).await;
-        assert_eq!(stage.usage(0).open, 0);
-        first_query(&mut client, &mut servers).await;
-    });
-}
-
 #[test]
 fn c32_a_classic_client_and_a_classic_server_go_together() {
     play(async || {
@@ -270,116 +218,5 @@ fn a_server_without_attributes_gets_none() {
         assert_eq!(server.read_login().await.attributes, None);
         server.ok().await;
         expect_query(&mut client, &mut server).await;
-    });
-}
-
-#[test]
-fn a_server_that_refuses_to_greet_is_heard() {
-    // Before the login a server may send its SQLSTATE, or not.
-    for state in [&b""[..], b"#08004"] {
-        play(async || {
-            let (stage, mut servers, mut client, mut server) = asked(config(), "app").await;
-            server.packets().expect_seq(0);
-            server.send(&[b"\xff\x69\x04", state, b"Host 'x' is blocked"].concat()).await;
-            let error = client.expect_err(1129).await;
-            let expected = if state.is_empty() { "HY000" } else { "08004" };
-            assert_eq!(error.to_string(), format!("1129 ({expected}): Host 'x' is blocked"));
-            server.expect_gone().await;
-            assert_eq!(stage.usage(0).open, 0);
-            first_query(&mut client, &mut servers).await;
-        });
-    }
-}
-
-#[test]
-fn a_server_that_refuses_the_login_is_heard() {
-    for (code, state, text) in
-        [(1045, "28000", "Access denied for user 'app'@'proxy'"), (1049, "42000", "Unknown database 'shop'")]
-    {
-        play(async || {
-            let (stage, mut servers, mut client, mut server) = asked(config(), "app").await;
-            server.greet().await;
-            server.read_login().await;
-            server.err(code, state, text).await;
-            let error = client.expect_err(code).await;
-            assert_eq!(error.to_string(), format!("{code} ({state}): {text}"));
-            server.expect_gone().await;
-            assert_eq!(stage.usage(0).open, 0);
-            first_query(&mut client, &mut servers).await;
-        });
-    }
-}
-
-#[test]
-fn a_server_that_is_full_is_tried_again() {
-    play(async || {
-        let (_stage, mut servers, mut client, mut server) = asked(config(), "app").await;
-        server.packets().expect_seq(0);
-        server.send(b"\xff\x10\x04Too many connections").await;
-        let mut server = servers.accept().await;
-        expect_query(&mut client, &mut server).await;
-    });
-}
-
-#[test]
-fn c02_bytes_behind_the_login_are_not_an_answer() {
-    play(async || {
-        let (stage, _servers, mut client, mut server) = asked(config(), "app").await;
-        server.greet().await;
-        server.read_login().await;
-        let ok = [7, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0];
-        server.send_bytes(&[&ok[..], &[7, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0]].concat()).await;
-        expect_no_login(&mut client, &mut server, &["11 bytes"]).await;
-        assert_eq!(stage.usage(0).open, 0);
-    });
-}
-
-#[test]
-fn what_is_no_greeting_is_an_error() {
-    for payload in [&b"\x09very old"[..], b"\x0a", b"", b"HTTP/1.1 400 Bad Request"] {
-        play(async || {
-            let (stage, _servers, mut client, mut server) = asked(config(), "app").await;
-            server.packets().expect_seq(0);
-            server.send(payload).await;
-            expect_no_login(&mut client, &mut server, &[]).await;
-            assert_eq!(stage.usage(0).open, 0);
-        });
-    }
-}
-
-#[test]
-fn bytes_that_are_no_packet_are_an_error() {
-    play(async || {
-        let (_stage, _servers, mut client, mut server) = asked(config(), "app").await;
-        server.send_bytes(b"SSH-2.0-OpenSSH_9.2\r\n").await;
-        expect_no_login(&mut client, &mut server, &[]).await;
-    });
-}
-
-#[test]
-fn a_server_that_dies_during_the_login_is_tried_again() {
-    play(async || {
-        let (stage, mut servers, mut client, server) = asked(config(), "app").await;
-        drop(server);
-        let mut server = ScriptedServer::new(servers.dialled().await.1);
-        server.greet().await;
-        server.read_login().await;
-        drop(server);
-        let mut server = servers.accept().await;
-        expect_query(&mut client, &mut server).await;
-        drop(client);
-        server.expect_end().await;
-        expect_nothing_left(&stage).await;
-    });
-}
-
-#[test]
-fn a_client_may_log_in_while_no_server_is_there() {
-    play(async || {
-        let (stage, mut servers) = stage(Config { servers: vec![], ..config() });
-        let mut client = log_in(&stage).await;
-        client.send_query("SELECT 1").await;
-        client.expect_err(9001).await;
-        assert!(servers.settled().await.is_none());
     });
 }

@@ -15,8 +15,8 @@ use testkit::client::{CAPABILITIES, Options};
 use testkit::script::{ScriptedClient, ScriptedServer};
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-use wire::Capabilities;
 use wire::frame::put_message;
+use wire::{Capabilities, StatusFlags};
 
 /// Bytes that a connection made of memory holds per direction, unless a test is about full sockets.
 pub(super) const CAPACITY: usize = 16 * 1024;
@@ -29,6 +29,12 @@ const CASES: u32 = 200;
 
 /// A client that ends results with EOF packets, as clients before MySQL 5.7.5 do.
 pub(super) const CLASSIC: Capabilities = CAPABILITIES.difference(Capabilities::DEPRECATE_EOF);
+
+/// SHA1(SHA1("secret")) in hexadecimal digits, as `mysql_native_password` stores it.
+pub(super) const NATIVE: &str = "*14E65567ABDB5135D0CFD9A70B3032C179A49EE7";
+
+/// `secret` as `caching_sha2_password` stores it.
+pub(super) const SHA2: &str = "$A$005$012345678901234567895fkz3MBocEd.OaaR71/j.w9RXSrKttgCSpI2fGX1100";
 
 pub(super) type Client = ScriptedClient<End>;
 pub(super) type Database = ScriptedServer<End>;
@@ -180,6 +186,20 @@ pub(super) async fn first_query(client: &mut Client, servers: &mut Servers) -> D
     server.ok().await;
     client.expect_ok().await;
     server
+}
+
+/// A statement without rows, and its answer.
+pub(super) async fn run(client: &mut Client, server: &mut Database, sql: &str) {
+    client.send_query(sql).await;
+    server.expect_query(sql).await;
+    server.ok().await;
+    client.expect_ok().await;
+}
+
+/// The client begins a transaction.
+pub(super) async fn begin(client: &mut Client, server: &mut Database) {
+    server.status |= StatusFlags::IN_TRANSACTION;
+    run(client, server, "BEGIN").await;
 }
 
 /// A query and its answer: the session works.
