@@ -72,7 +72,7 @@ impl<E> Pool<E> {
     /// A permit for one server of `hostgroup`, chosen by weight.
     ///
     /// `random` decides among the candidates. Servers for which `avoid` is true (which just failed, say) are
-    /// taken only when no other takes connections. While sessions wait, newcomers are told [`Choice::Busy`],
+    /// taken only when no other has room. While sessions wait, newcomers are told [`Choice::Busy`],
     /// so that nobody overtakes the queue.
     pub fn choose(&self, hostgroup: u32, random: u64, avoid: impl Fn(&E) -> bool) -> Choice<E> {
         let Some(group) = self.hostgroups.get(&hostgroup) else { return Choice::NoServer };
@@ -83,8 +83,11 @@ impl<E> Pool<E> {
     }
 
     /// A place at the end of `hostgroup`'s queue; `None` if there is no such hostgroup.
-    pub fn enqueue(&self, hostgroup: u32) -> Option<Ticket<E>> {
-        self.hostgroups.get(&hostgroup).map(|group| Ticket::new(Arc::clone(group)))
+    ///
+    /// `random` decides among the servers that have room when it is this place's turn. There is mostly one: whoever
+    /// has to wait cannot avoid a server.
+    pub fn enqueue(&self, hostgroup: u32, random: u64) -> Option<Ticket<E>> {
+        self.hostgroups.get(&hostgroup).map(|group| Ticket::new(Arc::clone(group), random))
     }
 
     /// How `hostgroup` is used now; all zero if there is no such hostgroup.

@@ -22,6 +22,8 @@ pub(crate) struct WaitQueue<E> {
 /// One session's place, shared between the queue and its ticket.
 #[derive(Debug)]
 struct Place<E> {
+    /// Decides among the servers when it is this place's turn.
+    random: u64,
     state: Mutex<PlaceState<E>>,
 }
 
@@ -50,7 +52,8 @@ impl<E> WaitQueue<E> {
     /// Gives free permits to those who wait longest. Called whenever one came back.
     pub(crate) fn serve(&self, group: &Arc<Hostgroup<E>>) {
         while self.waiting() > 0 {
-            let Choice::Granted(permit) = choice::choose(group, 0, |_| false) else { return };
+            let Some(random) = lock(&self.queue).front().map(|place| place.random) else { return };
+            let Choice::Granted(permit) = choice::choose(group, random, |_| false) else { return };
             let front = {
                 let mut queue = lock(&self.queue);
                 let front = queue.pop_front();
@@ -92,8 +95,9 @@ pub struct Ticket<E> {
 }
 
 impl<E> Ticket<E> {
-    pub(crate) fn new(group: Arc<Hostgroup<E>>) -> Self {
-        let place = Arc::new(Place { state: Mutex::new(PlaceState { waker: None, permit: None }) });
+    pub(crate) fn new(group: Arc<Hostgroup<E>>, random: u64) -> Self {
+        let state = Mutex::new(PlaceState { waker: None, permit: None });
+        let place = Arc::new(Place { random, state });
         group.queue.push(Arc::clone(&place));
         // The look after queueing (see the top of this file); it serves whoever is first in line.
         group.queue.serve(&group);

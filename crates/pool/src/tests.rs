@@ -38,7 +38,7 @@ impl Wake for Bell {
 fn an_unknown_hostgroup_has_no_server() {
     let pool = Pool::new([server(0, "a", 1, 1)]);
     assert!(matches!(pool.choose(1, 0, |_| false), Choice::NoServer));
-    assert!(pool.enqueue(1).is_none());
+    assert!(pool.enqueue(1, 0).is_none());
     assert_eq!(pool.usage(1), Usage::default());
 }
 
@@ -72,8 +72,8 @@ fn a_returned_permit_goes_to_the_longest_waiting() {
     let held = granted(pool.choose(0, 0, |_| false));
     assert!(matches!(pool.choose(0, 0, |_| false), Choice::Busy));
     let (bell1, bell2) = (Arc::new(Bell::default()), Arc::new(Bell::default()));
-    let mut first = pool.enqueue(0).unwrap();
-    let mut second = pool.enqueue(0).unwrap();
+    let mut first = pool.enqueue(0, 0).unwrap();
+    let mut second = pool.enqueue(0, 0).unwrap();
     assert!(first.poll_permit(&Waker::from(Arc::clone(&bell1))).is_none());
     assert!(second.poll_permit(&Waker::from(Arc::clone(&bell2))).is_none());
     assert_eq!(pool.usage(0).waiting, 2);
@@ -92,8 +92,8 @@ fn a_returned_permit_goes_to_the_longest_waiting() {
 fn a_ticket_given_up_passes_its_permit_on() {
     let pool = Pool::new([server(0, "a", 1, 1)]);
     let held = granted(pool.choose(0, 0, |_| false));
-    let first = pool.enqueue(0).unwrap();
-    let mut second = pool.enqueue(0).unwrap();
+    let first = pool.enqueue(0, 0).unwrap();
+    let mut second = pool.enqueue(0, 0).unwrap();
     drop(held);
     drop(first);
     assert!(second.poll_permit(Waker::noop()).is_some());
@@ -103,7 +103,7 @@ fn a_ticket_given_up_passes_its_permit_on() {
 fn a_permit_that_came_back_before_queueing_is_not_missed() {
     let pool = Pool::new([server(0, "a", 1, 1)]);
     drop(granted(pool.choose(0, 0, |_| false)));
-    let mut ticket = pool.enqueue(0).unwrap();
+    let mut ticket = pool.enqueue(0, 0).unwrap();
     assert!(ticket.poll_permit(Waker::noop()).is_some());
 }
 
@@ -141,7 +141,7 @@ proptest! {
                         permits.push(permit);
                     }
                 }
-                Step::Enqueue => tickets.push(pool.enqueue(0).unwrap()),
+                Step::Enqueue => tickets.push(pool.enqueue(0, 0).unwrap()),
                 Step::Poll(n) if n < tickets.len() => {
                     if let Some(permit) = tickets[n].poll_permit(Waker::noop()) {
                         permits.push(permit);
@@ -175,7 +175,7 @@ fn threads_never_exceed_the_limit_and_all_get_served() {
                 for round in 0..2_000 {
                     let permit = match pool.choose(0, thread * 7 + round, |_| false) {
                         Choice::Granted(permit) => permit,
-                        Choice::Busy => wait(pool.enqueue(0).unwrap()),
+                        Choice::Busy => wait(pool.enqueue(0, 0).unwrap()),
                         Choice::NoServer => panic!("the server is online"),
                     };
                     assert!(holding.fetch_add(1, Ordering::SeqCst) < LIMIT as usize);

@@ -13,8 +13,13 @@ use crate::error::ClientError;
 use crate::sock::Sock;
 use crate::worker::Worker;
 
-/// `ER_CON_COUNT_ERROR`: the server has all the connections it may have. Another one may have room.
+/// `ER_CON_COUNT_ERROR`: the server is full. Another one may have room, and soon this one, too.
 const SERVER_FULL: u16 = 1040;
+
+/// Refusals that say nothing about other servers: this one shuts down (`ER_SERVER_SHUTDOWN`), has locked this host out
+/// (`ER_HOST_IS_BLOCKED`), or has as many connections of this user as it allows (`ER_TOO_MANY_USER_CONNECTIONS`,
+/// `ER_USER_LIMIT_REACHED`).
+const TRY_ELSEWHERE: [u16; 4] = [1053, 1129, 1203, 1226];
 
 /// Why a session got no backend.
 #[derive(Debug)]
@@ -29,6 +34,8 @@ pub(crate) enum AcquireError {
 #[derive(Debug, Default)]
 struct Failures {
     count: u32,
+    /// The last refusal of a server, which the client shall see if no other server is left to try.
+    refusal: Option<Vec<u8>>,
     /// One entry per server: how often it failed, and how last.
     servers: Vec<(Endpoint, u32, String)>,
 }
@@ -53,11 +60,20 @@ pub(crate) async fn acquire(
             return Err(AcquireError::Proxy(ClientError::no_backend(hostgroup, started.elapsed(), &why)));
         };
         let endpoint = permit.server().endpoint();
+        if failures.contain(endpoint)
+            && let Some(refusal) = failures.refusal
+        {
+            return Err(AcquireError::Server(refusal));
+        }
         let limit = variables.connect_timeout_server.min(deadline.saturating_duration_since(Instant::now()));
         match timeout(limit, open(endpoint)).await {
             Ok(Ok(sock)) => return Ok(Lease::new(sock, permit)),
-            Ok(Err(OpenError::Refused { code, payload, .. })) if code != SERVER_FULL => {
-                return Err(AcquireError::Server(payload));
+            Ok(Err(OpenError::Refused { code, message, payload })) if code != SERVER_FULL => {
+                if !TRY_ELSEWHERE.contains(&code) {
+                    return Err(AcquireError::Server(payload));
+                }
+                failures.note(endpoint, format!("error {code}: {}", String::from_utf8_lossy(&message)));
+                failures.refusal = Some(payload);
             }
             Ok(Err(OpenError::Login(why))) => {
                 return Err(AcquireError::Proxy(ClientError::backend_login(endpoint, &why)));
@@ -90,7 +106,7 @@ async fn permit(
         Choice::Granted(permit) => Some(permit),
         Choice::NoServer => None,
         Choice::Busy => {
-            let ticket = worker.shared.pool.enqueue(hostgroup)?;
+            let ticket = worker.shared.pool.enqueue(hostgroup, worker.dice.roll())?;
             timeout_at(deadline, turn(ticket)).await.ok()
         }
     }
