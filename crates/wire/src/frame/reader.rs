@@ -82,8 +82,8 @@ impl MessageReader {
     /// The unread bytes, for whoever reads the connection next. To be called between messages.
     pub fn into_unread(mut self) -> Vec<u8> {
         debug_assert!(self.message.is_empty(), "the first packets of a message would be lost");
-        self.buffer.drain(..self.start);
-        self.buffer
+        // A vector of its own, so that an idle connection does not keep the memory of its login.
+        self.buffer.split_off(self.start)
     }
 }
 
