@@ -12,6 +12,13 @@ pub(crate) struct Parked {
     written: usize,
 }
 
+impl From<Vec<u8>> for Parked {
+    /// Bytes that are to be written before any others.
+    fn from(bytes: Vec<u8>) -> Self {
+        Self { bytes, written: 0 }
+    }
+}
+
 impl Parked {
     pub(crate) fn is_empty(&self) -> bool {
         self.bytes.is_empty()

@@ -4,7 +4,6 @@
 //! dump). It is also the floor that the benchmark measures everything else against.
 
 use std::future::poll_fn;
-use std::io;
 use std::task::{Context, Poll};
 
 use crate::backend::{AcquireError, Backend, acquire};
@@ -29,17 +28,32 @@ pub(crate) async fn serve(worker: &Worker, control: &Control, mut client: Sock, 
     copy(worker, control, &mut client, &mut backend).await;
 }
 
-/// Copies until both directions have ended, one is broken, or the worker says stop.
+/// Copies until there is nobody left to copy to, or the worker says stop.
 pub(crate) async fn copy(worker: &Worker, control: &Control, client: &mut Sock, backend: &mut Backend) {
+    resume(worker, control, client, backend, Vec::new()).await;
+}
+
+/// The same, beginning with bytes that the client has sent already.
+pub(crate) async fn resume(
+    worker: &Worker,
+    control: &Control,
+    client: &mut Sock,
+    backend: &mut Backend,
+    first: Vec<u8>,
+) {
     control.set_tunnel();
-    let mut up = Direction::default();
+    let mut up = Direction { parked: Parked::from(first), flow: Flow::Open };
     let mut down = Direction::default();
     let both = poll_fn(|cx| {
         let mut scratch = worker.scratch.borrow_mut();
-        let up = up.poll(cx, &mut scratch, client, backend.connection_mut());
-        let down = down.poll(cx, &mut scratch, backend.connection_mut(), client);
-        match (up, down) {
-            (Err(_), _) | (_, Err(_)) | (Ok(Flow::Ended), Ok(Flow::Ended)) => Poll::Ready(()),
+        up.poll(cx, &mut scratch, client, backend.connection_mut());
+        down.poll(cx, &mut scratch, backend.connection_mut(), client);
+        match (up.flow, down.flow) {
+            // Nobody is left to hear anything, or there is nothing more to say. (A server that does not read any
+            // more may still have something.)
+            (Flow::Lost, _)
+            | (_, Flow::Refused)
+            | (Flow::Ended | Flow::Refused, Flow::Ended | Flow::Lost) => Poll::Ready(()),
             _ => Poll::Pending,
         }
     });
@@ -51,42 +65,47 @@ pub(crate) async fn copy(worker: &Worker, control: &Control, client: &mut Sock, 
 #[derive(Debug, Default)]
 struct Direction {
     parked: Parked,
-    ended: bool,
+    flow: Flow,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Flow {
+    /// Bytes may come.
+    #[default]
     Open,
+    /// The sender has ended, and the receiver has all of it.
     Ended,
+    /// The receiver takes no more.
+    Refused,
+    /// The sender has broken off.
+    Lost,
 }
 
 impl Direction {
     /// Copies what there is; leaves wakers wherever it has to wait.
-    fn poll(
-        &mut self,
-        cx: &mut Context<'_>,
-        scratch: &mut [u8],
-        from: &mut Sock,
-        to: &mut Sock,
-    ) -> io::Result<Flow> {
+    fn poll(&mut self, cx: &mut Context<'_>, scratch: &mut [u8], from: &mut Sock, to: &mut Sock) {
         for _ in 0..FILLS_PER_TURN {
-            if self.ended {
-                return Ok(Flow::Ended);
+            if self.flow != Flow::Open {
+                return;
             }
-            if !self.parked.is_empty() && self.parked.poll_flush(cx, to)?.is_pending() {
-                return Ok(Flow::Open);
-            }
-            match from.poll_read(cx, scratch)? {
-                Poll::Pending => return Ok(Flow::Open),
-                Poll::Ready(0) => {
-                    to.shutdown_write()?;
-                    self.ended = true;
-                }
-                Poll::Ready(n) => self.parked.send(cx, to, scratch.get(..n).unwrap_or_default())?,
+            match self.parked.poll_flush(cx, to) {
+                Poll::Pending => return,
+                Poll::Ready(Err(_)) => self.flow = Flow::Refused,
+                Poll::Ready(Ok(())) => match from.poll_read(cx, scratch) {
+                    Poll::Pending => return,
+                    Poll::Ready(Err(_)) => self.flow = Flow::Lost,
+                    Poll::Ready(Ok(0)) => {
+                        self.flow = if to.shutdown_write().is_ok() { Flow::Ended } else { Flow::Refused };
+                    }
+                    Poll::Ready(Ok(n)) => {
+                        if self.parked.send(cx, to, scratch.get(..n).unwrap_or_default()).is_err() {
+                            self.flow = Flow::Refused;
+                        }
+                    }
+                },
             }
         }
         // There may be more: let others run first, then come back.
         cx.waker().wake_by_ref();
-        Ok(Flow::Open)
     }
 }
