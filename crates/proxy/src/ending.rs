@@ -18,6 +18,12 @@ pub(crate) enum Ending {
     ClientLeft,
     /// The client is sending a command that is too large; this is how far it has come.
     TooLarge(MessageScanner),
+    /// The backend has said something that was not asked for. If the client was sending a command, this is the sequence
+    /// id of the answer that it would have listened for.
+    BackendSpoke {
+        /// See above; `None` between commands.
+        answer_seq: Option<u8>,
+    },
     /// Nothing may be said: an answer was cut in the middle, or the time is up.
     Silent,
     /// The client is told something.

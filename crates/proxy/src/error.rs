@@ -56,6 +56,12 @@ impl ClientError {
         Self::new(1053, *b"08S01", "Server shutdown in progress".to_owned())
     }
 
+    /// 1148: a server has asked for a file on a statement that loads none, or the client offers none.
+    pub(crate) fn file_not_expected(server: &impl Display) -> Self {
+        let message = format!("Server {server} asked for a local file that this statement does not load");
+        Self::new(1148, *b"42000", message)
+    }
+
     /// 1153: a command larger than `mysql-max_allowed_packet`.
     pub(crate) fn packet_too_large(max: u32) -> Self {
         let message = format!("Got a packet bigger than 'max_allowed_packet' bytes ({max})");

@@ -44,16 +44,6 @@ impl<'a> Exchange<'a> {
         exchange
     }
 
-    /// The same, with another limit for the bytes of one message. For exchanges that nothing was received in yet.
-    pub(crate) fn limited(mut self, limit: usize) -> Self {
-        let unread = self.messages.unread().to_vec();
-        let seq = self.messages.next_seq();
-        self.messages = MessageReader::new(limit);
-        self.messages.expect(seq);
-        self.messages.feed(&unread);
-        self
-    }
-
     /// The peer's next message.
     pub(crate) async fn receive(&mut self) -> Result<Vec<u8>, ReceiveError> {
         loop {

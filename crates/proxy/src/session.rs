@@ -6,10 +6,12 @@
 //!
 //! - [`command`]: from the client to the backend;
 //! - [`answer`]: from the backend to the client;
+//! - [`last_words`]: what a backend says out of turn;
 //! - [`own`]: commands that the proxy answers itself, and getting a backend.
 
 mod answer;
 mod command;
+mod last_words;
 mod own;
 
 use std::convert::Infallible;
@@ -85,6 +87,7 @@ impl Session {
         match self.run_commands().await {
             Ok(never) => match never {},
             Err(Ending::TooLarge(command)) => Box::pin(self.refuse_too_large(command)).await,
+            Err(Ending::BackendSpoke { answer_seq }) => Box::pin(self.last_words(answer_seq)).await,
             Err(ending) => ending,
         }
     }
@@ -117,7 +120,7 @@ impl Session {
         self.control.set_busy();
         match upload.answer {
             // A server that answers before it has the whole command will not read the rest.
-            _ if !complete => Err(self.backend_interrupts(upload.next_seq()).await),
+            _ if !complete => Err(Ending::BackendSpoke { answer_seq: Some(upload.next_seq()) }),
             Answer::None => Ok(()),
             Answer::Endless => self.tunnel().await.map(|never| match never {}),
             answer => self.relay_answer(answer, upload.next_seq()).await,
@@ -128,10 +131,7 @@ impl Session {
     async fn tunnel(&mut self) -> Result<Infallible, Ending> {
         let backlog = std::mem::take(&mut self.backlog);
         if let Some(backend) = &mut self.backend {
-            if backend.connection_mut().write_all(&backlog).await.is_err() {
-                return Err(Ending::Silent);
-            }
-            crate::tunnel::copy(&self.worker, &self.control, &mut self.client, backend).await;
+            crate::tunnel::resume(&self.worker, &self.control, &mut self.client, backend, backlog).await;
         }
         Err(Ending::ClientLeft)
     }

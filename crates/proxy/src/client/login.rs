@@ -1,5 +1,6 @@
 //! The login of a client: greeting, login packet, proof, OK.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use config::AuthPlugin;
@@ -68,17 +69,23 @@ pub(crate) struct Account {
     pub(crate) secret: Secret,
     pub(crate) schema: Option<Box<[u8]>>,
     /// The session's place among the user's connections.
-    #[expect(dead_code, reason = "held until the session ends")]
-    pub(crate) slot: Slot,
+    slot: Rc<Slot>,
 }
 
 /// A proof that a user asks to be checked: the parts that a login and `COM_CHANGE_USER` have in common.
 #[derive(Debug)]
 pub(crate) struct Claim<'a> {
     pub(crate) username: &'a [u8],
-    pub(crate) schema: Option<&'a [u8]>,
     pub(crate) plugin: Option<&'a [u8]>,
     pub(crate) answer: &'a [u8],
+}
+
+/// A user who has proven to be one.
+#[derive(Debug)]
+pub(crate) struct Proven {
+    user: Arc<User>,
+    /// What the proof has shown.
+    secret: Secret,
 }
 
 /// The messages of one login, in both directions.
@@ -113,13 +120,9 @@ pub(crate) async fn login(worker: &Worker, sock: &mut Sock, peer: Peer) -> Resul
     let payload = dialogue.receive().await?;
     let packet = packet::Login::decode(&payload, OFFERED).map_err(|error| dialogue.refuse_bytes(&error))?;
     dialogue.capabilities = packet.capabilities;
-    let claim = Claim {
-        username: packet.username,
-        schema: packet.schema,
-        plugin: packet.auth_plugin,
-        answer: packet.auth_answer,
-    };
-    let account = dialogue.check(claim, nonce).await?;
+    let claim = Claim { username: packet.username, plugin: packet.auth_plugin, answer: packet.auth_answer };
+    let proven = dialogue.check(claim, nonce).await?;
+    let account = dialogue.admit(proven, packet.schema, None)?;
     dialogue.send_ok().await?;
     Ok(Identity {
         connection_id,
@@ -136,21 +139,9 @@ pub(crate) async fn login(worker: &Worker, sock: &mut Sock, peer: Peer) -> Resul
 
 impl Dialogue<'_> {
     /// Checks a claim, asking the client for more where the method needs it.
-    pub(crate) async fn check(
-        &mut self,
-        claim: Claim<'_>,
-        nonce: [u8; NONCE_LEN],
-    ) -> Result<Account, Ending> {
+    pub(crate) async fn check(&mut self, claim: Claim<'_>, nonce: [u8; NONCE_LEN]) -> Result<Proven, Ending> {
         let user = self.worker.shared.users.find(claim.username);
-        let transport = if self.exchange.is_private() { Transport::Secure } else { Transport::Plain };
-        let (mut login, mut step) = as_server::begin(
-            &user.credential,
-            user.sha2_digest(),
-            nonce,
-            transport,
-            claim.plugin,
-            claim.answer,
-        );
+        let (mut login, mut step) = self.begin(&user, &claim, nonce).await?;
         let accepted = loop {
             match step {
                 as_server::ServerStep::Send(payload) => {
@@ -178,7 +169,38 @@ impl Dialogue<'_> {
         if let Some(first) = accepted.send_first {
             self.exchange.send(&first).await?;
         }
-        self.admit(user, secret, claim.schema)
+        Ok(Proven { user, secret })
+    }
+
+    /// Judges the proof that came with the claim.
+    async fn begin(
+        &self,
+        user: &Arc<User>,
+        claim: &Claim<'_>,
+        nonce: [u8; NONCE_LEN],
+    ) -> Result<(as_server::ServerLogin, as_server::ServerStep), Ending> {
+        let transport = if self.exchange.is_private() { Transport::Secure } else { Transport::Plain };
+        let (plugin, answer) = (claim.plugin.map(<[u8]>::to_vec), claim.answer.to_vec());
+        let for_step = Arc::clone(user);
+        let step = move || {
+            let User { credential, .. } = &*for_step;
+            as_server::begin(credential, for_step.sha2_digest(), nonce, transport, plugin.as_deref(), &answer)
+        };
+        self.slow_if_stored(user, step).await
+    }
+
+    /// Runs a step of a login; off the worker's thread if it may have to check a stored hash with a clear password,
+    /// which takes thousands of rounds. (Where passwords do not travel in the clear, only [`Self::decrypt`] does.)
+    async fn slow_if_stored<T: Send + 'static>(
+        &self,
+        user: &User,
+        step: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Ending> {
+        if self.exchange.is_private() && matches!(user.credential, Credential::CachingSha2(_)) {
+            self.worker.shared.keys.off_thread(step).await.map_err(|error| self.refuse_bytes(&error))
+        } else {
+            Ok(step())
+        }
     }
 
     /// Decrypts a password and takes it to `login`.
@@ -197,9 +219,18 @@ impl Dialogue<'_> {
         keys.off_thread(step).await.map_err(|error| self.refuse_bytes(&error))
     }
 
-    /// Counts the session among its user's.
-    fn admit(&self, user: Arc<User>, secret: Secret, schema: Option<&[u8]>) -> Result<Account, Ending> {
-        let Some(slot) = user.admit() else {
+    /// The account of a user who has proven to be one. A session that changes to the user it has keeps its place
+    /// (`held`) among the user's connections.
+    pub(crate) fn admit(
+        &self,
+        proven: Proven,
+        schema: Option<&[u8]>,
+        held: Option<&Account>,
+    ) -> Result<Account, Ending> {
+        let Proven { user, secret } = proven;
+        let held = held.filter(|account| Arc::ptr_eq(&account.user, &user));
+        let slot = held.map(|account| Rc::clone(&account.slot)).or_else(|| user.admit().map(Rc::new));
+        let Some(slot) = slot else {
             let error = ClientError::too_many_user_connections(&user.name, user.max_connections);
             return Err(self.refuse(&error));
         };
@@ -214,8 +245,6 @@ impl Dialogue<'_> {
     }
 
     /// Takes the client's next message to `login`.
-    ///
-    /// The check of a stored hash takes thousands of rounds, which must not stop the worker.
     async fn continue_login(
         &mut self,
         user: &User,
@@ -226,11 +255,7 @@ impl Dialogue<'_> {
             let step = login.message(&payload);
             (login, step)
         };
-        let (login, step) = if matches!(user.credential, Credential::CachingSha2(_)) {
-            self.worker.shared.keys.off_thread(step).await.map_err(|error| self.refuse_bytes(&error))?
-        } else {
-            step()
-        };
+        let (login, step) = self.slow_if_stored(user, step).await?;
         Ok((login, step.map_err(|error| self.refuse_bytes(&error))?))
     }
 
@@ -240,10 +265,15 @@ impl Dialogue<'_> {
     }
 
     /// The client's next message.
-    async fn receive(&mut self) -> Result<Vec<u8>, Ending> {
+    pub(crate) async fn receive(&mut self) -> Result<Vec<u8>, Ending> {
         self.exchange.receive().await.map_err(|error| match error {
             ReceiveError::Closed => Ending::ClientLeft,
-            ReceiveError::Malformed(error) => self.refuse_bytes(&error),
+            // The client may be in the middle of sending it.
+            ReceiveError::Malformed(error) => Ending::interrupt(
+                &ClientError::bad_handshake(&error),
+                self.exchange.next_seq(),
+                self.capabilities,
+            ),
         })
     }
 
@@ -253,7 +283,7 @@ impl Dialogue<'_> {
         self.refuse(&ClientError::access_denied(claim.username, &self.peer, password_given))
     }
 
-    fn refuse_bytes(&self, error: &impl std::fmt::Display) -> Ending {
+    pub(crate) fn refuse_bytes(&self, error: &impl std::fmt::Display) -> Ending {
         self.refuse(&ClientError::bad_handshake(error))
     }
 

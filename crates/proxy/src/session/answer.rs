@@ -3,15 +3,20 @@
 use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
 
-use wire::Capabilities;
+use config::Endpoint;
 use wire::frame::MessageScanner;
-use wire::reply::{Answer, Event, Outcome, ReplyScanner};
+use wire::reply::{Answer, End, Event, Outcome, ReplyScanner};
+use wire::{Capabilities, StatusFlags};
 
 use super::Session;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::FILLS_PER_TURN;
+use crate::relay::Parked;
 use crate::sock::Input;
+
+/// The transaction was the victim of a deadlock.
+const ER_LOCK_DEADLOCK: u16 = 1213;
 
 impl Session {
     /// Relays the answer to a command; it begins with sequence id `seq`.
@@ -37,8 +42,10 @@ impl Session {
 
     /// What the end of an answer says about the session.
     fn note(&mut self, outcome: Outcome) {
-        if let Some(status) = outcome.status() {
-            self.status = status;
+        match outcome.end {
+            // The server has rolled the transaction back; an ERR packet carries no status that would say so.
+            End::Err { code: ER_LOCK_DEADLOCK } => self.status.remove(StatusFlags::IN_TRANSACTION),
+            _ => self.status = outcome.status().unwrap_or(self.status),
         }
     }
 
@@ -53,26 +60,34 @@ impl Session {
             let mut scratch = self.worker.scratch.borrow_mut();
             let n = match ready!(backend.connection_mut().poll_read(cx, &mut scratch)) {
                 Ok(0) | Err(_) => {
-                    drop(scratch);
-                    return Poll::Ready(Err(self.backend_lost(reply)));
+                    let error = ClientError::lost_backend(backend.server().endpoint());
+                    return Poll::Ready(Err(self.told_if(
+                        reply.is_between_packets(),
+                        &error,
+                        reply.next_seq(),
+                    )));
                 }
                 Ok(n) => n,
             };
             let input = scratch.get(..n).unwrap_or_default();
+            // Where the client is, before it gets anything of this.
+            let (seq, between_packets) = (reply.next_seq(), reply.is_between_packets());
             let scan = match reply.scan(input) {
                 Ok(scan) => scan,
                 Err(error) => {
                     let server = backend.server().endpoint();
                     tracing::error!(%server, %error, "a server's answer makes no sense; the session ends");
-                    drop(scratch);
-                    return Poll::Ready(Err(self.backend_lost(reply)));
+                    let error = ClientError::lost_backend(server);
+                    return Poll::Ready(Err(self.told_if(between_packets, &error, seq)));
                 }
             };
             let offers_files = self.identity.capabilities.contains(Capabilities::LOCAL_FILES);
             if scan.event == Event::LocalInfile && !(self.may_ask_for_file && offers_files) {
                 let server = backend.server().endpoint();
                 tracing::error!(%server, "a server asked for a file on a statement that loads none; the session ends");
-                return Poll::Ready(Err(Ending::Silent));
+                // The client gets nothing of this read: that is where the error belongs.
+                let error = ClientError::file_not_expected(server);
+                return Poll::Ready(Err(self.told_if(between_packets, &error, seq)));
             }
             self.to_client.send(cx, &mut self.client, input.get(..scan.len).unwrap_or(input))?;
             if scan.event == Event::More {
@@ -88,16 +103,10 @@ impl Session {
         Poll::Ready(Ok(Event::More))
     }
 
-    /// The backend is gone while it owes an answer. Between two packets the client can be told; within one,
-    /// anything said would look like a part of it.
-    fn backend_lost(&self, reply: &ReplyScanner) -> Ending {
-        match &self.backend {
-            Some(backend) if reply.is_between_packets() => {
-                let error = ClientError::lost_backend(backend.server().endpoint());
-                self.told(&error, reply.next_seq())
-            }
-            _ => Ending::Silent,
-        }
+    /// The session ends in an answer. Between two packets of it the client can be told why; within one, anything said
+    /// would look like a part of it.
+    fn told_if(&self, between_packets: bool, error: &ClientError, seq: u8) -> Ending {
+        if between_packets { self.told(error, seq) } else { Ending::Silent }
     }
 
     /// Notices a client that leaves while its statement runs; closing the backend ends the statement's output.
@@ -140,23 +149,32 @@ impl Session {
     /// Relays the file of a LOAD DATA LOCAL: the client's messages up to and including an empty one. Takes the
     /// sequence id of the first, returns the one behind the last.
     async fn relay_file(&mut self, seq: u8) -> Result<u8, Ending> {
-        let mut file = File { message: MessageScanner::new(seq), ended: false };
+        let mut file = File { message: MessageScanner::new(seq), ended: false, lost: None };
         // While the client sends it has as much time as an idle one.
         self.set_idle();
         poll_fn(|cx| self.poll_file(cx, &mut file)).await?;
         self.control.set_busy();
-        Ok(file.message.next_seq())
+        let seq = file.message.next_seq();
+        match file.lost {
+            None => Ok(seq),
+            Some(server) => Err(self.told(&ClientError::lost_backend(&server), seq)),
+        }
     }
 
     /// Forwards what there is of a file; ready when its end is with the backend.
     fn poll_file(&mut self, cx: &mut Context<'_>, file: &mut File) -> Poll<Result<(), Ending>> {
         self.obey(true)?;
-        loop {
-            let Some(backend) = &mut self.backend else { return Poll::Ready(Err(Ending::Silent)) };
-            // A server that is gone takes nothing; that is noticed when its answer is read, after the file: a client
-            // that sends one does not listen before.
-            if self.to_backend.poll_flush(cx, backend.connection_mut()).is_pending() {
-                return Poll::Pending;
+        for _ in 0..FILLS_PER_TURN {
+            if let Some(backend) = &mut self.backend {
+                // A server that closes is let go at once. The client hears of it after the file: it does not listen
+                // while it sends.
+                if backend.connection().poll_input(cx) == Poll::Ready(Input::End) {
+                    file.lost = Some(backend.server().endpoint().clone());
+                    self.to_backend = Parked::default();
+                    self.backend = None;
+                } else if self.to_backend.poll_flush(cx, backend.connection_mut()).is_pending() {
+                    return Poll::Pending;
+                }
             }
             if file.ended {
                 return Poll::Ready(Ok(()));
@@ -185,8 +203,13 @@ impl Session {
             }
             let (now, later) = input.split_at_checked(sent).unwrap_or((&input, &[]));
             self.backlog.extend_from_slice(later);
-            self.send_to_backend(cx, now)?;
+            if file.lost.is_none() {
+                self.send_to_backend(cx, now)?;
+            }
         }
+        // There may be more: let others run first, then come back.
+        cx.waker().wake_by_ref();
+        Poll::Pending
     }
 }
 
@@ -197,4 +220,6 @@ struct File {
     message: MessageScanner,
     /// Whether the empty message was seen.
     ended: bool,
+    /// The server, if it has closed the connection meanwhile.
+    lost: Option<Endpoint>,
 }

@@ -1,16 +1,15 @@
 //! From the client to the backend: finding where commands end, and sending them on.
 
-use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
 
 use wire::command::Kind;
 use wire::frame::{HEADER_LEN, Header, MessageScanner};
-use wire::packet;
 use wire::reply::Answer;
 
 use super::Session;
 use crate::ending::Ending;
 use crate::error::ClientError;
+use crate::limits::FILLS_PER_TURN;
 use crate::sock::Input;
 
 /// What has become of the bytes that the client sent.
@@ -67,45 +66,13 @@ impl Session {
         }
     }
 
-    /// Sees whether the backend says something although nobody asked, which ends the session: it is closing, and
-    /// says why at best. The client hears what it would have heard on a connection of its own.
+    /// Sees whether the backend says something although nobody asked, which ends the session.
     fn poll_idle_backend(&mut self, cx: &mut Context<'_>) -> Result<(), Ending> {
-        let Some(backend) = &mut self.backend else { return Ok(()) };
-        match backend.connection().poll_input(cx) {
-            Poll::Pending => Ok(()),
-            Poll::Ready(Input::End) => Err(Ending::Silent),
-            Poll::Ready(Input::Bytes) => {
-                let packets = self.poll_last_words(cx);
-                // Anything but an error would be taken for the answer to a command that nobody has sent yet.
-                let is_error = packets.get(HEADER_LEN) == Some(&packet::Err::HEADER);
-                Err(if is_error { Ending::Say { packets, linger: false } } else { Ending::Silent })
-            }
+        match self.backend.as_ref().map(|backend| backend.connection().poll_input(cx)) {
+            None | Some(Poll::Pending) => Ok(()),
+            Some(Poll::Ready(Input::End)) => Err(Ending::Silent),
+            Some(Poll::Ready(Input::Bytes)) => Err(Ending::BackendSpoke { answer_seq: None }),
         }
-    }
-
-    /// What the backend says in the middle of a command; without a word, that it is lost. The client is still
-    /// sending.
-    pub(super) async fn backend_interrupts(&mut self, seq: u8) -> Ending {
-        let packets = poll_fn(|cx| Poll::Ready(self.poll_last_words(cx))).await;
-        match &self.backend {
-            Some(backend) if packets.is_empty() => {
-                self.interrupted(&ClientError::lost_backend(backend.server().endpoint()), seq)
-            }
-            _ => Ending::Say { packets, linger: true },
-        }
-    }
-
-    /// What the backend has sent, as it is.
-    fn poll_last_words(&mut self, cx: &mut Context<'_>) -> Box<[u8]> {
-        let Some(backend) = &mut self.backend else { return Box::default() };
-        let mut scratch = self.worker.scratch.borrow_mut();
-        let n = match backend.connection_mut().poll_read(cx, &mut scratch) {
-            Poll::Ready(Ok(n)) => n,
-            Poll::Ready(Err(_)) | Poll::Pending => 0,
-        };
-        let server = backend.server().endpoint();
-        tracing::warn!(%server, bytes = n, "a server spoke out of turn; the session ends");
-        scratch.get(..n).unwrap_or_default().into()
     }
 
     /// Looks at the command that `input` begins with, and forwards it if that is all it needs.
@@ -177,7 +144,7 @@ impl Session {
         upload: &mut Upload,
     ) -> Poll<Result<bool, Ending>> {
         self.obey(true)?;
-        loop {
+        for _ in 0..FILLS_PER_TURN {
             let Some(backend) = &mut self.backend else { return Poll::Ready(Err(Ending::Silent)) };
             if self.to_backend.poll_flush(cx, backend.connection_mut()).is_pending() {
                 // Whether the backend answers or goes away instead of reading.
@@ -206,6 +173,9 @@ impl Session {
             self.backlog.extend_from_slice(later);
             self.send_to_backend(cx, now)?;
         }
+        // There may be more: let others run first, then come back.
+        cx.waker().wake_by_ref();
+        Poll::Pending
     }
 
     /// Refuses a command larger than `mysql-max_allowed_packet`.
@@ -243,6 +213,10 @@ fn may_load_a_file(query: &[u8]) -> bool {
     match text.split_first() {
         // A comment may come first: `#`, `--` or `/*`.
         Some((b'L' | b'l' | b'#' | b'-' | b'/', _)) => true,
+        // MariaDB: SET STATEMENT ... FOR LOAD DATA ...
+        Some((b'S' | b's', rest)) if rest.get(..2).is_some_and(|next| next.eq_ignore_ascii_case(b"et")) => {
+            true
+        }
         Some((_, rest)) => rest.contains(&b';'),
         None => false,
     }
@@ -264,6 +238,7 @@ mod tests {
             " load data",
             "/* c */ LOAD",
             "SELECT 1; LOAD DATA LOCAL",
+            "SET STATEMENT max_statement_time=1 FOR LOAD DATA LOCAL",
         ] {
             assert!(may_load_a_file(format!("\x03{yes}").as_bytes()), "{yes}");
         }

@@ -14,7 +14,7 @@ use crate::client::login::{Claim, Dialogue, ok};
 use crate::control::Signal;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::exchange::{Exchange, ReceiveError};
+use crate::exchange::Exchange;
 use crate::limits::{LINGER_BYTES_MAX, LINGER_MAX};
 use crate::sock::Input;
 
@@ -54,20 +54,18 @@ impl Session {
     /// is read, and for how long, has an end.
     pub(super) async fn refuse_too_large(&mut self, mut command: MessageScanner) -> Ending {
         self.backend = None;
+        let mut left = LINGER_BYTES_MAX;
         let rest = poll_fn(|cx| {
             let mut scratch = self.worker.scratch.borrow_mut();
             let mut n = 0;
             loop {
                 let scanned = command.scan(scratch.get(..n).unwrap_or_default());
-                if scanned.is_err() || scanned.is_ok_and(|scanned| scanned.done) {
-                    break;
+                if left == 0 || scanned.is_err() || scanned.is_ok_and(|scanned| scanned.done) {
+                    return Poll::Ready(());
                 }
                 n = ready!(self.client.poll_read(cx, &mut scratch)).unwrap_or(0);
-                if n == 0 || command.payload_len() > LINGER_BYTES_MAX as u64 {
-                    break;
-                }
+                left = if n == 0 { 0 } else { left.saturating_sub(n) };
             }
-            Poll::Ready(())
         });
         let _ = self.control.until(Signal::Stop, tokio::time::timeout(LINGER_MAX, rest)).await;
         let max = self.worker.shared.variables.max_allowed_packet;
@@ -118,34 +116,33 @@ impl Session {
         }
     }
 
-    /// `COM_CHANGE_USER`: checks the new user like a login, then starts over with nothing left of the old one.
+    /// `COM_CHANGE_USER`: checks the new user like a login, then starts over with another backend.
     async fn change_user(&mut self) -> Result<(), Ending> {
         let control = std::rc::Rc::clone(&self.control);
         let deadline = self.worker.shared.variables.connect_timeout_client;
-        let message = control.until(Signal::Stop, tokio::time::timeout(deadline, self.take_message())).await;
-        let Ok(Ok(message)) = message else { return Err(Ending::Silent) };
-        let (payload, seq, behind) = message?;
+        let changing = tokio::time::timeout(deadline, self.log_in_again());
+        match control.until(Signal::Stop, changing).await {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(_)) | Err(_) => Err(Ending::Silent),
+        }
+    }
+
+    async fn log_in_again(&mut self) -> Result<(), Ending> {
         let capabilities = self.capabilities();
-        let packet = command::ChangeUser::decode(&payload, capabilities)
-            .map_err(|error| self.told(&ClientError::malformed(error), seq))?;
-        let exchange = Exchange::resume(&self.worker, &mut self.client, seq, &behind);
+        let backlog = std::mem::take(&mut self.backlog);
+        let exchange = Exchange::resume(&self.worker, &mut self.client, 0, &backlog);
         let mut dialogue =
             Dialogue { worker: &self.worker, exchange, capabilities, peer: self.identity.peer };
-        let claim = Claim {
-            username: packet.username,
-            schema: Some(packet.schema),
-            plugin: packet.auth_plugin,
-            answer: packet.auth_answer,
-        };
-        let checked = async {
-            let account = dialogue.check(claim, self.identity.nonce).await?;
-            dialogue.send_ok().await?;
-            Result::<_, Ending>::Ok((account, dialogue.exchange.into_unread()))
-        };
-        let checked = control.until(Signal::Stop, tokio::time::timeout(deadline, checked)).await;
-        let Ok(Ok(checked)) = checked else { return Err(Ending::Silent) };
-        let (account, unread) = checked?;
-        self.backlog = unread;
+        let payload = dialogue.receive().await?;
+        let packet = command::ChangeUser::decode(&payload, capabilities)
+            .map_err(|error| dialogue.refuse_bytes(&error))?;
+        let claim =
+            Claim { username: packet.username, plugin: packet.auth_plugin, answer: packet.auth_answer };
+        let proven = dialogue.check(claim, self.identity.nonce).await?;
+        let account = dialogue.admit(proven, Some(packet.schema), Some(&self.identity.account))?;
+        dialogue.send_ok().await?;
+        self.backlog = dialogue.exchange.into_unread();
+        self.say_quit().await;
         self.backend = None;
         self.status = StatusFlags::AUTOCOMMIT;
         self.identity.account = account;
@@ -183,27 +180,12 @@ impl Session {
                 .map_err(|error| self.interrupted(&ClientError::malformed(error), seq))?;
             self.backlog.drain(..scanned.len);
             self.check_size(scanner)?;
+            if self.backlog.is_empty() {
+                self.backlog = Vec::new();
+            }
             if scanned.done {
                 return Poll::Ready(Ok(()));
             }
-        }
-    }
-
-    /// The payload of the next message, the sequence id behind it, and the bytes behind it.
-    async fn take_message(&mut self) -> Result<(Vec<u8>, u8, Vec<u8>), Ending> {
-        let backlog = std::mem::take(&mut self.backlog);
-        let limit = self.worker.shared.variables.max_allowed_packet;
-        let mut exchange =
-            Exchange::resume(&self.worker, &mut self.client, 0, &backlog).limited(limit as usize);
-        let received = exchange.receive().await;
-        let seq = exchange.next_seq();
-        match received {
-            Ok(payload) => Ok((payload, seq, exchange.into_unread())),
-            Err(ReceiveError::Closed) => Err(Ending::ClientLeft),
-            Err(ReceiveError::Malformed(wire::WireError::TooLong { .. })) => {
-                Err(self.interrupted(&ClientError::packet_too_large(limit), seq))
-            }
-            Err(ReceiveError::Malformed(error)) => Err(self.interrupted(&ClientError::malformed(error), seq)),
         }
     }
 

@@ -1,0 +1,59 @@
+//! What a backend says out of turn: before it has the whole command, or on an idle connection.
+//!
+//! A server does so when it is about to close: it shuts down, a time is up, somebody has killed the connection, a
+//! command is too large for it. An error packet says why, and the client hears it as it would have on a connection of
+//! its own. Anything else nobody has asked for, and nobody gets: it would be taken for the answer to another command.
+
+use std::future::poll_fn;
+use std::task::{Poll, ready};
+
+use wire::frame::{HEADER_LEN, Header};
+use wire::packet;
+
+use super::Session;
+use crate::ending::Ending;
+use crate::error::ClientError;
+use crate::limits::{LINGER_MAX, SCRATCH_BYTES};
+
+impl Session {
+    /// Reads the backend's error, if it is one, as the last thing that the client hears.
+    pub(super) async fn last_words(&mut self, answer_seq: Option<u8>) -> Ending {
+        let error = tokio::time::timeout(LINGER_MAX, self.read_error()).await.ok().flatten();
+        let Some(backend) = &self.backend else { return Ending::Silent };
+        let server = backend.server().endpoint();
+        tracing::warn!(%server, error = error.is_some(), "a server spoke out of turn; the session ends");
+        match (error, answer_seq) {
+            (Some(packet), _) => {
+                Ending::Say { packets: packet.into_boxed_slice(), linger: answer_seq.is_some() }
+            }
+            (None, Some(seq)) => self.interrupted(&ClientError::lost_backend(server), seq),
+            (None, None) => Ending::Silent,
+        }
+    }
+
+    /// The backend's next packet, if it is a whole ERR packet.
+    async fn read_error(&mut self) -> Option<Vec<u8>> {
+        let mut packet = Vec::new();
+        while packet.len() < whole(&packet)? {
+            let backend = self.backend.as_mut()?;
+            let n = poll_fn(|cx| {
+                let mut scratch = self.worker.scratch.borrow_mut();
+                let n = ready!(backend.connection_mut().poll_read(cx, &mut scratch)).unwrap_or(0);
+                packet.extend_from_slice(scratch.get(..n).unwrap_or_default());
+                Poll::Ready(n)
+            });
+            if n.await == 0 {
+                return None;
+            }
+        }
+        packet.truncate(whole(&packet)?);
+        (packet.get(HEADER_LEN) == Some(&packet::Err::HEADER)).then_some(packet)
+    }
+}
+
+/// How long the packet is that begins with these bytes, header included, as far as they tell; `None` if it is too long
+/// for an error.
+fn whole(packet: &[u8]) -> Option<usize> {
+    let len = packet.first_chunk().map_or(0, |header| Header::parse(*header).len as usize);
+    (len < SCRATCH_BYTES).then_some(HEADER_LEN + len)
+}
