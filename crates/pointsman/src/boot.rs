@@ -15,6 +15,10 @@ use tracing_subscriber::EnvFilter;
 /// Threads of the runtime that accepts clients and does what must not stop a worker.
 const CONTROL_THREADS: usize = 2;
 
+/// Threads for the slow steps of logins (RSA, thousands of rounds of SHA-256). Anybody who can connect can ask for
+/// these: more threads would take the processors from the workers. One is taken while the proxy drains.
+const CONTROL_BLOCKING_THREADS: usize = 3;
+
 /// Says whether the configuration at `path` can be used.
 pub(crate) fn check(path: &Path) -> anyhow::Result<ExitCode> {
     let loaded = config::load(path)?;
@@ -43,6 +47,7 @@ pub(crate) fn serve(path: &Path) -> anyhow::Result<ExitCode> {
     }
     let control = Builder::new_multi_thread()
         .worker_threads(CONTROL_THREADS)
+        .max_blocking_threads(CONTROL_BLOCKING_THREADS)
         .thread_name("control")
         .enable_all()
         .build()

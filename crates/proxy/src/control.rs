@@ -12,6 +12,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::limits::SWEEP_INTERVAL;
+
 /// What a worker wants of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Signal {
@@ -120,15 +122,17 @@ impl Control {
     }
 
     /// Ends the session if it has tried `patience` by `now`.
+    ///
+    /// Sessions note times that are up to a sweep old; a limit may act a sweep late, but never early.
     pub(crate) fn sweep(&self, now: Instant, patience: &Patience) {
+        let elapsed = |since| now.duration_since(since).saturating_sub(SWEEP_INTERVAL);
         let transaction = self.transaction_since.get();
         let allowed = if transaction.is_some() { patience.idle_in_transaction } else { patience.idle };
         let idle_too_long = match self.activity.get() {
-            Activity::Idle(since) => now.duration_since(since) > allowed,
+            Activity::Idle(since) => elapsed(since) > allowed,
             Activity::Login | Activity::Busy | Activity::Tunnel => false,
         };
-        if idle_too_long || transaction.is_some_and(|since| now.duration_since(since) > patience.transaction)
-        {
+        if idle_too_long || transaction.is_some_and(|since| elapsed(since) > patience.transaction) {
             self.send(Signal::Timeout);
         }
     }
@@ -154,8 +158,8 @@ mod tests {
         let (control, start) = (Control::new(), Instant::now());
         assert_eq!(after(&control, start, 1000), Signal::None, "logging in");
         control.set_idle(start, false);
-        assert_eq!(after(&control, start, 100), Signal::None);
-        assert_eq!(after(&control, start, 101), Signal::Timeout);
+        assert_eq!(after(&control, start, 101), Signal::None);
+        assert_eq!(after(&control, start, 102), Signal::Timeout);
     }
 
     #[test]
@@ -163,12 +167,12 @@ mod tests {
         let (control, start) = (Control::new(), Instant::now());
         control.set_idle(start, true);
         control.set_busy();
-        assert_eq!(after(&control, start, 50), Signal::None);
-        assert_eq!(after(&control, start, 51), Signal::Timeout);
+        assert_eq!(after(&control, start, 51), Signal::None);
+        assert_eq!(after(&control, start, 52), Signal::Timeout);
 
         let control = Control::new();
         control.set_idle(start, true);
-        assert_eq!(after(&control, start, 11), Signal::Timeout);
+        assert_eq!(after(&control, start, 12), Signal::Timeout);
     }
 
     #[test]

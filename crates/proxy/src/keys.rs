@@ -40,16 +40,19 @@ pub(crate) struct KeyPair {
 pub(crate) struct RsaError(&'static str);
 
 impl Keys {
-    /// Starts making a pair on `control`'s blocking threads.
-    pub(crate) fn start(control: &Handle) -> Self {
-        let keys = Self { pair: Arc::new(OnceCell::new()), control: control.clone() };
-        let making = keys.clone();
-        control.spawn(async move {
+    /// Keys that are made when somebody needs them, on `control`'s blocking threads.
+    pub(crate) fn new(control: &Handle) -> Self {
+        Self { pair: Arc::new(OnceCell::new()), control: control.clone() }
+    }
+
+    /// Starts to make them now, so that nobody has to wait.
+    pub(crate) fn make_ready(&self) {
+        let making = self.clone();
+        self.control.spawn(async move {
             if let Err(error) = making.pair().await {
                 tracing::error!(%error, "no key for caching_sha2_password");
             }
         });
-        keys
     }
 
     /// The pair; waits while it is made.

@@ -9,8 +9,9 @@ pub(crate) const SCRATCH_BYTES: usize = 64 * 1024;
 /// Scratch fills that one session may forward before the worker looks after the others (256 KiB).
 pub(crate) const FILLS_PER_TURN: usize = 4;
 
-/// Bytes of one message during a login; the largest field, the connection attributes, has at most 64 KiB.
-pub(crate) const LOGIN_MESSAGE_BYTES_MAX: usize = 128 * 1024;
+/// Bytes of one message during a login: 64 KiB of connection attributes, the largest field, and 8 KiB for the rest.
+/// Anybody may send that much, `mysql-max_connections` times at once, for `mysql-connect_timeout_client`.
+pub(crate) const LOGIN_MESSAGE_BYTES_MAX: usize = 72 * 1024;
 
 /// How long a session that ends with an error waits for the client to read it and to close. Closing at once
 /// while the client still sends would make its kernel throw the error away.
@@ -29,8 +30,11 @@ pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 pub(crate) const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The first connection id that clients are told. Servers count theirs from 1: an id that no server has cannot
-/// hit another session's statement when a client sends it in a KILL. It still fits a signed 32-bit integer.
+/// hit another session's statement when a client sends it in a KILL.
 pub(crate) const FIRST_CONNECTION_ID: u32 = 1 << 30;
+
+/// The id after which they begin anew: the largest that fits a signed 32-bit integer, which some drivers use.
+pub(crate) const LAST_CONNECTION_ID: u32 = (1 << 31) - 1;
 
 /// Bits of the RSA key that protects passwords of `caching_sha2_password` on unencrypted connections.
 pub(crate) const RSA_KEY_SIZE: aws_lc_rs::rsa::KeySize = aws_lc_rs::rsa::KeySize::Rsa2048;

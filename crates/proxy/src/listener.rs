@@ -72,9 +72,11 @@ impl Bound {
             match acceptor.accept(&shared.variables).await {
                 Ok((stream, peer)) => hand_over(stream, peer, &config, &shared, &workers),
                 Err(error) => {
-                    // Out of descriptors or memory, or the client was gone already.
                     tracing::warn!(%error, address = %config.address, "a client could not be accepted");
-                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                    // The client was gone already; anything else is a lack of descriptors or memory, which takes time.
+                    if error.kind() != io::ErrorKind::ConnectionAborted {
+                        tokio::time::sleep(ACCEPT_PAUSE).await;
+                    }
                 }
             }
         }
@@ -131,7 +133,8 @@ impl Acceptor {
             Self::Tcp(listener) => {
                 let (stream, peer) = listener.accept().await?;
                 let stream = stream.into_std()?;
-                tune(&SockRef::from(&stream), variables)?;
+                // Fails for a client that is gone already, which its worker will notice.
+                let _ = tune(&SockRef::from(&stream), variables);
                 Ok((Stream::Tcp(stream), Peer::Tcp(peer)))
             }
             Self::Unix(listener, _) => {
@@ -160,8 +163,10 @@ fn hand_over(stream: Stream, peer: Peer, config: &Listener, shared: &Shared, wor
         return refuse(&stream, &ClientError::too_many_connections(shared.variables.max_connections));
     };
     let arrival = Arrival { stream, peer, protocol: config.protocol, hostgroup: config.hostgroup, slot };
-    // `workers` is never empty: `mysql-threads` is at least 1.
-    if let Some(worker) = workers.iter().min_by_key(|worker| worker.sessions()) {
+    // There is one: `mysql-threads` is at least 1, and workers end after listeners.
+    if let Some(worker) =
+        workers.iter().filter(|worker| worker.is_alive()).min_by_key(|worker| worker.sessions())
+    {
         worker.send(Message::Client(arrival));
     }
 }

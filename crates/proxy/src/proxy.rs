@@ -54,7 +54,9 @@ impl Proxy {
             Ok((bound, (address, listener.protocol)))
         };
         let bound: Vec<_> = config.listeners.iter().map(listen).collect::<Result<_, _>>()?;
-        let shared = Arc::new(Shared::new(config, Keys::start(control)));
+        let keys = Keys::new(control);
+        keys.make_ready();
+        let shared = Arc::new(Shared::new(config, keys));
         let spawn = |index| {
             worker::spawn(index, Arc::clone(&shared)).map_err(|source| StartError::Worker { index, source })
         };
@@ -80,8 +82,10 @@ impl Proxy {
     /// Stops accepting, closes idle clients with error 1053, lets transactions finish for `drain_timeout_ms`, ends
     /// what is left then, and waits for the workers to be gone.
     pub async fn drain(self) {
-        for listener in &self.listeners {
+        for listener in self.listeners {
             listener.abort();
+            // Closed for certain before anybody is sent away.
+            let _ = listener.await;
         }
         for worker in self.workers.iter() {
             worker.send(Message::Drain(self.drain_timeout));

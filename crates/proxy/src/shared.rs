@@ -9,7 +9,7 @@ use pool::{Availability, Pool, ServerSpec};
 
 use crate::control::Patience;
 use crate::keys::Keys;
-use crate::limits::FIRST_CONNECTION_ID;
+use crate::limits::{FIRST_CONNECTION_ID, LAST_CONNECTION_ID};
 use crate::users::Users;
 
 /// Shared by all threads of one proxy.
@@ -50,13 +50,10 @@ impl Shared {
 
     /// An id for a client, as told in the greeting.
     pub(crate) fn connection_id(&self) -> u32 {
-        let id = self.next_connection_id.fetch_add(1, Ordering::Relaxed);
-        // Wraps after 3 billion connections into ids that servers use as well; start over instead.
-        if id < FIRST_CONNECTION_ID {
-            self.next_connection_id.store(FIRST_CONNECTION_ID + 1, Ordering::Relaxed);
-            return FIRST_CONNECTION_ID;
+        let next = |id| Some(if id == LAST_CONNECTION_ID { FIRST_CONNECTION_ID } else { id + 1 });
+        match self.next_connection_id.try_update(Ordering::Relaxed, Ordering::Relaxed, next) {
+            Ok(id) | Err(id) => id,
         }
-        id
     }
 }
 

@@ -58,7 +58,7 @@ impl Dialled {
 impl Stage {
     /// A worker that dials servers with `dial`.
     pub fn new(config: Config, dial: impl Fn(&Endpoint) -> io::Result<End> + 'static) -> Self {
-        let shared = Arc::new(Shared::new(&config, Keys::start(&Handle::current())));
+        let shared = Arc::new(Shared::new(&config, Keys::new(&Handle::current())));
         let (sender, receiver) = mpsc::unbounded_channel();
         let sessions = Arc::new(AtomicUsize::new(0));
         let inbox = Inbox::new(sender, Arc::clone(&sessions));

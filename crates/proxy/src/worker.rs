@@ -48,8 +48,16 @@ impl Inbox {
         if matches!(message, Message::Client(_)) {
             self.sessions.fetch_add(1, Ordering::Relaxed);
         }
-        // A worker that has ended drops its clients, as this does.
-        let _ = self.sender.send(message);
+        if let Err(mpsc::error::SendError(Message::Client(arrival))) = self.sender.send(message) {
+            self.sessions.fetch_sub(1, Ordering::Relaxed);
+            // Workers end when the proxy drains, or by a bug that has been reported on standard error.
+            tracing::error!(peer = %arrival.peer, "a client came to a worker that has ended");
+        }
+    }
+
+    /// Whether there is still a worker behind it.
+    pub(crate) fn is_alive(&self) -> bool {
+        !self.sender.is_closed()
     }
 
     /// Sessions on the worker or on their way to it.

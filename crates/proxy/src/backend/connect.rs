@@ -10,6 +10,10 @@ use crate::exchange::ReceiveError;
 use crate::listener::tune;
 use crate::sock::Sock;
 
+/// A test's way to a server.
+#[cfg(feature = "memory")]
+type Dial = dyn Fn(&Endpoint) -> io::Result<Sock>;
+
 /// How a worker reaches servers.
 #[derive(Default)]
 pub(crate) enum Dialer {
@@ -18,7 +22,7 @@ pub(crate) enum Dialer {
     Network,
     /// By a test's function.
     #[cfg(feature = "memory")]
-    Scripted(Box<dyn Fn(&Endpoint) -> io::Result<Sock>>),
+    Scripted(Box<Dial>),
 }
 
 /// Why a backend could not be opened.
