@@ -48,7 +48,8 @@ fn the_new_user_gets_a_connection_of_its_own() {
         let mut old = first_query(&mut client, &mut servers).await;
         client.send_at(0, &change(&nonce, "other", "word", "shop")).await;
         client.expect_ok().await;
-        old.expect_gone().await;
+        old.expect_command(Kind::Quit, b"").await;
+        old.expect_end().await;
         assert_eq!(stage.usage(0).open, 0);
         client.send_query("SELECT 1").await;
         let (server, end) = servers.dialled().await;
@@ -180,6 +181,26 @@ fn the_places_of_users_are_exact_after_a_change() {
         let mut third = Client::new(super::support::connect(&stage));
         assert_eq!(third.log_in(&options()).await.unwrap_err().code, 1226);
         drop(second);
+        settle().await;
+        log_in(&stage).await;
+    });
+}
+
+#[test]
+fn a_change_to_the_same_user_needs_no_second_place() {
+    play(async || {
+        let mut config = two_users();
+        config.users[0].max_connections = 1;
+        let (stage, mut servers) = stage(config);
+        let (mut client, nonce) = client(&stage, &options()).await;
+        for _ in 0..3 {
+            client.send_at(0, &change(&nonce, "app", "secret", "")).await;
+            client.expect_ok().await;
+        }
+        let _server = first_query(&mut client, &mut servers).await;
+        let mut other = Client::new(super::support::connect(&stage));
+        assert_eq!(other.log_in(&options()).await.unwrap_err().code, 1226);
+        drop(client);
         settle().await;
         log_in(&stage).await;
     });

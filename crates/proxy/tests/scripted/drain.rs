@@ -135,6 +135,37 @@ fn a_drain_lets_a_transaction_finish() {
 }
 
 #[test]
+fn a_deadlock_ends_a_transaction() {
+    play(async || {
+        let (stage, _servers, mut client, mut server) = session().await;
+        begin(&mut client, &mut server).await;
+        client.send_query("UPDATE").await;
+        server.expect_query("UPDATE").await;
+        server.err(1213, "40001", "Deadlock found when trying to get lock").await;
+        client.expect_err(1213).await;
+        let start = Instant::now();
+        stage.drain();
+        expect_shutdown(&mut client).await;
+        assert_eq!(start.elapsed(), Duration::ZERO, "there is no transaction to wait for");
+    });
+}
+
+#[test]
+fn another_error_does_not_end_a_transaction() {
+    play(async || {
+        let (stage, _servers, mut client, mut server) = session().await;
+        begin(&mut client, &mut server).await;
+        client.send_query("INSERT again").await;
+        server.expect_query("INSERT again").await;
+        server.err(1062, "23000", "Duplicate entry").await;
+        client.expect_err(1062).await;
+        stage.drain();
+        settle().await;
+        run(&mut client, &mut server, "INSERT").await;
+    });
+}
+
+#[test]
 fn a_drain_takes_no_new_clients() {
     play(async || {
         let (stage, _servers, mut client, mut server) = session().await;
@@ -148,7 +179,6 @@ fn a_drain_takes_no_new_clients() {
 }
 
 #[test]
-#[ignore = "open: S19"]
 fn nobody_is_counted_after_a_drain() {
     play(async || {
         let (stage, _servers) = stage(draining());

@@ -215,6 +215,13 @@ fn a_file_message_may_be_longer_than_a_packet() {
     });
 }
 
+/// The client does not see the request: it gets an error in its place, and the session ends.
+async fn expect_no_file(client: &mut Client) {
+    let error = client.expect_err(1148).await;
+    assert!(error.message.contains("db:3306"), "{error}");
+    client.expect_end().await;
+}
+
 #[test]
 fn c19_a_client_without_local_files_is_not_asked_for_one() {
     play(async || {
@@ -223,6 +230,7 @@ fn c19_a_client_without_local_files_is_not_asked_for_one() {
         client.send_query(LOAD).await;
         server.expect_query(LOAD).await;
         server.send_packet(&packet::LocalInfile { filename: b"/etc/passwd" }).await;
+        client.expect_err(1148).await;
         client.expect_end().await;
         server.expect_end().await;
         expect_nothing_left(&stage).await;
@@ -237,11 +245,26 @@ fn c19_a_statement_that_loads_nothing_is_not_asked_for_a_file() {
             client.send_command(kind, b"SELECT 'LOAD DATA LOCAL'").await;
             server.expect_command(kind, b"SELECT 'LOAD DATA LOCAL'").await;
             server.send_packet(&packet::LocalInfile { filename: b"/etc/passwd" }).await;
+            client.expect_err(1148).await;
             client.expect_end().await;
             server.expect_end().await;
             expect_nothing_left(&stage).await;
         });
     }
+}
+
+#[test]
+fn c19_a_later_result_does_not_ask_for_a_file_either() {
+    play(async || {
+        let (_stage, mut client, mut server) = session().await;
+        client.send_query("CALL p()").await;
+        server.expect_query("CALL p()").await;
+        // In one read: neither the OK nor the request reaches the client.
+        let ok = [0, 0, 0, 0x0a, 0, 0, 0];
+        server.send_bytes(&messages(1, &[&ok, b"\xfb/etc/passwd"])).await;
+        client.expect_err(1148).await;
+        client.expect_end().await;
+    });
 }
 
 #[test]

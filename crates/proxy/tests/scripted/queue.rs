@@ -100,8 +100,8 @@ fn c23_a_connection_that_fails_gives_its_place_back() {
             client.send_query("SELECT 1").await;
             let mut server = ScriptedServer::new(servers.dialled().await.1);
             server.packets().expect_seq(0);
-            server.send(b"\xff\x69\x04Host is blocked").await;
-            client.expect_err(1129).await;
+            server.send(b"\xff\x15\x04Access denied").await;
+            client.expect_err(1045).await;
         }
         first_query(&mut client, &mut servers).await;
         drop(client);

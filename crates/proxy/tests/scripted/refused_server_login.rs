@@ -7,7 +7,8 @@ use wire::{Capabilities, packet};
 
 use super::server_login::{asked, expect_query, greeting};
 use super::support::{
-    Client, Database, NATIVE, config, expect_nothing_left, first_query, log_in, play, stage, user,
+    Client, Database, NATIVE, Servers, config, database, expect_nothing_left, first_query, log_in, play,
+    stage, user,
 };
 
 /// The query is answered with error 9002, whose text holds these words; the session goes on.
@@ -91,6 +92,50 @@ fn a_server_that_refuses_the_login_is_heard() {
             first_query(&mut client, &mut servers).await;
         });
     }
+}
+
+/// A server answers the next connection with this error in place of a greeting; returns the server's name.
+async fn refuse(servers: &mut Servers, code: u16) -> String {
+    let (name, end) = servers.dialled().await;
+    let mut server = ScriptedServer::new(end);
+    server.packets().expect_seq(0);
+    server.send(&[&[0xff], &code.to_le_bytes()[..], b"not here"].concat()).await;
+    server.expect_gone().await;
+    name
+}
+
+#[test]
+fn a_refusal_that_says_nothing_about_other_servers_sends_the_session_to_one() {
+    for code in [1040, 1053, 1129, 1203, 1226] {
+        play(async || {
+            let config = Config { servers: vec![database("one"), database("two")], ..config() };
+            let (stage, mut servers) = stage(config);
+            let mut client = log_in(&stage).await;
+            client.send_query("SELECT 1").await;
+            let refused = refuse(&mut servers, code).await;
+            let (other, end) = servers.dialled().await;
+            assert_ne!(other, refused);
+            let (mut server, _) = ScriptedServer::accept(end).await;
+            expect_query(&mut client, &mut server).await;
+            assert_eq!(stage.usage(0).open, 1);
+        });
+    }
+}
+
+#[test]
+fn a_refusal_of_every_server_is_heard() {
+    play(async || {
+        let config = Config { servers: vec![database("one"), database("two")], ..config() };
+        let (stage, mut servers) = stage(config);
+        let mut client = log_in(&stage).await;
+        client.send_query("SELECT 1").await;
+        refuse(&mut servers, 1053).await;
+        refuse(&mut servers, 1129).await;
+        let error = client.expect_err(1129).await;
+        assert_eq!(error.message, "not here");
+        assert!(servers.settled().await.is_none(), "nobody is asked twice");
+        assert_eq!(stage.usage(0).open, 0);
+    });
 }
 
 #[test]

@@ -81,7 +81,6 @@ fn a_client_that_is_not_idle_stays() {
 }
 
 #[test]
-#[ignore = "open: S18"]
 fn a_client_is_never_disconnected_early() {
     // Whatever the limit, and whenever between two looks of the worker the client becomes idle.
     for limit in [1, 500, 1000, 1500, 2000] {

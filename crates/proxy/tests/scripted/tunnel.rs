@@ -141,6 +141,23 @@ fn what_was_said_before_the_end_arrives() {
 }
 
 #[test]
+fn what_was_said_before_the_end_arrives_although_the_client_speaks_on() {
+    play(async || {
+        let (stage, mut servers) = stage(config());
+        let (mut client, mut server) = tunnel(&stage, &mut servers).await;
+        server.write_all(&vec![7; CAPACITY]).await.unwrap();
+        settle().await;
+        server.write_all(b"goodbye").await.unwrap();
+        drop(server);
+        client.write_all(b"nobody reads this").await.unwrap();
+        settle().await;
+        assert_eq!(read_to_end(&mut client).await.len(), CAPACITY + 7);
+        drop(client);
+        expect_nothing_left(&stage).await;
+    });
+}
+
+#[test]
 fn who_does_not_read_makes_the_other_wait() {
     play(async || {
         let (stage, mut servers) = stage(config());
