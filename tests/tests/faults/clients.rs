@@ -25,20 +25,24 @@ fn limited(db: &Backend, user: &str, wait_ms: u32) -> Proxy {
         .start()
 }
 
-/// Exactly [`LIMIT`] clients can have a backend at the same time: none was lost, none is too many.
-async fn assert_exact(options: &Options) {
+/// [`LIMIT`] clients can have a backend at the same time: none was lost.
+async fn take_all(options: &Options) -> Vec<Client> {
     let mut clients = Vec::new();
     for _ in 0..LIMIT {
         let mut client = Client::connect(options).await.unwrap();
         client.query("SELECT 1").await.unwrap();
         clients.push(client);
     }
+    clients
+}
+
+/// Exactly [`LIMIT`] clients can have a backend at the same time: none was lost, none is too many.
+async fn assert_exact(options: &Options) {
+    let clients = take_all(options).await;
     let error = Client::connect(options).await.unwrap().query("SELECT 1").await.unwrap_err();
     assert_eq!(error.code(), Some(9001), "{error}");
     assert!(error.to_string().contains("4 of 4 connections of 1 servers are in use"), "{error}");
-    for client in clients {
-        client.quit().await.unwrap();
-    }
+    drop(clients);
 }
 
 /// MariaDB's client with a statement that does not end.
@@ -50,7 +54,8 @@ fn sleeper(db: &Backend, proxy: &Proxy, user: &str) -> Running {
 
 #[test]
 fn c23_kill_9_of_clients_gives_their_backends_back() {
-    let proxy = limited(&DB, "killed", 3000);
+    let proxy = limited(&DB, "killed", 5000);
+    let options = Options::tcp(proxy.tcp(), "killed", "pw");
     let sleepers = || {
         let sql = "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'killed' AND info LIKE '%SLEEP%'";
         DB.sql(sql).trim().parse::<usize>().unwrap()
@@ -66,15 +71,17 @@ fn c23_kill_9_of_clients_gives_their_backends_back() {
         for mut client in clients.into_iter().chain([waiting]) {
             client.process().kill().unwrap();
         }
-        run(assert_exact(&Options::tcp(proxy.tcp(), "killed", "pw")));
+        drop(run(take_all(&options)));
         wait_for("the backends to be gone", || DB.connections_of("killed") == 0);
     }
+    run(assert_exact(&options));
 }
 
 #[test]
 fn c23_kill_9_of_a_loaded_client_at_any_moment_loses_no_place() {
     let db = Backend::start(&[]);
     let proxy = limited(&db, "app", 5000);
+    let client = Options::tcp(proxy.tcp(), "app", "pw");
     let threads = format!("--threads={LIMIT}");
     let options = ["--mysql-db=test", "--table-size=1000", &threads, "--time=60", "--mysql-password=pw"];
     sysbench(&db.sandbox, &proxy, "oltp_read_write", "prepare", &options).expect_success();
@@ -84,8 +91,9 @@ fn c23_kill_9_of_a_loaded_client_at_any_moment_loses_no_place() {
         // The moment of the fault, not a synchronisation.
         std::thread::sleep(Duration::from_millis(round * 13));
         load.process().kill().unwrap();
-        run(assert_exact(&Options::tcp(proxy.tcp(), "app", "pw")));
+        drop(run(take_all(&client)));
     }
+    run(assert_exact(&client));
     wait_for("the backends to be gone", || db.connections_of("app") == 0);
     // Nothing of what was interrupted is left: locks are free and the table is whole.
     db.sql("CHECK TABLE test.sbtest1; UPDATE test.sbtest1 SET k = 0");
@@ -142,7 +150,7 @@ impl Moment {
         let load = command(b"\x03LOAD DATA LOCAL INFILE 'x' INTO TABLE test.abandoned");
         let bytes = match self {
             Self::Header => vec![5, 0],
-            Self::Command => [&[0, 0, 0xf0, 0, 3][..], &[b' '; 100_000]].concat(),
+            Self::Command => [&[0, 0, 0xf0, 0, 3][..], &b" ".repeat(100_000)].concat(),
             Self::LongData => {
                 [&[0, 0, 0xf0, 0, Kind::SendLongData as u8, 1, 0, 0, 0, 0, 0][..], &[7; 1000]].concat()
             }

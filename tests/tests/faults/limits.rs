@@ -67,7 +67,7 @@ fn c24_a_client_that_stops_in_the_middle_of_a_command_is_disconnected() {
             b"\x05",
             b"\x05\0\0\0",
             // A command of 16 MB; a change of user.
-            &[&b"\0\0\xf0\0\x03"[..], &[b' '; 100_000]].concat(),
+            &[&b"\0\0\xf0\0\x03"[..], &b" ".repeat(100_000)].concat(),
             b"\x50\0\0\0\x11app\0",
         ];
         for piece in pieces {

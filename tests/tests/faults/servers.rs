@@ -8,10 +8,13 @@ use testkit::load::{Group, Load, Mix, create_schema};
 use testkit::mariadb::{PASSWORD, USER};
 use wire::command::Kind;
 
+/// How long a session waits for a backend here.
+const WAIT: Duration = Duration::from_secs(2);
+
 fn setup(db: &Backend) -> Setup {
     Setup::before(&db.sandbox, &db.server)
-        .variable("connect_timeout_server_max", 500)
-        .variable("connect_retries_on_failure", 3)
+        .variable("connect_timeout_server_max", WAIT.as_millis())
+        .variable("connect_retries_on_failure", 10)
 }
 
 /// What a client hears whose server has died: that, or that its connection has ended.
@@ -127,7 +130,7 @@ fn a_server_that_dies_in_the_middle_of_data_ends_the_session() {
             sending.query("DO 0").await.unwrap();
             sending
                 .packets()
-                .write_bytes(&[&[0, 0, 0xf0, 0, 3][..], &[b' '; 100_000]].concat())
+                .write_bytes(&[&[0, 0, 0xf0, 0, 3][..], &b" ".repeat(100_000)].concat())
                 .await
                 .unwrap();
             sending.packets().expect_seq(1);
@@ -160,7 +163,7 @@ fn a_server_that_dies_in_the_middle_of_data_ends_the_session() {
 #[test]
 fn c24_a_server_that_freezes_is_left_alone_until_it_is_back() {
     let db = Backend::start(&[]);
-    let proxy = setup(&db).variable("connect_timeout_server", 200).start();
+    let proxy = setup(&db).variable("connect_timeout_server", 700).start();
     run(async {
         let mut before = Client::connect(&proxy.options()).await.unwrap();
         before.query("SET @a = 7").await.unwrap();
@@ -170,8 +173,8 @@ fn c24_a_server_that_freezes_is_left_alone_until_it_is_back() {
         let started = Instant::now();
         let error = client.query("SELECT 1").await.unwrap_err();
         assert_eq!(error.code(), Some(9001), "{error}");
-        assert!(error.to_string().contains("3 times (no answer within "), "{error}");
-        assert!(started.elapsed() >= Duration::from_millis(500), "{:?}", started.elapsed());
+        assert!(error.to_string().contains("no answer within "), "{error}");
+        assert!(started.elapsed() >= WAIT, "{:?}", started.elapsed());
         db.server.resume().unwrap();
         // The same session works as soon as the server does, and the one that had a backend has it still.
         assert_eq!(client.query("SELECT 1").await.unwrap().first().as_deref(), Some("1"));

@@ -13,6 +13,11 @@ use wire::command::Kind;
 
 use super::{DB, setup};
 
+/// The server without a proxy.
+fn direct() -> Options {
+    Options::tcp(DB.server.address(), USER, PASSWORD)
+}
+
 #[test]
 fn sigterm_tells_idle_clients_and_lets_transactions_finish() {
     DB.sql("CREATE TABLE test.finished (a INT) ENGINE=InnoDB");
@@ -27,10 +32,14 @@ fn sigterm_tells_idle_clients_and_lets_transactions_finish() {
         with_backend.query("SELECT 1").await.unwrap();
         let mut in_transaction = connect().await;
         in_transaction.query("BEGIN").await.unwrap();
+        // A statement that runs for as long as somebody else has the lock.
+        let mut holder = Client::connect(&direct()).await.unwrap();
+        holder.query("SELECT GET_LOCK('held', 0)").await.unwrap();
         let mut busy = connect().await;
-        busy.send_query("SELECT SLEEP(1000), 'busy'").await;
-        let running = "SELECT id FROM information_schema.processlist WHERE info LIKE '%''busy'''";
-        wait_for("the statement to run", || !DB.sql(running).is_empty());
+        busy.send_query("SELECT GET_LOCK('held', 1000), 'busy'").await;
+        let running =
+            "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE '%1000), ''busy'''";
+        wait_for("the statement to run", || DB.sql(running) == "1\n");
 
         proxy.signal(Signal::TERM);
         for client in [&mut idle, &mut with_backend] {
@@ -49,7 +58,7 @@ fn sigterm_tells_idle_clients_and_lets_transactions_finish() {
         in_transaction.query("COMMIT").await.unwrap();
         in_transaction.packets().expect_seq(1);
         in_transaction.expect_err(1053).await;
-        DB.sql(&format!("KILL QUERY {}", DB.sql(running)));
+        holder.query("SELECT RELEASE_LOCK('held')").await.unwrap();
         busy.expect_rows(&[&[Some("1"), Some("busy")]]).await;
         busy.packets().expect_seq(1);
         busy.expect_err(1053).await;

@@ -1,0 +1,204 @@
+//! Configuration files: what is wrong with one is said with its line, and then nothing starts.
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use e2e::tools::{Output, pointsman};
+use e2e::{Proxy, run};
+use testkit::client::{Client, Options};
+use testkit::guard::Sandbox;
+
+static SANDBOX: LazyLock<Sandbox> = LazyLock::new(|| Sandbox::new().unwrap());
+
+/// A file with this text.
+fn file(name: &str, text: &str) -> PathBuf {
+    let path = SANDBOX.path().join(name);
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn command(command: &str, file: &Path) -> Output {
+    pointsman(&SANDBOX, [command.as_ref(), "--config".as_ref(), file.as_os_str()])
+}
+
+/// The listeners are free ports, so that a file that should not start cannot fail for another reason.
+const TOML: &str = r#"[[listeners]]
+address = "127.0.0.1:0"
+
+[mysql_variables]
+max_connections = 7
+
+[[mysql_servers]]
+hostname = "127.0.0.1"
+port = 1
+
+[[mysql_users]]
+username = "app"
+password = "pw"
+"#;
+
+const CNF: &str = r#"datadir="/var/lib/proxysql"
+admin_variables=
+{
+    admin_credentials="admin:admin"
+}
+mysql_variables=
+{
+    interfaces="127.0.0.1:0"
+    max_connections=7
+    query_digests=true
+}
+mysql_servers =
+(
+    { address="127.0.0.1" , port=1 , hostgroup=0 }
+)
+mysql_users:
+(
+    { username = "app" , password = "pw" , default_hostgroup = 0 , active = 1 }
+)
+mysql_query_rules:
+(
+    { rule_id=1, active=1, match_pattern="^SELECT .* FOR UPDATE$", destination_hostgroup=0, apply=1 }
+)
+"#;
+
+#[test]
+fn check_accepts_both_formats_whatever_the_name() {
+    for (name, text, warns) in
+        [("a.toml", TOML, false), ("b.cnf", CNF, true), ("c.cnf", TOML, false), ("d.toml", CNF, true)]
+    {
+        let path = file(name, text);
+        let output = command("check", &path);
+        assert_eq!(
+            output.stdout,
+            format!("{}: ok, 1 listeners, 1 servers, 1 users\n", path.display()),
+            "{output:?}"
+        );
+        assert_eq!(output.code, Some(0));
+        // One warning that names what has no effect yet.
+        let warnings: Vec<&str> = output.stderr.lines().collect();
+        assert_eq!(warnings.len(), usize::from(warns), "{output:?}");
+        for part in ["warning: ", "query_digests", "mysql_query_rules", "admin_credentials"] {
+            assert!(!warns || warnings[0].contains(part), "{warnings:?} has no {part:?}");
+        }
+    }
+}
+
+#[test]
+fn serve_logs_what_has_no_effect_and_runs() {
+    let proxy = Proxy::start(&SANDBOX, &file("serve.cnf", CNF), &[]);
+    proxy.wait_for_log("query_digests");
+    run(async {
+        let mut client = Client::connect(&Options::tcp(proxy.tcp(), "app", "pw")).await.unwrap();
+        client.ping().await.unwrap();
+    });
+}
+
+/// Files that must not be accepted: text, and the lines that are said about it.
+fn bad() -> Vec<(&'static str, String, Vec<&'static str>)> {
+    vec![
+        (
+            "unknown.toml",
+            TOML.replace("max_connections", "max_conections"),
+            vec![
+                "unknown.toml:5: unknown setting `max_conections` in `mysql_variables`; did you mean `max_connections`?",
+            ],
+        ),
+        (
+            "unknown.cnf",
+            CNF.replace("max_connections", "max_conections"),
+            vec![
+                "unknown.cnf:9: unknown setting `max_conections` in `mysql_variables`; did you mean `max_connections`?",
+            ],
+        ),
+        (
+            "table.toml",
+            TOML.replace("mysql_users", "mysql_user"),
+            vec!["table.toml:11: ", "`mysql_user`", "`mysql_users`"],
+        ),
+        ("column.cnf", CNF.replace("default_hostgroup", "hostgrup"), vec!["column.cnf:18: ", "`hostgrup`"]),
+        (
+            "value.toml",
+            TOML.replace("= 7", "= 0"),
+            vec!["value.toml:5: `mysql_variables.max_connections` must be", "not 0"],
+        ),
+        ("value.cnf", CNF.replace("port=1", "port=70000"), vec!["value.cnf:14: ", "port", "70000"]),
+        (
+            "twice.toml",
+            format!("{TOML}[[mysql_users]]\nusername = 'app'\n"),
+            vec!["twice.toml:14: `mysql_users` has two rows with username = app"],
+        ),
+        ("grammar.toml", TOML.replace("= 7", "= "), vec!["grammar.toml:5: "]),
+        ("grammar.cnf", CNF.replace("(\n    { address", "( address"), vec!["grammar.cnf:13: "]),
+        (
+            "two.toml",
+            TOML.replace("= 7", "= -7").replace("port = 1", "prot = 1"),
+            vec![
+                "two.toml:5: ",
+                "two.toml:9: unknown setting `prot` in `mysql_servers`; did you mean `port`?",
+            ],
+        ),
+        (
+            "hash.toml",
+            TOML.replace("\"pw\"", "\"*0123456789ABCDEF0123456789ABCDEF0123456\""),
+            vec!["hash.toml:13: ", "39"],
+        ),
+    ]
+}
+
+#[test]
+fn c26_a_file_with_a_mistake_is_refused_with_its_line_and_nothing_starts() {
+    for (name, text, lines) in bad() {
+        let path = file(name, &text);
+        for what in ["check", "serve"] {
+            let output = command(what, &path);
+            assert_eq!(output.code, Some(1), "{what} {name}: {output:#?}");
+            assert_eq!(output.stdout, "", "{what} {name}");
+            for line in &lines {
+                assert!(output.stderr.contains(line), "{what} {name}: no {line:?} in:\n{}", output.stderr);
+            }
+            assert!(!output.stderr.contains(" ready "), "{what} {name}: {output:#?}");
+            // Passwords are not repeated.
+            assert!(!output.stderr.contains("0123456789ABCDEF"), "{what} {name}: {output:#?}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named() {
+    for what in ["check", "serve"] {
+        let missing = SANDBOX.path().join("missing.toml");
+        let output = command(what, &missing);
+        assert_eq!(output.code, Some(1), "{output:?}");
+        assert!(
+            output.stderr.contains("missing.toml") && output.stderr.contains("No such file"),
+            "{output:?}"
+        );
+        let folder = command(what, SANDBOX.path());
+        assert!(folder.code == Some(1) && folder.stderr.contains("directory"), "{folder:?}");
+        let binary = SANDBOX.path().join("binary");
+        std::fs::write(&binary, [0xff, 0xfe, 0, 1, 2]).unwrap();
+        let output = command(what, &binary);
+        assert!(output.code == Some(1) && output.stderr.contains("binary"), "{output:?}");
+    }
+}
+
+#[test]
+fn the_command_line_is_checked_too() {
+    let usage = pointsman(&SANDBOX, ["serve"]);
+    assert!(usage.code == Some(2) && usage.stderr.contains("--config"), "{usage:?}");
+    let unknown = pointsman(&SANDBOX, ["sevre"]);
+    assert!(unknown.code == Some(2) && unknown.stderr.contains("serve"), "{unknown:?}");
+    let version = pointsman(&SANDBOX, ["--version"]);
+    assert_eq!(
+        (version.code, version.stdout.as_str()),
+        (Some(0), concat!("pointsman ", env!("CARGO_PKG_VERSION"), "\n"))
+    );
+}
+
+#[test]
+fn the_example_of_the_repository_is_accepted() {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../pointsman.example.toml");
+    let output = command("check", &example);
+    assert!(output.code == Some(0) && output.stdout.contains(": ok, "), "{output:?}");
+}
