@@ -215,13 +215,6 @@ fn a_file_message_may_be_longer_than_a_packet() {
     });
 }
 
-/// The client does not see the request: it gets an error in its place, and the session ends.
-async fn expect_no_file(client: &mut Client) {
-    let error = client.expect_err(1148).await;
-    assert!(error.message.contains("db:3306"), "{error}");
-    client.expect_end().await;
-}
-
 #[test]
 fn c19_a_client_without_local_files_is_not_asked_for_one() {
     play(async || {

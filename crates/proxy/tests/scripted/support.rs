@@ -41,7 +41,13 @@ pub(super) type Database = ScriptedServer<End>;
 
 /// Runs a test on a runtime of its own whose clock moves only when everything waits.
 pub(super) fn play(test: impl AsyncFnOnce()) {
-    runtime().block_on(test());
+    runtime().block_on(within_a_day(test()));
+}
+
+/// What waits for this long waits for ever; the day passes at once.
+async fn within_a_day(test: impl Future<Output = ()>) {
+    let day = Duration::from_hours(24);
+    assert!(tokio::time::timeout(day, test).await.is_ok(), "the test waits for something that never comes");
 }
 
 /// Runs a test with many inputs, the same in every run, on one stage.
@@ -59,7 +65,7 @@ pub(super) fn play_all<T: Debug>(
         let mut servers = servers.borrow_mut();
         // What an input that failed has left behind.
         while servers.0.try_recv().is_ok() {}
-        runtime.block_on(test(&stage, &mut servers, input));
+        runtime.block_on(within_a_day(test(&stage, &mut servers, input)));
         Ok(())
     });
     outcome.unwrap_or_else(|error| panic!("{error}"));
