@@ -6,9 +6,11 @@ use tokio::join;
 use wire::command::Kind;
 use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
+use wire::frame::MAX_PAYLOAD;
+
 use super::support::{
     CLASSIC, Client, Database, config, expect_alive, first_query, log_in, messages, options, pieces, play,
-    play_all, session, session_of, settle,
+    play_all, session, session_of, settle, stage_with,
 };
 
 /// Sends a query that the server is about to answer.
@@ -190,6 +192,26 @@ fn a_result_larger_than_every_buffer_arrives() {
         let ((), result) = join!(server.rows(&["much"], &rows), client.expect_result());
         assert_eq!(result.rows.len(), 2000);
         expect_alive(&mut client, &mut server).await;
+    });
+}
+
+#[test]
+fn c17_rows_around_a_full_packet_are_rows() {
+    play(async || {
+        let (stage, mut servers) = stage_with(config(), 1 << 20, |_| false);
+        let mut client = Client::connect(stage.client(1 << 20).unwrap(), &options()).await;
+        let mut server = first_query(&mut client, &mut servers).await;
+        ask(&mut client, &mut server, "SELECT long").await;
+        // With the four bytes of its length one row fills a packet, so that an empty one follows; the other starts with
+        // 0xfe, like the end of the rows.
+        for len in [MAX_PAYLOAD - 4, MAX_PAYLOAD + 1] {
+            let cell = "x".repeat(len);
+            let row: &[Option<&str>] = &[Some(&cell)];
+            let rows = [row];
+            let ((), result) = join!(server.rows(&["long"], &rows), client.expect_result());
+            assert!(result.first().is_some_and(|got| got == cell), "a cell of {len} bytes");
+            ask(&mut client, &mut server, "SELECT long").await;
+        }
     });
 }
 

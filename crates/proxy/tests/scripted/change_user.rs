@@ -1,7 +1,10 @@
 //! `COM_CHANGE_USER`: a client logs in anew, and nothing is left of who it was.
 
+use std::time::Duration;
+
 use config::{Config, Server};
 use testkit::client::Options;
+use tokio::time::Instant;
 use wire::auth::native;
 use wire::codec::put_nul_bytes;
 use wire::command::Kind;
@@ -160,9 +163,11 @@ fn a_transaction_ends_with_its_user() {
         client.expect_ok().await;
         old.expect_gone().await;
         // Nothing is left that a drain would wait for.
+        let start = Instant::now();
         stage.drain();
         client.packets().expect_seq(1);
         client.expect_err(1053).await;
+        assert_eq!(start.elapsed(), Duration::ZERO);
         client.expect_end().await;
         expect_nothing_left(&stage).await;
     });

@@ -1,14 +1,18 @@
 //! Commands on their way to the server: cut, joined, and of every size.
 
+use std::time::Duration;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tokio::join;
+use tokio::task::spawn_local;
+use tokio::time::sleep;
 use wire::command::Kind;
 use wire::frame::MAX_PAYLOAD;
 
 use super::support::{
-    Client, Database, config, connect, expect_alive, first_query, log_in, long_query, messages, options,
-    pieces, play, play_all, session, settle, stage, stage_with,
+    Client, Database, config, connect, expect_alive, expect_nothing_left, first_query, log_in, long_query,
+    messages, options, pieces, play, play_all, session, settle, stage, stage_with,
 };
 
 /// A command that a generated test sends.
@@ -156,6 +160,47 @@ fn c01_an_error_leaves_the_pipelined_rest_in_order() {
         client.expect_err(1064).await;
         client.packets().expect_seq(1);
         client.expect_rows(&[&[Some("2")]]).await;
+    });
+}
+
+/// Answers every query with its own text, in pieces, until the client leaves.
+async fn echo(mut server: Database) {
+    while let Some(command) = server.next_command().await {
+        let text = String::from_utf8_lossy(&command[1..]).into_owned();
+        server.columns(&["text"]).await;
+        sleep(Duration::from_millis(command.len() as u64 % 7)).await;
+        server.row(&[Some(&text)]).await;
+        server.end_of_rows().await;
+    }
+}
+
+#[test]
+fn c01_every_client_gets_the_answers_to_its_own_questions() {
+    const CLIENTS: usize = 8;
+    const QUERIES: usize = 50;
+    play(async || {
+        let (stage, mut servers) = stage(config());
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|number| {
+                let end = connect(&stage);
+                spawn_local(async move {
+                    let mut client = Client::connect(end, &options()).await;
+                    for query in 0..QUERIES {
+                        let text = format!("client {number} query {query}{}", "!".repeat(query * number));
+                        client.send_query(&text).await;
+                        client.expect_rows(&[&[Some(&text)]]).await;
+                        sleep(Duration::from_millis((query * number % 5) as u64)).await;
+                    }
+                })
+            })
+            .collect();
+        for _ in 0..CLIENTS {
+            spawn_local(echo(servers.accept().await));
+        }
+        for client in clients {
+            client.await.unwrap();
+        }
+        expect_nothing_left(&stage).await;
     });
 }
 

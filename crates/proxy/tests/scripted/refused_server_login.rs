@@ -2,13 +2,15 @@
 
 use config::Config;
 use testkit::script::{CAPABILITIES as SERVER_CAPABILITIES, NONCE, ScriptedServer};
+use tokio::join;
 use wire::auth::{caching_sha2, native};
+use wire::frame::MAX_PAYLOAD;
 use wire::{Capabilities, packet};
 
 use super::server_login::{asked, expect_query, greeting};
 use super::support::{
-    Client, Database, NATIVE, Servers, config, database, expect_nothing_left, first_query, log_in, play,
-    stage, user,
+    Client, Database, NATIVE, Servers, config, database, expect_nothing_left, first_query, log_in,
+    long_query, options, play, stage, user,
 };
 
 /// The query is answered with error 9002, whose text holds these words; the session goes on.
@@ -135,6 +137,24 @@ fn a_refusal_of_every_server_is_heard() {
         assert_eq!(error.message, "not here");
         assert!(servers.settled().await.is_none(), "nobody is asked twice");
         assert_eq!(stage.usage(0).open, 0);
+    });
+}
+
+#[test]
+fn a_refusal_comes_behind_the_last_packet_of_a_long_command() {
+    play(async || {
+        let (stage, mut servers) = stage(config());
+        let mut client = Client::connect(stage.client(1 << 20).unwrap(), &options()).await;
+        let refuse = async {
+            let mut server = ScriptedServer::new(servers.dialled().await.1);
+            server.greet().await;
+            server.read_login().await;
+            server.err(1045, "28000", "Access denied").await;
+        };
+        let command = long_query(MAX_PAYLOAD);
+        join!(client.send_at(0, &command), refuse);
+        // Its sequence id counts the packets of the command: they are read before it is sent.
+        client.expect_err(1045).await;
     });
 }
 

@@ -170,6 +170,19 @@ fn the_last_words_of_a_server_may_come_in_pieces() {
 }
 
 #[test]
+fn c02_what_follows_the_last_words_is_not_passed_on() {
+    play(async || {
+        let (stage, mut client, mut server) = session().await;
+        let error = messages(1, &[b"\xff\xbf\x0f#HY000The client was disconnected"]);
+        server.send_bytes(&[error, messages(1, &[&ok()])].concat()).await;
+        client.packets().expect_seq(1);
+        client.expect_err(4031).await;
+        client.expect_end().await;
+        expect_nothing_left(&stage).await;
+    });
+}
+
+#[test]
 fn the_beginning_of_last_words_is_not_said() {
     play(async || {
         let (stage, mut client, mut server) = session().await;

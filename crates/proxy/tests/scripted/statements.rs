@@ -121,7 +121,7 @@ fn binary_rows_pass_as_they_are() {
 }
 
 #[test]
-fn a_statement_is_closed_in_the_same_write_as_the_next_command() {
+fn the_next_command_does_not_wait_for_the_close_of_a_statement() {
     play(async || {
         let (_stage, mut client, mut server) = session().await;
         let close = [&[Kind::StmtClose as u8], &about_statement(b"")[..]].concat();

@@ -251,3 +251,15 @@ fn a_binary_log_goes_on_until_either_side_ends_it() {
         });
     }
 }
+
+#[test]
+fn what_comes_with_the_request_for_a_binary_log_is_passed_on() {
+    play(async || {
+        let (_stage, mut client, mut server) = session().await;
+        let dump = messages(0, &[&[Kind::BinlogDump as u8, 4, 0, 0, 0]]);
+        client.send_bytes(&[dump, messages(0, &[b"\xefposition"])].concat()).await;
+        server.expect_command(Kind::BinlogDump, &[4, 0, 0, 0]).await;
+        server.packets().expect_seq(0);
+        server.expect(b"\xefposition").await;
+    });
+}
