@@ -27,7 +27,7 @@ pub struct Proxy {
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// A listener's address cannot be used.
-    #[error("cannot listen on {address}: {source}")]
+    #[error("cannot listen on {address}")]
     Listen {
         /// The address.
         address: Address,
@@ -35,7 +35,7 @@ pub enum StartError {
         source: io::Error,
     },
     /// A thread or its runtime cannot be made.
-    #[error("cannot start worker {index}: {source}")]
+    #[error("cannot start worker {index}")]
     Worker {
         /// The worker's number.
         index: u16,

@@ -1,6 +1,6 @@
 //! The users that may log in, and the decoys that answer for those that do not exist.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,6 +26,8 @@ pub(crate) struct User {
     pub(crate) default_hostgroup: u32,
     pub(crate) default_schema: Option<Vec<u8>>,
     pub(crate) max_connections: u32,
+    /// Whether the proxy may log in to servers as this user: its row, or another one of the same name, says so.
+    pub(crate) for_servers: bool,
     is_decoy: bool,
     connections: Arc<AtomicU32>,
     /// What a full exchange of `caching_sha2_password` has shown: from then on the fast one is enough.
@@ -45,12 +47,16 @@ impl Users {
     /// The active users that clients may log in as. Rows have been validated: a password that does not parse
     /// cannot occur, and would only make its user unknown.
     pub(crate) fn new(rows: &[config::User]) -> Self {
-        let usable = rows.iter().filter(|row| row.active && row.frontend);
+        let active = rows.iter().filter(|row| row.active);
+        let for_servers: HashSet<&str> =
+            active.clone().filter(|row| row.backend).map(|row| row.username.as_str()).collect();
+        let usable = active.filter(|row| row.frontend);
         let by_name: HashMap<_, _> = usable
             .filter_map(|row| {
                 let credential = Credential::parse(row.password.as_bytes()).ok()?;
                 let name = row.username.clone().into_bytes();
-                Some((name.clone(), Arc::new(User::new(name, credential, row))))
+                let for_servers = for_servers.contains(row.username.as_str());
+                Some((name.clone(), Arc::new(User::new(name, credential, for_servers, row))))
             })
             .collect();
         let decoys = by_name.values().filter_map(|user| decoy(&user.credential)).collect();
@@ -88,13 +94,14 @@ fn decoy(credential: &Credential) -> Option<Arc<User>> {
 }
 
 impl User {
-    fn new(name: Vec<u8>, credential: Credential, row: &config::User) -> Self {
+    fn new(name: Vec<u8>, credential: Credential, for_servers: bool, row: &config::User) -> Self {
         Self {
             name,
             credential,
             default_hostgroup: row.default_hostgroup,
             default_schema: row.default_schema.clone().map(String::into_bytes),
             max_connections: row.max_connections,
+            for_servers,
             is_decoy: false,
             connections: Arc::default(),
             learned: Mutex::new(None),
@@ -108,6 +115,7 @@ impl User {
             default_hostgroup: 0,
             default_schema: None,
             max_connections: 0,
+            for_servers: false,
             is_decoy: true,
             connections: Arc::default(),
             learned: Mutex::new(None),
@@ -191,6 +199,14 @@ mod tests {
         let users = Users::new(&[inactive, backend_only]);
         assert!(users.find(b"inactive").is_decoy());
         assert!(users.find(b"backend").is_decoy());
+    }
+
+    #[test]
+    fn a_user_may_be_two_rows() {
+        let client = config::User { backend: false, ..row("u", "pw") };
+        let server = config::User { frontend: false, ..row("u", "pw") };
+        assert!(!Users::new(std::slice::from_ref(&client)).find(b"u").for_servers);
+        assert!(Users::new(&[client, server]).find(b"u").for_servers);
     }
 
     #[test]

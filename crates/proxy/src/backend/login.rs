@@ -34,6 +34,11 @@ const OWN: Capabilities = Capabilities::LONG_PASSWORD
 
 /// Logs in to the server at the other end of `sock` as `identity`.
 pub(crate) async fn log_in(worker: &Worker, sock: &mut Sock, identity: &Identity) -> Result<(), OpenError> {
+    let user = &identity.account.user;
+    if !user.for_servers {
+        let name = String::from_utf8_lossy(&user.name);
+        return Err(OpenError::Login(format!("user '{name}' has no row with backend = 1 in mysql_users")));
+    }
     let mut exchange = Exchange::new(worker, sock);
     let payload = exchange.receive().await?;
     if payload.first() == Some(&packet::Err::HEADER) {

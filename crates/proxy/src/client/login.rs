@@ -95,6 +95,8 @@ pub(crate) struct Dialogue<'a> {
     pub(crate) exchange: Exchange<'a>,
     pub(crate) capabilities: Capabilities,
     pub(crate) peer: Peer,
+    /// Whether the client has shown anything but an empty password.
+    password_given: bool,
 }
 
 /// Logs a client in.
@@ -115,7 +117,7 @@ pub(crate) async fn login(worker: &Worker, sock: &mut Sock, peer: Peer) -> Resul
         auth_plugin: plugin.as_bytes(),
     };
     let exchange = Exchange::new(worker, sock);
-    let mut dialogue = Dialogue { worker, exchange, capabilities: Capabilities::PROTOCOL_41, peer };
+    let mut dialogue = Dialogue::new(worker, exchange, Capabilities::PROTOCOL_41, peer);
     dialogue.exchange.send(&greeting.encode(OFFERED)).await?;
     let payload = dialogue.receive().await?;
     let packet = packet::Login::decode(&payload, OFFERED).map_err(|error| dialogue.refuse_bytes(&error))?;
@@ -137,10 +139,20 @@ pub(crate) async fn login(worker: &Worker, sock: &mut Sock, peer: Peer) -> Resul
     })
 }
 
-impl Dialogue<'_> {
+impl<'a> Dialogue<'a> {
+    pub(crate) const fn new(
+        worker: &'a Worker,
+        exchange: Exchange<'a>,
+        capabilities: Capabilities,
+        peer: Peer,
+    ) -> Self {
+        Self { worker, exchange, capabilities, peer, password_given: false }
+    }
+
     /// Checks a claim, asking the client for more where the method needs it.
     pub(crate) async fn check(&mut self, claim: Claim<'_>, nonce: [u8; NONCE_LEN]) -> Result<Proven, Ending> {
         let user = self.worker.shared.users.find(claim.username);
+        self.note_password(claim.answer);
         let (mut login, mut step) = self.begin(&user, &claim, nonce).await?;
         let accepted = loop {
             match step {
@@ -251,6 +263,7 @@ impl Dialogue<'_> {
         mut login: as_server::ServerLogin,
     ) -> Result<(as_server::ServerLogin, as_server::ServerStep), Ending> {
         let payload = self.receive().await?;
+        self.note_password(&payload);
         let step = move || {
             let step = login.message(&payload);
             (login, step)
@@ -278,9 +291,12 @@ impl Dialogue<'_> {
     }
 
     fn deny(&self, claim: &Claim<'_>) -> Ending {
-        // Clients of caching_sha2_password say "no password" with one zero byte.
-        let password_given = !matches!(claim.answer, [] | [0]);
-        self.refuse(&ClientError::access_denied(claim.username, &self.peer, password_given))
+        self.refuse(&ClientError::access_denied(claim.username, &self.peer, self.password_given))
+    }
+
+    /// Clients say "no password" with no bytes at all or, with `caching_sha2_password`, with one zero byte.
+    const fn note_password(&mut self, answer: &[u8]) {
+        self.password_given |= !matches!(answer, [] | [0]);
     }
 
     pub(crate) fn refuse_bytes(&self, error: &impl std::fmt::Display) -> Ending {

@@ -131,8 +131,7 @@ impl Session {
         let capabilities = self.capabilities();
         let backlog = std::mem::take(&mut self.backlog);
         let exchange = Exchange::resume(&self.worker, &mut self.client, 0, &backlog);
-        let mut dialogue =
-            Dialogue { worker: &self.worker, exchange, capabilities, peer: self.identity.peer };
+        let mut dialogue = Dialogue::new(&self.worker, exchange, capabilities, self.identity.peer);
         let payload = dialogue.receive().await?;
         let packet = command::ChangeUser::decode(&payload, capabilities)
             .map_err(|error| dialogue.refuse_bytes(&error))?;

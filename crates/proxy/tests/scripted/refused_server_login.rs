@@ -48,6 +48,16 @@ fn a_method_for_which_the_password_is_missing_is_named() {
 }
 
 #[test]
+fn a_user_that_is_for_clients_only_is_not_logged_in_to_servers() {
+    play(async || {
+        let mut config = config();
+        config.users[0].backend = false;
+        let (_stage, _servers, mut client, mut server) = asked(config, "app").await;
+        expect_no_login(&mut client, &mut server, &["'app'", "backend = 1"]).await;
+    });
+}
+
+#[test]
 fn c32_a_server_without_a_capability_of_the_client_is_named() {
     play(async || {
         let (stage, mut servers, mut client, mut server) = asked(config(), "app").await;
