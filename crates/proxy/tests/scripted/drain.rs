@@ -246,6 +246,25 @@ fn c24_the_end_of_a_drain_does_not_wait_for_a_client_that_does_not_read() {
 }
 
 #[test]
+fn c24_the_end_of_a_drain_does_not_wait_for_a_client_that_only_sends() {
+    play(async || {
+        let (stage, _servers) = stage(draining());
+        let mut client = log_in(&stage).await;
+        let sending = spawn_local(async move {
+            loop {
+                client.send_bytes(&messages(0, &[&[Kind::Ping as u8]])).await;
+            }
+        });
+        settle().await;
+        let start = Instant::now();
+        stage.drain();
+        settle().await;
+        expect_cut(&stage, start).await;
+        sending.abort();
+    });
+}
+
+#[test]
 fn c24_the_end_of_a_drain_does_not_wait_for_a_client_that_stops_in_a_command() {
     let kinds = [Kind::Query, Kind::Ping, Kind::ProcessKill, Kind::ChangeUser, Kind::StmtClose];
     for kind in kinds {

@@ -92,6 +92,23 @@ fn a_client_that_leaves_the_line_makes_room_for_the_next() {
 }
 
 #[test]
+fn a_place_that_comes_too_late_goes_to_the_next() {
+    play(async || {
+        let (stage, mut servers) = stage(limited(1));
+        let mut first = log_in(&stage).await;
+        let _held = first_query(&mut first, &mut servers).await;
+        let mut second = log_in(&stage).await;
+        second.send_query("SELECT 'b'").await;
+        settle().await;
+        // Both leave at once: the second is given the first one's place and does not take it any more.
+        drop((first, second));
+        expect_nothing_left(&stage).await;
+        let mut third = log_in(&stage).await;
+        first_query(&mut third, &mut servers).await;
+    });
+}
+
+#[test]
 fn c23_a_connection_that_fails_gives_its_place_back() {
     play(async || {
         let (stage, mut servers) = stage(limited(1));

@@ -97,6 +97,7 @@ fn a_server_that_dies_before_a_command_is_complete_is_reported_behind_it() {
         settle().await;
         drop(server);
         settle().await;
+        assert_eq!(stage.usage(0).open, 0, "nobody waits for the rest");
         // The client does not read before it has sent all of it.
         client.send_bytes(&command[10_000..]).await;
         client.packets().expect_seq(1);
