@@ -3,8 +3,6 @@
 //! To be used inside a `tokio::runtime::LocalRuntime` or `LocalSet`, best with paused time: then every deadline is exact and
 //! nothing waits for real.
 
-use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -13,7 +11,7 @@ use std::sync::atomic::AtomicUsize;
 use config::{Config, Endpoint, Protocol};
 use pool::Usage;
 use tokio::runtime::Handle;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 
 use crate::arrival::{Arrival, Peer, Stream};
 use crate::backend::Dialer;
@@ -31,30 +29,6 @@ pub struct Stage {
     config: Config,
 }
 
-/// The servers' ends of connections that the proxy has opened, in order.
-#[derive(Debug, Clone, Default)]
-pub struct Dialled {
-    ends: Rc<RefCell<VecDeque<(Endpoint, End)>>>,
-    more: Rc<Notify>,
-}
-
-impl Dialled {
-    /// The oldest connection that nobody has taken yet.
-    pub fn take(&self) -> Option<(Endpoint, End)> {
-        self.ends.borrow_mut().pop_front()
-    }
-
-    /// Waits for the next connection.
-    pub async fn next(&self) -> (Endpoint, End) {
-        loop {
-            if let Some(connection) = self.take() {
-                return connection;
-            }
-            self.more.notified().await;
-        }
-    }
-}
-
 impl Stage {
     /// A worker that dials servers with `dial`.
     pub fn new(config: Config, dial: impl Fn(&Endpoint) -> io::Result<End> + 'static) -> Self {
@@ -66,20 +40,6 @@ impl Stage {
         worker.dialer = Dialer::Scripted(Box::new(move |endpoint| dial(endpoint).map(Sock::from)));
         tokio::task::spawn_local(Rc::new(worker).run(receiver));
         Self { shared, inbox, config }
-    }
-
-    /// A worker whose servers' ends are handed out by the returned [`Dialled`]; each direction of such a connection
-    /// holds `capacity` bytes.
-    pub fn with_servers(config: Config, capacity: usize) -> (Self, Dialled) {
-        let dialled = Dialled::default();
-        let ends = dialled.clone();
-        let stage = Self::new(config, move |endpoint| {
-            let (ours, theirs) = pair(capacity);
-            ends.ends.borrow_mut().push_back((endpoint.clone(), theirs));
-            ends.more.notify_one();
-            Ok(ours)
-        });
-        (stage, dialled)
     }
 
     /// A client that has just connected; `None` if there are too many.
