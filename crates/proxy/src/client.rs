@@ -65,7 +65,7 @@ mod tests {
             size_of::<F>()
         }
         let bytes = size(serve);
-        assert!(bytes <= 1100, "the future of a client has {bytes} bytes");
+        assert!(bytes <= 1024, "the future of a client has {bytes} bytes");
     }
 
     #[test]

@@ -59,7 +59,7 @@ impl Session {
         worker: Rc<Worker>,
         control: Rc<Control>,
         client: Sock,
-        mut identity: Identity,
+        mut identity: Box<Identity>,
     ) -> Self {
         control.set_idle(worker.now(), false);
         Self {
@@ -67,7 +67,7 @@ impl Session {
             control,
             client,
             backlog: std::mem::take(&mut identity.backlog),
-            identity: Box::new(identity),
+            identity,
             backend: None,
             to_backend: Parked::default(),
             to_client: Parked::default(),

@@ -100,7 +100,7 @@ pub(crate) struct Dialogue<'a> {
 }
 
 /// Logs a client in.
-pub(crate) async fn login(worker: &Worker, sock: &mut Sock, peer: Peer) -> Result<Identity, Ending> {
+pub(crate) async fn login(worker: &Worker, sock: &mut Sock, peer: Peer) -> Result<Box<Identity>, Ending> {
     let shared = &worker.shared;
     let (connection_id, nonce) = (shared.connection_id(), random::nonce());
     let plugin = match shared.variables.default_authentication_plugin {
@@ -126,7 +126,7 @@ pub(crate) async fn login(worker: &Worker, sock: &mut Sock, peer: Peer) -> Resul
     let proven = dialogue.check(claim, nonce).await?;
     let account = dialogue.admit(proven, packet.schema, None)?;
     dialogue.send_ok().await?;
-    Ok(Identity {
+    Ok(Box::new(Identity {
         connection_id,
         peer,
         capabilities: packet.capabilities,
@@ -136,7 +136,7 @@ pub(crate) async fn login(worker: &Worker, sock: &mut Sock, peer: Peer) -> Resul
         nonce,
         account,
         backlog: dialogue.exchange.into_unread(),
-    })
+    }))
 }
 
 impl<'a> Dialogue<'a> {
