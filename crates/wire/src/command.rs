@@ -18,6 +18,7 @@ mod drop_db;
 mod field_list;
 mod init_db;
 mod kind;
+mod one_field;
 mod ping;
 mod process_info;
 mod process_kill;

@@ -1,41 +1,11 @@
 //! Once dropped a schema.
 
-use super::{Kind, expect};
-use crate::{Capabilities, Codec, WireError, codec::Reader};
-
-/// Drops a schema. Servers of today refuse it.
-///
-/// Source: `COM_DROP_DB`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DropDb<'a> {
-    /// The schema's name.
-    pub schema: &'a [u8],
-}
-
-impl<'a> Codec<'a> for DropDb<'a> {
-    fn read(reader: &mut Reader<'a>, _caps: Capabilities) -> Result<Self, WireError> {
-        expect(reader, Kind::DropDb)?;
-        Ok(Self { schema: reader.rest() })
-    }
-
-    fn write(&self, _caps: Capabilities, out: &mut Vec<u8>) {
-        out.push(Kind::DropDb as u8);
-        out.extend_from_slice(self.schema);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        #[test]
-        fn round_trips(schema: Vec<u8>) {
-            let command = DropDb { schema: &schema };
-            let bytes = command.encode(Capabilities::empty());
-            prop_assert_eq!(DropDb::decode(&bytes, Capabilities::empty()), Ok(command));
-        }
+super::one_field::rest! {
+    /// Drops a schema. Servers of today refuse it.
+    ///
+    /// Source: `COM_DROP_DB`.
+    DropDb {
+        /// The schema's name.
+        schema
     }
 }

@@ -1,43 +1,19 @@
 //! Forgets a prepared statement.
 
-use super::{Kind, expect};
-use crate::{Capabilities, Codec, WireError, codec::Reader};
-
-/// Forgets a prepared statement. There is no answer.
-///
-/// Source: `COM_STMT_CLOSE`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StmtClose {
-    /// The statement's handle.
-    pub statement_id: u32,
-}
-
-impl Codec<'_> for StmtClose {
-    fn read(reader: &mut Reader<'_>, _caps: Capabilities) -> Result<Self, WireError> {
-        expect(reader, Kind::StmtClose)?;
-        Ok(Self { statement_id: reader.u32("statement id")? })
-    }
-
-    fn write(&self, _caps: Capabilities, out: &mut Vec<u8>) {
-        out.push(Kind::StmtClose as u8);
-        out.extend_from_slice(&self.statement_id.to_le_bytes());
+super::one_field::id! {
+    /// Forgets a prepared statement. There is no answer.
+    ///
+    /// Source: `COM_STMT_CLOSE`.
+    StmtClose {
+        /// The statement's handle.
+        statement_id: "statement id"
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        #[test]
-        fn round_trips(statement_id: u32) {
-            let command = StmtClose { statement_id };
-            let bytes = command.encode(Capabilities::empty());
-            prop_assert_eq!(StmtClose::decode(&bytes, Capabilities::empty()), Ok(command));
-        }
-    }
+mod golden {
+    use super::StmtClose;
+    use crate::{Capabilities, Codec as _};
 
     #[test]
     fn is_five_bytes() {
