@@ -20,14 +20,15 @@ impl From<Vec<u8>> for Parked {
 }
 
 impl Parked {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
+    /// Whether nothing is parked, and `sock` has sent all that it took.
+    pub(crate) const fn is_sent(&self, sock: &Sock) -> bool {
+        self.bytes.is_empty() && !sock.holds_output()
     }
 
     /// Writes `bytes` to `sock`, and keeps what it does not take. Nothing may be parked already: whoever sends
     /// [flushes](Self::poll_flush) first, which is what bounds the bytes held to one scratch buffer.
     pub(crate) fn send(&mut self, cx: &mut Context<'_>, sock: &mut Sock, mut bytes: &[u8]) -> io::Result<()> {
-        debug_assert!(self.is_empty(), "bytes would overtake others");
+        debug_assert!(self.bytes.is_empty(), "bytes would overtake others");
         while !bytes.is_empty() {
             match sock.poll_write(cx, bytes) {
                 Poll::Ready(Ok(0)) => return Err(io::ErrorKind::WriteZero.into()),
@@ -58,6 +59,7 @@ impl Parked {
         if !self.bytes.is_empty() {
             *self = Self::default();
         }
-        Poll::Ready(outcome)
+        outcome?;
+        sock.poll_flush(cx)
     }
 }

@@ -75,7 +75,8 @@ impl Sock {
         Poll::Ready(Ok(into.filled().len()))
     }
 
-    /// Writes what the socket takes of `bytes`.
+    /// Takes what it can of `bytes`. A layer that changes bytes on their way (TLS, compression) may hold them until
+    /// [`poll_flush`](Self::poll_flush) is ready; it takes no more before.
     pub(crate) fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         match &mut self.0 {
             Kind::Tcp(stream) => Pin::new(stream).poll_write(cx, bytes),
@@ -85,8 +86,20 @@ impl Sock {
         }
     }
 
-    /// What waits on the socket, without reading it. Costs no system call while nothing does.
-    pub(crate) fn poll_input(&self, cx: &mut Context<'_>) -> Poll<Input> {
+    /// Writes what is held of bytes that were taken; ready when nothing is.
+    #[expect(clippy::unused_self, reason = "plain sockets hold nothing")]
+    pub(crate) fn poll_flush(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    /// Whether bytes that were taken are still held.
+    #[expect(clippy::unused_self, reason = "plain sockets hold nothing")]
+    pub(crate) const fn holds_output(&self) -> bool {
+        false
+    }
+
+    /// What waits on the socket, without handing it out. Costs no system call while nothing does.
+    pub(crate) fn poll_input(&mut self, cx: &mut Context<'_>) -> Poll<Input> {
         loop {
             let ready = match &self.0 {
                 Kind::Tcp(stream) => ready!(stream.poll_read_ready(cx)),
@@ -126,11 +139,11 @@ impl Sock {
             let written = poll_fn(|cx| self.poll_write(cx, bytes)).await?;
             bytes = bytes.get(written..).unwrap_or_default();
         }
-        Ok(())
+        poll_fn(|cx| self.poll_flush(cx)).await
     }
 
     /// Says that nothing more will be written.
-    pub(crate) fn shutdown_write(&self) -> io::Result<()> {
+    pub(crate) fn shutdown_write(&mut self) -> io::Result<()> {
         match &self.0 {
             Kind::Tcp(stream) => socket2::SockRef::from(stream).shutdown(std::net::Shutdown::Write),
             Kind::Unix(stream) => socket2::SockRef::from(stream).shutdown(std::net::Shutdown::Write),

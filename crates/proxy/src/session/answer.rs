@@ -134,7 +134,7 @@ impl Session {
 
     /// Writes what the client has not taken yet.
     fn poll_flush_client(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
-        if self.to_client.is_empty() {
+        if self.to_client.is_sent(&self.client) {
             return Poll::Ready(Ok(()));
         }
         if self.to_client.poll_flush(cx, &mut self.client)?.is_pending() {
@@ -168,7 +168,7 @@ impl Session {
             if let Some(backend) = &mut self.backend {
                 // A server that closes is let go at once. The client hears of it after the file: it does not listen
                 // while it sends.
-                if backend.connection().poll_input(cx) == Poll::Ready(Input::End) {
+                if backend.connection_mut().poll_input(cx) == Poll::Ready(Input::End) {
                     file.lost = Some(backend.server().endpoint().clone());
                     self.to_backend = Parked::default();
                     self.backend = None;

@@ -68,7 +68,7 @@ impl Session {
 
     /// Sees whether the backend says something although nobody asked, which ends the session.
     fn poll_idle_backend(&mut self, cx: &mut Context<'_>) -> Result<(), Ending> {
-        match self.backend.as_ref().map(|backend| backend.connection().poll_input(cx)) {
+        match self.backend.as_mut().map(|backend| backend.connection_mut().poll_input(cx)) {
             None | Some(Poll::Pending) => Ok(()),
             Some(Poll::Ready(Input::End)) => Err(Ending::Silent),
             Some(Poll::Ready(Input::Bytes)) => Err(Ending::BackendSpoke { answer_seq: None }),
@@ -129,7 +129,7 @@ impl Session {
             self.backlog.extend_from_slice(later);
         }
         self.send_to_backend(cx, now)?;
-        if upload.complete && self.to_backend.is_empty() {
+        if upload.complete && self.is_with_backend() {
             Ok(Command::Forwarded(upload.answer))
         } else {
             Ok(Command::Cut(upload))
@@ -148,12 +148,12 @@ impl Session {
             let Some(backend) = &mut self.backend else { return Poll::Ready(Err(Ending::Silent)) };
             if self.to_backend.poll_flush(cx, backend.connection_mut()).is_pending() {
                 // Whether the backend answers or goes away instead of reading.
-                return backend.connection().poll_input(cx).map(|_| Ok(false));
+                return backend.connection_mut().poll_input(cx).map(|_| Ok(false));
             }
             if upload.complete {
                 return Poll::Ready(Ok(true));
             }
-            if backend.connection().poll_input(cx).is_ready() {
+            if backend.connection_mut().poll_input(cx).is_ready() {
                 return Poll::Ready(Ok(false));
             }
             let worker = std::rc::Rc::clone(&self.worker);
@@ -185,6 +185,11 @@ impl Session {
             return Ok(());
         }
         Err(Ending::TooLarge(scanner.clone()))
+    }
+
+    /// Whether the backend's socket has taken all that was sent.
+    fn is_with_backend(&self) -> bool {
+        self.backend.as_ref().is_none_or(|backend| self.to_backend.is_sent(backend.connection()))
     }
 
     pub(super) fn send_to_backend(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Result<(), Ending> {
