@@ -20,6 +20,10 @@ pub(crate) const LINGER_MAX: Duration = Duration::from_secs(2);
 /// Bytes of a refused command that are read and thrown away while lingering.
 pub(crate) const LINGER_BYTES_MAX: usize = 64 * 1024 * 1024;
 
+/// Commands that a client may have on their way to a server before it has read the first answer; more wait in the
+/// proxy. Drivers that pipeline send a prepare and an execute, or a batch of statements.
+pub(crate) const PIPELINE_MAX: usize = 128;
+
 /// Connections that the kernel queues for a listener before it is accepted from.
 pub(crate) const LISTEN_BACKLOG: i32 = 4096;
 

@@ -6,12 +6,14 @@
 //!
 //! - [`command`]: from the client to the backend;
 //! - [`answer`]: from the backend to the client;
+//! - [`owed`]: the answers of several commands that were sent together;
 //! - [`last_words`]: what a backend says out of turn;
 //! - [`own`]: commands that the proxy answers itself, and getting a backend.
 
 mod answer;
 mod command;
 mod last_words;
+mod owed;
 mod own;
 
 use std::convert::Infallible;
@@ -31,6 +33,7 @@ use crate::sock::Sock;
 use crate::worker::Worker;
 
 use command::{Command, Upload};
+use owed::Owed;
 
 /// A client after its login.
 #[derive(Debug)]
@@ -45,9 +48,10 @@ pub(crate) struct Session {
     backend: Option<Backend>,
     to_backend: Parked,
     to_client: Parked,
+    owed: Owed,
     /// The connection's status, as the backend told it last.
     status: StatusFlags,
-    /// Whether the statement on its way may ask the client for a file.
+    /// Whether the last statement that was sent may ask the client for a file.
     may_ask_for_file: bool,
     /// Whether the client was seen to have sent more while an answer was on its way; until that is over, nobody
     /// needs to look again.
@@ -71,6 +75,7 @@ impl Session {
             backend: None,
             to_backend: Parked::default(),
             to_client: Parked::default(),
+            owed: Owed::default(),
             status: StatusFlags::AUTOCOMMIT,
             may_ask_for_file: false,
             client_waits: false,
@@ -98,7 +103,7 @@ impl Session {
             match poll_fn(|cx| self.poll_command(cx)).await? {
                 Command::Forwarded(Answer::None) => {}
                 Command::Forwarded(Answer::Endless) => return Box::pin(self.tunnel()).await,
-                Command::Forwarded(answer) => self.relay_answer(answer, 1).await?,
+                Command::Forwarded(answer) => self.relay_answers(answer, 1).await?,
                 Command::Cut(upload) => Box::pin(self.finish_upload(upload)).await?,
                 Command::Own(kind) => Box::pin(self.handle(kind)).await?,
                 Command::Unknown => Box::pin(self.refuse_unknown()).await?,
@@ -123,7 +128,7 @@ impl Session {
             _ if !complete => Err(Ending::BackendSpoke { answer_seq: Some(upload.next_seq()) }),
             Answer::None => Ok(()),
             Answer::Endless => self.tunnel().await.map(|never| match never {}),
-            answer => self.relay_answer(answer, upload.next_seq()).await,
+            answer => self.relay_answers(answer, upload.next_seq()).await,
         }
     }
 

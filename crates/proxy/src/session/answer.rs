@@ -19,14 +19,25 @@ use crate::sock::Input;
 const ER_LOCK_DEADLOCK: u16 = 1213;
 
 impl Session {
-    /// Relays the answer to a command; it begins with sequence id `seq`.
-    pub(super) async fn relay_answer(&mut self, answer: Answer, seq: u8) -> Result<(), Ending> {
+    /// Relays this answer, which begins with sequence id `seq`, and all that are owed after it.
+    pub(super) async fn relay_answers(&mut self, first: Answer, seq: u8) -> Result<(), Ending> {
+        self.relay_answer(first, seq).await?;
+        while !self.owed.is_empty() {
+            let next = self.owed.pop();
+            self.relay_answer(next, 1).await?;
+        }
+        Ok(())
+    }
+
+    /// Relays the answer to a command; it begins with sequence id `seq`. Answers behind it that came in the same read
+    /// are relayed as well.
+    async fn relay_answer(&mut self, answer: Answer, seq: u8) -> Result<(), Ending> {
         let mut reply = ReplyScanner::new(answer, self.capabilities()).starting_at(seq);
         loop {
             match poll_fn(|cx| self.poll_answer(cx, &mut reply)).await? {
                 Event::Done(outcome) => {
                     self.flush_client().await?;
-                    self.note(outcome);
+                    note(&mut self.status, outcome);
                     return Ok(());
                 }
                 Event::LocalInfile => {
@@ -37,15 +48,6 @@ impl Session {
                 // A large answer: let other sessions run.
                 Event::More => tokio::task::yield_now().await,
             }
-        }
-    }
-
-    /// What the end of an answer says about the session.
-    fn note(&mut self, outcome: Outcome) {
-        match outcome.end {
-            // The server has rolled the transaction back; an ERR packet carries no status that would say so.
-            End::Err { code: ER_LOCK_DEADLOCK } => self.status.remove(StatusFlags::IN_TRANSACTION),
-            _ => self.status = outcome.status().unwrap_or(self.status),
         }
     }
 
@@ -72,33 +74,46 @@ impl Session {
             let input = scratch.get(..n).unwrap_or_default();
             // Where the client is, before it gets anything of this.
             let (seq, between_packets) = (reply.next_seq(), reply.is_between_packets());
-            let scan = match reply.scan(input) {
-                Ok(scan) => scan,
-                Err(error) => {
-                    let server = backend.server().endpoint();
-                    tracing::error!(%server, %error, "a server's answer makes no sense; the session ends");
-                    let error = ClientError::lost_backend(server);
-                    return Poll::Ready(Err(self.told_if(between_packets, &error, seq)));
+            let mut scanned = 0;
+            let event = loop {
+                let rest = input.get(scanned..).unwrap_or_default();
+                let scan = match reply.scan(rest) {
+                    Ok(scan) => scan,
+                    Err(error) => {
+                        let server = backend.server().endpoint();
+                        tracing::error!(%server, %error, "a server's answer makes no sense; the session ends");
+                        let error = ClientError::lost_backend(server);
+                        return Poll::Ready(Err(self.told_if(between_packets, &error, seq)));
+                    }
+                };
+                scanned += scan.len;
+                match (scan.event, self.owed.is_empty()) {
+                    (Event::Done(outcome), false) if scanned < n => {
+                        note(&mut self.status, outcome);
+                        *reply = ReplyScanner::new(self.owed.pop(), self.identity.capabilities);
+                    }
+                    (event, _) => break event,
                 }
             };
             let offers_files = self.identity.capabilities.contains(Capabilities::LOCAL_FILES);
-            if scan.event == Event::LocalInfile && !(self.may_ask_for_file && offers_files) {
+            let expects_file = self.may_ask_for_file && self.owed.is_empty() && offers_files;
+            if event == Event::LocalInfile && !expects_file {
                 let server = backend.server().endpoint();
                 tracing::error!(%server, "a server asked for a file on a statement that loads none; the session ends");
                 // The client gets nothing of this read: that is where the error belongs.
                 let error = ClientError::file_not_expected(server);
                 return Poll::Ready(Err(self.told_if(between_packets, &error, seq)));
             }
-            self.to_client.send(cx, &mut self.client, input.get(..scan.len).unwrap_or(input))?;
-            if scan.event == Event::More {
+            self.to_client.send(cx, &mut self.client, input.get(..scanned).unwrap_or(input))?;
+            if event == Event::More {
                 continue;
             }
-            if scan.len < n {
-                let (server, bytes) = (backend.server().endpoint(), n - scan.len);
+            if scanned < n {
+                let (server, bytes) = (backend.server().endpoint(), n - scanned);
                 tracing::error!(%server, bytes, "a server sent more than its answer; the session ends");
                 return Poll::Ready(Err(Ending::Silent));
             }
-            return Poll::Ready(Ok(scan.event));
+            return Poll::Ready(Ok(event));
         }
         Poll::Ready(Ok(Event::More))
     }
@@ -210,6 +225,15 @@ impl Session {
         // There may be more: let others run first, then come back.
         cx.waker().wake_by_ref();
         Poll::Pending
+    }
+}
+
+/// What the end of an answer says about the session.
+fn note(status: &mut StatusFlags, outcome: Outcome) {
+    match outcome.end {
+        // The server has rolled the transaction back; an ERR packet carries no status that would say so.
+        End::Err { code: ER_LOCK_DEADLOCK } => status.remove(StatusFlags::IN_TRANSACTION),
+        _ => *status = outcome.status().unwrap_or(*status),
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::task::{Context, Poll, ready};
 
-use wire::command::Kind;
+use wire::command::{Kind, Query};
 use wire::frame::{HEADER_LEN, Header, MessageScanner};
 use wire::reply::Answer;
+use wire::{Capabilities, Codec as _};
 
 use super::Session;
 use crate::ending::Ending;
@@ -15,7 +16,7 @@ use crate::sock::Input;
 /// What has become of the bytes that the client sent.
 #[derive(Debug)]
 pub(super) enum Command {
-    /// One command, with any number of answerless ones before it, is with the backend; this answer follows.
+    /// One command or several are with the backend; this answer follows, and then those that are owed.
     Forwarded(Answer),
     /// The last command is not complete, or the backend's socket is full.
     Cut(Upload),
@@ -98,32 +99,33 @@ impl Session {
         Ok(byte.and_then(|&byte| Kind::try_from(byte).ok()))
     }
 
-    /// Sends the command that `input` begins with. Commands that nobody answers take the next one along, in the
-    /// same write: that is how drivers close a statement and go on.
+    /// Sends the command that `input` begins with, and those that came behind it, in one write: a client that does
+    /// not wait for answers need not wait for the proxy either. What cannot go along stays in the backlog.
     fn forward(&mut self, cx: &mut Context<'_>, input: &[u8], first: Kind) -> Result<Command, Ending> {
         let mut kind = first;
-        let (mut start, mut sent) = (0, 0);
-        let upload = loop {
+        let mut sent = 0;
+        let mut upload = loop {
+            let start = sent;
             let mut scanner = MessageScanner::new(0);
-            let rest = input.get(sent..).unwrap_or_default();
+            let rest = input.get(start..).unwrap_or_default();
             let scanned =
                 scanner.scan(rest).map_err(|error| self.interrupted(&ClientError::malformed(error), 1))?;
             self.check_size(&scanner)?;
             sent += scanned.len;
+            let payload = input.get(start + HEADER_LEN..sent).unwrap_or_default();
+            self.may_ask_for_file =
+                kind == Kind::Query && (!scanned.done || may_load_a_file(self.statement(payload)));
+            let upload = Upload { scanner, complete: scanned.done, answer: kind.answer() };
             let rest = input.get(sent..).unwrap_or_default();
-            let answer = kind.answer();
-            if scanned.done
-                && answer == Answer::None
-                && is_visible(rest)
-                && let Some(next) = self.first_kind(rest)?.filter(|&next| !is_own(next))
-            {
-                (kind, start) = (next, sent);
-                continue;
-            }
-            break Upload { scanner, complete: scanned.done, answer };
+            let Some(next) = self.next_of_pipeline(&upload, rest) else { break upload };
+            self.owed.push(upload.answer);
+            kind = next;
         };
-        let payload = input.get(start + HEADER_LEN..sent).unwrap_or_default();
-        self.may_ask_for_file = kind == Kind::Query && (!upload.complete || may_load_a_file(payload));
+        if !self.owed.is_empty() {
+            // The answers come in the order of the commands: the first one first.
+            self.owed.push(upload.answer);
+            upload.answer = self.owed.pop();
+        }
         let (now, later) = input.split_at_checked(sent).unwrap_or((input, &[]));
         if !later.is_empty() {
             self.backlog.extend_from_slice(later);
@@ -133,6 +135,39 @@ impl Session {
             Ok(Command::Forwarded(upload.answer))
         } else {
             Ok(Command::Cut(upload))
+        }
+    }
+
+    /// The command that `rest` begins with, if it may be sent before `before`, the command in front of it, is answered.
+    ///
+    /// Commands that somebody waits for are followed by whole ones only: a server must not wait for the rest of a
+    /// command while the client waits for an answer. Nothing follows a statement that may ask for a file: the server
+    /// would read it as the file. What is wrong with a command, its own turn will show; so it is with a stream that
+    /// does not end.
+    fn next_of_pipeline(&self, before: &Upload, rest: &[u8]) -> Option<Kind> {
+        if !before.complete || self.may_ask_for_file || before.answer == Answer::Endless || !is_visible(rest)
+        {
+            return None;
+        }
+        let goes_along = |next: &Kind| !is_own(*next) && next.answer() != Answer::Endless;
+        let next = self.first_kind(rest).ok().flatten().filter(goes_along)?;
+        if before.answer == Answer::None && self.owed.is_empty() {
+            return Some(next);
+        }
+        let mut scanner = MessageScanner::new(0);
+        let whole = scanner.scan(rest).is_ok_and(|scanned| scanned.done) && self.check_size(&scanner).is_ok();
+        (whole && !self.owed.is_full()).then_some(next)
+    }
+
+    /// The text of the statement in a `COM_QUERY`, without its attributes. Of one that is cut, what is there.
+    pub(super) fn statement<'a>(&self, payload: &'a [u8]) -> &'a [u8] {
+        if !self.capabilities().contains(Capabilities::QUERY_ATTRIBUTES) {
+            return payload.get(1..).unwrap_or_default();
+        }
+        match payload {
+            // No attributes, in the one set that there always is.
+            [_, 0, 1, text @ ..] => text,
+            _ => Query::decode(payload, self.capabilities()).map_or(&[], |query| query.text),
         }
     }
 
@@ -213,9 +248,8 @@ fn is_visible(input: &[u8]) -> bool {
 /// Whether a statement may be a LOAD DATA LOCAL, judged by its first letter or by there being several statements.
 ///
 /// A server that asks for a file on any other statement is not to be trusted with one.
-fn may_load_a_file(query: &[u8]) -> bool {
-    let text = query.get(1..).unwrap_or_default().trim_ascii();
-    match text.split_first() {
+fn may_load_a_file(statement: &[u8]) -> bool {
+    match statement.trim_ascii().split_first() {
         // A comment may come first: `#`, `--` or `/*`.
         Some((b'L' | b'l' | b'#' | b'-' | b'/', _)) => true,
         // MariaDB: SET STATEMENT ... FOR LOAD DATA ...
@@ -245,10 +279,10 @@ mod tests {
             "SELECT 1; LOAD DATA LOCAL",
             "SET STATEMENT max_statement_time=1 FOR LOAD DATA LOCAL",
         ] {
-            assert!(may_load_a_file(format!("\x03{yes}").as_bytes()), "{yes}");
+            assert!(may_load_a_file(yes.as_bytes()), "{yes}");
         }
         for no in ["SELECT 'LOAD DATA LOCAL'", "INSERT INTO t VALUES (1)", "", "  "] {
-            assert!(!may_load_a_file(format!("\x03{no}").as_bytes()), "{no}");
+            assert!(!may_load_a_file(no.as_bytes()), "{no}");
         }
     }
 }

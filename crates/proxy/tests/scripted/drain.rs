@@ -100,16 +100,22 @@ fn a_drain_lets_a_statement_finish() {
 }
 
 #[test]
-fn c01_a_drain_answers_a_pipelined_command_without_sending_it() {
+fn c01_a_drain_lets_the_server_answer_the_commands_that_it_has_and_sends_no_more() {
     play(async || {
         let (stage, _servers, mut client, mut server) = session().await;
-        client.send_bytes(&[messages(0, &[b"\x03SELECT 1"]), messages(0, &[b"\x03SELECT 2"])].concat()).await;
+        let two = [messages(0, &[b"\x03SELECT 1"]), messages(0, &[b"\x03SELECT 2"])].concat();
+        client.send_bytes(&two).await;
         server.expect_query("SELECT 1").await;
         stage.drain();
         settle().await;
-        server.ok().await;
-        client.packets().expect_seq(1);
-        client.expect_ok().await;
+        client.send_bytes(&messages(0, &[b"\x03SELECT 3"])).await;
+        server.ok_with(1, 0).await;
+        server.expect_query("SELECT 2").await;
+        server.ok_with(2, 0).await;
+        for number in 1..=2 {
+            client.packets().expect_seq(1);
+            assert_eq!(client.expect_ok().await.affected_rows, number);
+        }
         expect_shutdown(&mut client).await;
         server.expect_end().await;
         expect_nothing_left(&stage).await;

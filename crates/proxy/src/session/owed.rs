@@ -1,0 +1,40 @@
+//! The answers that a backend owes: one for each command of a pipeline.
+
+use std::collections::VecDeque;
+
+use wire::reply::Answer;
+
+use crate::limits::PIPELINE_MAX;
+
+/// What kinds of answers follow the one that is being relayed, in their order. Without memory unless a client sends
+/// commands before it has the answers to those before.
+#[derive(Debug, Default)]
+#[expect(clippy::box_collection, reason = "a session has 8 bytes for what nearly always is not there")]
+pub(super) struct Owed(Option<Box<VecDeque<Answer>>>);
+
+impl Owed {
+    /// One more answer, behind the others; commands without one owe none.
+    pub(super) fn push(&mut self, answer: Answer) {
+        if answer != Answer::None {
+            self.0.get_or_insert_default().push_back(answer);
+        }
+    }
+
+    /// The next answer; [`Answer::None`] when none is owed.
+    pub(super) fn pop(&mut self) -> Answer {
+        let next = self.0.as_mut().and_then(|owed| owed.pop_front());
+        if self.is_empty() {
+            self.0 = None;
+        }
+        next.unwrap_or(Answer::None)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.as_ref().is_none_or(|owed| owed.is_empty())
+    }
+
+    /// Whether no further command may be sent before an answer has come.
+    pub(super) fn is_full(&self) -> bool {
+        self.0.as_ref().is_some_and(|owed| owed.len() >= PIPELINE_MAX)
+    }
+}
