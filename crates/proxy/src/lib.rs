@@ -21,6 +21,7 @@ mod shared;
 mod sock;
 #[cfg(feature = "memory")]
 pub mod stage;
+mod threads;
 mod tunnel;
 mod users;
 mod worker;

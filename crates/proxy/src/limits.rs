@@ -40,5 +40,9 @@ pub(crate) const FIRST_CONNECTION_ID: u32 = 1 << 30;
 /// The id after which they begin anew: the largest that fits a signed 32-bit integer, which some drivers use.
 pub(crate) const LAST_CONNECTION_ID: u32 = (1 << 31) - 1;
 
+/// Parts of the books of sessions and of servers' threads, each with a lock of its own: workers that open or close
+/// connections at the same time hardly ever meet.
+pub(crate) const BOOK_SHARDS: usize = 16;
+
 /// Bits of the RSA key that protects passwords of `caching_sha2_password` on unencrypted connections.
 pub(crate) const RSA_KEY_SIZE: aws_lc_rs::rsa::KeySize = aws_lc_rs::rsa::KeySize::Rsa2048;

@@ -10,6 +10,7 @@ use pool::{Availability, Pool, ServerSpec};
 use crate::control::Patience;
 use crate::keys::Keys;
 use crate::limits::{FIRST_CONNECTION_ID, LAST_CONNECTION_ID};
+use crate::threads::Threads;
 use crate::users::Users;
 
 /// Shared by all threads of one proxy.
@@ -20,6 +21,7 @@ pub(crate) struct Shared {
     pub(crate) users: Users,
     pub(crate) pool: Pool<Endpoint>,
     pub(crate) keys: Keys,
+    pub(crate) threads: Arc<Threads>,
     clients: Arc<AtomicU32>,
     next_connection_id: AtomicU32,
 }
@@ -38,6 +40,7 @@ impl Shared {
             users: Users::new(&config.users),
             pool: Pool::new(config.servers.iter().map(spec)),
             keys,
+            threads: Arc::default(),
             clients: Arc::default(),
             next_connection_id: AtomicU32::new(FIRST_CONNECTION_ID),
         }

@@ -16,7 +16,7 @@ use crate::worker::Worker;
 /// Connects a client of a layer-4 listener to a server of `hostgroup` and copies until either side closes.
 pub(crate) async fn serve(worker: &Worker, control: &Control, mut client: Sock, hostgroup: u32) {
     let open = async |endpoint: &config::Endpoint| {
-        Ok(worker.dialer.connect(endpoint, &worker.shared.variables).await?)
+        Ok(worker.dialer.connect(endpoint, &worker.shared.variables).await?.into())
     };
     let mut backend = match control.until(Signal::Drain, acquire(worker, hostgroup, open)).await {
         Ok(Ok(backend)) => backend,

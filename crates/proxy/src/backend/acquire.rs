@@ -8,9 +8,8 @@ use config::Endpoint;
 use pool::{Choice, Lease, Permit, Ticket, Usage};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
-use super::{Backend, OpenError};
+use super::{Backend, Link, OpenError};
 use crate::error::ClientError;
-use crate::sock::Sock;
 use crate::worker::Worker;
 
 /// `ER_CON_COUNT_ERROR`: the server is full. Another one may have room, and soon this one, too.
@@ -47,7 +46,7 @@ struct Failures {
 pub(crate) async fn acquire(
     worker: &Worker,
     hostgroup: u32,
-    open: impl AsyncFn(&Endpoint) -> Result<Sock, OpenError>,
+    open: impl AsyncFn(&Endpoint) -> Result<Link, OpenError>,
 ) -> Result<Backend, AcquireError> {
     let variables = &worker.shared.variables;
     let started = Instant::now();
@@ -67,7 +66,7 @@ pub(crate) async fn acquire(
         }
         let limit = variables.connect_timeout_server.min(deadline.saturating_duration_since(Instant::now()));
         match timeout(limit, open(endpoint)).await {
-            Ok(Ok(sock)) => return Ok(Lease::new(sock, permit)),
+            Ok(Ok(link)) => return Ok(Lease::new(link, permit)),
             Ok(Err(OpenError::Refused { code, message, payload })) if code != SERVER_FULL => {
                 if !TRY_ELSEWHERE.contains(&code) {
                     return Err(AcquireError::Server(payload));

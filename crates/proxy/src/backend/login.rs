@@ -32,8 +32,8 @@ const OWN: Capabilities = Capabilities::LONG_PASSWORD
     .union(Capabilities::PLUGIN_AUTH)
     .union(Capabilities::PLUGIN_AUTH_LENENC);
 
-/// Logs in to the server at the other end of `sock` as `identity`.
-pub(crate) async fn log_in(worker: &Worker, sock: &mut Sock, identity: &Identity) -> Result<(), OpenError> {
+/// Logs in to the server at the other end of `sock` as `identity`. Returns the server's id of the connection.
+pub(super) async fn log_in(worker: &Worker, sock: &mut Sock, identity: &Identity) -> Result<u32, OpenError> {
     let user = &identity.account.user;
     if !user.for_servers {
         let name = String::from_utf8_lossy(&user.name);
@@ -45,7 +45,7 @@ pub(crate) async fn log_in(worker: &Worker, sock: &mut Sock, identity: &Identity
         return Err(refused(&payload, Capabilities::PROTOCOL_41));
     }
     let greeting = packet::Greeting::decode(&payload, Capabilities::empty()).map_err(malformed)?;
-    let capabilities = agree(identity, greeting.capabilities)?;
+    let (thread_id, capabilities) = (greeting.connection_id, agree(identity, greeting.capabilities)?);
     let account = &identity.account;
     let transport = if exchange.is_private() { Transport::Secure } else { Transport::Plain };
     let (mut login, answer) =
@@ -82,7 +82,7 @@ pub(crate) async fn log_in(worker: &Worker, sock: &mut Sock, identity: &Identity
         }
     }
     match exchange.into_unread().len() {
-        0 => Ok(()),
+        0 => Ok(thread_id),
         n => Err(OpenError::Login(format!("{n} bytes behind the login that nobody asked for"))),
     }
 }

@@ -1,0 +1,107 @@
+//! Which session is behind a server's thread.
+//!
+//! A server shows its connections by its own ids, clients know theirs by the proxy's. This book, shared by all
+//! workers, translates. It is written when a connection to a server is opened or closed and read when somebody looks
+//! at a list of threads, never for a statement.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use config::Endpoint;
+
+use crate::limits::BOOK_SHARDS;
+
+/// The sessions whose connections have one thread id, on different servers: hardly ever more than one.
+type Namesakes = Vec<(Endpoint, u32)>;
+
+/// Threads of servers that belong to sessions of this proxy.
+#[derive(Debug, Default)]
+pub(crate) struct Threads {
+    shards: [Mutex<HashMap<u32, Namesakes>>; BOOK_SHARDS],
+}
+
+impl Threads {
+    /// Notes that `session` has opened the connection that `endpoint` calls `id`.
+    pub(crate) fn enter(self: &Arc<Self>, endpoint: &Endpoint, id: u32, session: u32) -> Thread {
+        let mut shard = self.shard(id);
+        let namesakes = shard.entry(id).or_default();
+        // A server that has restarted counts from 1 again, maybe before the old connection is seen to be gone.
+        namesakes.retain(|(other, _)| other != endpoint);
+        namesakes.push((endpoint.clone(), session));
+        Thread { threads: Arc::clone(self), endpoint: endpoint.clone(), id, session }
+    }
+
+    /// The session whose connection `endpoint` calls `id`.
+    pub(crate) fn session(&self, endpoint: &Endpoint, id: u32) -> Option<u32> {
+        let shard = self.shard(id);
+        shard.get(&id)?.iter().find(|(other, _)| other == endpoint).map(|&(_, session)| session)
+    }
+
+    /// Nothing in here is left half done by a panic.
+    fn shard(&self, id: u32) -> MutexGuard<'_, HashMap<u32, Namesakes>> {
+        self.shards[id as usize % BOOK_SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A connection in the book; it leaves when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Thread {
+    threads: Arc<Threads>,
+    endpoint: Endpoint,
+    id: u32,
+    session: u32,
+}
+
+impl Thread {
+    /// The server's id.
+    pub(crate) const fn id(&self) -> u32 {
+        self.id
+    }
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        let mut shard = self.threads.shard(self.id);
+        let Some(namesakes) = shard.get_mut(&self.id) else { return };
+        namesakes.retain(|(endpoint, session)| (endpoint, *session) != (&self.endpoint, self.session));
+        if namesakes.is_empty() {
+            shard.remove(&self.id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn server(host: &str) -> Endpoint {
+        Endpoint::Tcp { host: host.to_owned(), port: 3306 }
+    }
+
+    #[test]
+    fn the_same_id_on_two_servers_is_two_threads() {
+        let threads = Arc::new(Threads::default());
+        let (a, b) = (server("a"), server("b"));
+        let first = threads.enter(&a, 7, 100);
+        let second = threads.enter(&b, 7, 200);
+        assert_eq!((first.id(), second.id()), (7, 7));
+        assert_eq!((threads.session(&a, 7), threads.session(&b, 7)), (Some(100), Some(200)));
+        assert_eq!(threads.session(&a, 8), None);
+        drop(first);
+        assert_eq!((threads.session(&a, 7), threads.session(&b, 7)), (None, Some(200)));
+        drop(second);
+        assert!(threads.shard(7).is_empty(), "nothing is left");
+    }
+
+    #[test]
+    fn an_id_that_comes_again_belongs_to_the_newer_session() {
+        let threads = Arc::new(Threads::default());
+        let server = server("restarted");
+        let old = threads.enter(&server, 1, 100);
+        let new = threads.enter(&server, 1, 200);
+        drop(old);
+        assert_eq!(threads.session(&server, 1), Some(200));
+        drop(new);
+        assert_eq!(threads.session(&server, 1), None);
+    }
+}
