@@ -7,10 +7,10 @@ TEST_TOOLS  = $(RUN_TOOLS) sysbench:sysbench
 BENCH_TOOLS = $(TEST_TOOLS) haproxy:haproxy
 CARGO_DENY_VERSION = 0.20.2
 
-.PHONY: help run build test lint bench fuzz docs tools-run tools-test tools-bench
+.PHONY: help run build test test-servers lint bench fuzz docs tools-run tools-test tools-bench
 
 help: ## Show this list.
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
 run: tools-run ## Install what is missing, build, and run the demo until Ctrl-C.
 	$(CARGO) build --release --locked --package pointsman
@@ -19,9 +19,12 @@ run: tools-run ## Install what is missing, build, and run the demo until Ctrl-C.
 build: ## Build the release binary: target/release/pointsman.
 	$(CARGO) build --release --locked --package pointsman
 
-test: tools-test ## Install what is missing and run every test.
+test: tools-test test-servers ## Install what is missing and run every test.
 	$(CARGO) build --locked --package pointsman
 	$(CARGO) test --locked --workspace --no-fail-fast
+
+test-servers: ## Put MySQL 9.7 for tests into the user's cache folder, once.
+	@sh scripts/test-servers
 
 lint: ## Formatting, clippy, docs, and what may enter the dependency tree.
 	$(CARGO) fmt --all --check

@@ -3,14 +3,9 @@
 //! Made for tests, so they start fast and take little memory: nothing is ever synced to disk, which is safe
 //! against a crash of the server and not against one of the machine. Later options win, so callers can undo
 //! any of it.
-//!
-//! Every server has the account [`USER`] with all privileges, from everywhere, and the administrator `root`
-//! without a password on its Unix socket only.
 
-mod server;
 mod topology;
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -18,14 +13,11 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 
 use crate::guard::Sandbox;
+use crate::server::{Programs, path_option, run_as_root, tail};
 
-pub use server::{Server, Setup};
+pub use crate::server::{PASSWORD, Server, Setup, USER};
 pub use topology::Topology;
 
-/// An account with all privileges on every server, also over TCP.
-pub const USER: &str = "app";
-/// The password of [`USER`].
-pub const PASSWORD: &str = "app-secret";
 /// The account of replicas on their primary.
 const REPLICATION_USER: &str = "replication";
 /// Its password.
@@ -89,8 +81,8 @@ fn version(mariadbd: &Path) -> anyhow::Result<String> {
     Ok(version.to_owned())
 }
 
-impl Binaries {
-    /// Creates a data directory with system tables and accounts. Copies of it can serve other servers.
+impl Programs for Binaries {
+    /// Creates a data directory. Copies of it can serve other servers.
     fn install(&self, sandbox: &Sandbox, datadir: &Path) -> anyhow::Result<()> {
         let accounts = datadir.with_extension("sql");
         std::fs::write(
@@ -108,10 +100,10 @@ impl Binaries {
         let mut command = sandbox.command(&self.install_db)?;
         command
             .arg("--no-defaults")
-            .arg(format!("--datadir={}", datadir.display()))
-            .arg(format!("--extra-file={}", accounts.display()))
+            .arg(path_option("datadir", datadir))
+            .arg(path_option("extra-file", &accounts))
             // Servers remove each other's temporary tables when they start in the same folder.
-            .arg(format!("--tmpdir={}", sandbox.path().display()))
+            .arg(path_option("tmpdir", sandbox.path()))
             .args(["--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve"])
             .args(SMALL_FILES)
             .args(run_as_root())
@@ -123,6 +115,16 @@ impl Binaries {
         }
         Ok(())
     }
+
+    fn server(&self, sandbox: &Sandbox) -> anyhow::Result<Command> {
+        let mut command = sandbox.command(&self.mariadbd)?;
+        command.arg("--no-defaults").args(SMALL_FILES).args(SMALL_SERVER).args(run_as_root());
+        Ok(command)
+    }
+
+    fn client(&self, sandbox: &Sandbox) -> anyhow::Result<Command> {
+        sandbox.command(&self.client)
+    }
 }
 
 /// Options that keep a fresh data directory at 26 MB and off the disk's critical path.
@@ -133,25 +135,22 @@ const SMALL_FILES: [&str; 4] = [
     "--innodb-flush-log-at-trx-commit=0",
 ];
 
-/// `mariadbd` refuses to run as root unless it is told to.
-fn run_as_root() -> Option<&'static OsStr> {
-    rustix::process::geteuid().is_root().then(|| OsStr::new("--user=root"))
-}
-
-/// Lines of a log shown in an error.
-const TAIL_LINES: usize = 40;
-
-/// The last lines of a file, or why it cannot be read.
-fn tail(path: &Path) -> String {
-    match std::fs::read(path) {
-        Ok(bytes) => {
-            let text = String::from_utf8_lossy(&bytes);
-            let lines: Vec<&str> = text.lines().collect();
-            lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
-        }
-        Err(error) => format!("({}: {error})", path.display()),
-    }
-}
+/// Options for a small server that starts fast.
+const SMALL_SERVER: [&str; 13] = [
+    "--bind-address=127.0.0.1",
+    "--skip-name-resolve",
+    "--sync-binlog=0",
+    "--innodb-buffer-pool-size=64M",
+    "--innodb-buffer-pool-dump-at-shutdown=off",
+    "--innodb-buffer-pool-load-at-startup=off",
+    "--innodb-fast-shutdown=1",
+    "--aria-pagecache-buffer-size=1M",
+    "--key-buffer-size=1M",
+    "--performance-schema=off",
+    "--max-connections=3000",
+    "--max-allowed-packet=256M",
+    "--character-set-server=utf8mb4",
+];
 
 #[cfg(test)]
 mod tests {

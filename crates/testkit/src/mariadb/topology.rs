@@ -1,12 +1,13 @@
 //! A primary with replicas.
 
-use std::path::Path;
 use std::thread;
 
 use anyhow::{Context as _, anyhow, ensure};
 
 use super::{Binaries, REPLICATION_PASSWORD, REPLICATION_USER, Server, Setup};
+use crate::folders::copy_folder;
 use crate::guard::Sandbox;
+use crate::server::Programs as _;
 
 /// Longest time for a replica to catch up, in seconds.
 const CATCH_UP_SECONDS_MAX: u32 = 60;
@@ -100,19 +101,4 @@ fn setup(index: usize, args: &[&str]) -> Setup {
         _ => Setup::new(&format!("replica{index}")).args(["--read-only=on"]),
     };
     setup.server_id(id).args(args)
-}
-
-/// Copies regular files and folders; a stopped server's data directory has nothing else.
-fn copy_folder(from: &Path, to: &Path) -> anyhow::Result<()> {
-    std::fs::create_dir(to)?;
-    for entry in std::fs::read_dir(from)? {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            copy_folder(&entry.path(), &target)?;
-        } else {
-            std::fs::copy(entry.path(), &target)?;
-        }
-    }
-    Ok(())
 }

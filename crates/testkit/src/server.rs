@@ -1,19 +1,29 @@
-//! One MariaDB server: start, stop, kill, pause, and SQL as its administrator.
+//! One private server of any make: start, stop, kill, pause, and SQL as its administrator.
+//!
+//! What differs between makes is in [`Programs`]: [`mariadb`](crate::mariadb) and [`mysql`](crate::mysql) each have
+//! their own. Every server has the account [`USER`] with all privileges, from everywhere, and the administrator
+//! `root` without a password on its Unix socket only.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::fs::File;
 use std::io::Read as _;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 
-use super::{Binaries, SMALL_FILES, run_as_root, tail};
 use crate::guard::{Process, Sandbox, Signal};
 use crate::net::free_port;
+
+/// An account with all privileges on every server, also over TCP.
+pub const USER: &str = "app";
+/// The password of [`USER`].
+pub const PASSWORD: &str = "app-secret";
 
 /// Longest time until a server answers.
 const START_TIME_MAX: Duration = Duration::from_mins(1);
@@ -23,6 +33,27 @@ const STOP_TIME_MAX: Duration = Duration::from_secs(30);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// Ports tried when the chosen one was taken between the choice and the start.
 const PORT_TRIES: u32 = 5;
+
+/// The programs of one make and version of server.
+pub trait Programs: fmt::Debug + Send + Sync {
+    /// Creates a data directory with system tables and the accounts that every server has.
+    ///
+    /// # Errors
+    /// With the end of the program's log when that fails.
+    fn install(&self, sandbox: &Sandbox, datadir: &Path) -> anyhow::Result<()>;
+
+    /// The server, with all options but those of one particular server.
+    ///
+    /// # Errors
+    /// As [`Sandbox::command`].
+    fn server(&self, sandbox: &Sandbox) -> anyhow::Result<Command>;
+
+    /// The command-line client, with no options.
+    ///
+    /// # Errors
+    /// As [`Sandbox::command`].
+    fn client(&self, sandbox: &Sandbox) -> anyhow::Result<Command>;
+}
 
 /// How to start a server.
 #[derive(Debug, Clone)]
@@ -47,7 +78,7 @@ impl Setup {
         self
     }
 
-    /// Adds options of `mariadbd`. They win over those that are set here.
+    /// Adds options of the server. They win over those that are set here.
     #[must_use]
     pub fn args<S: Into<OsString>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
         self.args.extend(args.into_iter().map(Into::into));
@@ -66,16 +97,24 @@ impl Setup {
     ///
     /// # Errors
     /// With the end of the server's log when it does not start.
-    pub fn start(self, binaries: &Binaries, sandbox: &Sandbox) -> anyhow::Result<Server> {
-        let server = self.create(binaries, sandbox)?;
+    pub fn start<P: Programs + Clone + 'static>(
+        self,
+        programs: &P,
+        sandbox: &Sandbox,
+    ) -> anyhow::Result<Server> {
+        let server = self.create(programs, sandbox)?;
         if !server.datadir().is_dir() {
-            binaries.install(sandbox, &server.datadir())?;
+            programs.install(sandbox, &server.datadir())?;
         }
         server.started()
     }
 
     /// A server that does not run yet.
-    pub(super) fn create(self, binaries: &Binaries, sandbox: &Sandbox) -> anyhow::Result<Server> {
+    pub(crate) fn create<P: Programs + Clone + 'static>(
+        self,
+        programs: &P,
+        sandbox: &Sandbox,
+    ) -> anyhow::Result<Server> {
         let dir = if let Some(dir) = self.dir {
             std::fs::create_dir_all(&dir).map(|()| dir)
         } else {
@@ -90,14 +129,14 @@ impl Setup {
             args: self.args,
             dir,
             port: free_port()?,
-            binaries: binaries.clone(),
+            programs: Arc::new(programs.clone()),
             sandbox: sandbox.clone(),
             process: None,
         })
     }
 }
 
-/// A MariaDB server in its own folder. Killed when dropped.
+/// A server in its own folder. Killed when dropped.
 #[derive(Debug)]
 pub struct Server {
     name: String,
@@ -105,7 +144,7 @@ pub struct Server {
     args: Vec<OsString>,
     dir: PathBuf,
     port: u16,
-    binaries: Binaries,
+    programs: Arc<dyn Programs>,
     sandbox: Sandbox,
     process: Option<Process>,
 }
@@ -212,13 +251,13 @@ impl Server {
         Ok(process.signal(signal)?)
     }
 
-    /// Runs statements as administrator over the Unix socket with MariaDB's own client; returns rows as lines
+    /// Runs statements as administrator over the Unix socket with the server's own client; returns rows as lines
     /// with columns separated by tabs, without names.
     ///
     /// # Errors
     /// With the client's message when a statement fails.
     pub fn sql(&self, statements: &str) -> anyhow::Result<String> {
-        let mut command = self.sandbox.command(&self.binaries.client)?;
+        let mut command = self.programs.client(&self.sandbox)?;
         command
             .args(["--no-defaults", "--batch", "--raw", "--skip-column-names", "--user=root"])
             .arg(format!("--socket={}", self.socket().display()))
@@ -241,7 +280,7 @@ impl Server {
 
     /// Starts a server whose data directory exists and waits until it answers; takes another port if the
     /// chosen one was taken meanwhile.
-    pub(super) fn started(mut self) -> anyhow::Result<Self> {
+    pub(crate) fn started(mut self) -> anyhow::Result<Self> {
         self.launch()?;
         for _ in 1..PORT_TRIES {
             match self.wait_ready() {
@@ -262,18 +301,14 @@ impl Server {
         // The server replaces a stale socket, but until then it would look like one that answers slowly.
         let _ = std::fs::remove_file(self.socket());
         let log = File::options().create(true).append(true).open(self.log())?;
-        let mut command = self.sandbox.command(&self.binaries.mariadbd)?;
+        let mut command = self.programs.server(&self.sandbox)?;
         command
-            .arg("--no-defaults")
             .arg(path_option("datadir", &self.datadir()))
             .arg(path_option("tmpdir", &self.dir))
             .arg(path_option("socket", &self.socket()))
             .arg(path_option("pid-file", &self.dir.join("pid")))
             .arg(format!("--port={}", self.port))
             .arg(format!("--server-id={}", self.id))
-            .args(SMALL_FILES)
-            .args(SMALL_SERVER)
-            .args(run_as_root())
             .args(&self.args)
             .stdout(log.try_clone()?)
             .stderr(log);
@@ -298,24 +333,13 @@ impl Server {
     }
 }
 
-/// Options for a small server that starts fast.
-const SMALL_SERVER: [&str; 13] = [
-    "--bind-address=127.0.0.1",
-    "--skip-name-resolve",
-    "--sync-binlog=0",
-    "--innodb-buffer-pool-size=64M",
-    "--innodb-buffer-pool-dump-at-shutdown=off",
-    "--innodb-buffer-pool-load-at-startup=off",
-    "--innodb-fast-shutdown=1",
-    "--aria-pagecache-buffer-size=1M",
-    "--key-buffer-size=1M",
-    "--performance-schema=off",
-    "--max-connections=3000",
-    "--max-allowed-packet=256M",
-    "--character-set-server=utf8mb4",
-];
+/// Servers refuse to run as root unless they are told to.
+pub(crate) fn run_as_root() -> Option<&'static OsStr> {
+    rustix::process::geteuid().is_root().then(|| OsStr::new("--user=root"))
+}
 
-fn path_option(name: &str, path: &Path) -> OsString {
+/// `--NAME=PATH`, whatever bytes the path has.
+pub(crate) fn path_option(name: &str, path: &Path) -> OsString {
     let mut option = OsString::from(format!("--{name}="));
     option.push(path);
     option
@@ -328,4 +352,19 @@ fn greets(socket: &Path) -> bool {
         let _ = stream.set_read_timeout(Some(Duration::from_secs(1)));
         stream.read_exact(&mut start).is_ok() && start[4] == 10
     })
+}
+
+/// Lines of a log shown in an error.
+const TAIL_LINES: usize = 40;
+
+/// The last lines of a file, or why it cannot be read.
+pub(crate) fn tail(path: &Path) -> String {
+    match std::fs::read(path) {
+        Ok(bytes) => {
+            let text = String::from_utf8_lossy(&bytes);
+            let lines: Vec<&str> = text.lines().collect();
+            lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
+        }
+        Err(error) => format!("({}: {error})", path.display()),
+    }
 }
