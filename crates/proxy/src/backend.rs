@@ -5,13 +5,13 @@ mod connect;
 mod link;
 mod login;
 mod open;
-
-use config::Endpoint;
+mod target;
 
 pub(crate) use acquire::{AcquireError, acquire};
 pub(crate) use connect::{Dialer, OpenError};
 pub(crate) use link::Link;
 pub(crate) use open::open;
+pub(crate) use target::Target;
 
 /// A connection to a server, and the right to have it.
-pub(crate) type Backend = pool::Lease<Endpoint, Link>;
+pub(crate) type Backend = pool::Lease<Target, Link>;

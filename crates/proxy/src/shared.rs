@@ -4,9 +4,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use config::{Config, Endpoint, MysqlVariables};
+use config::{Config, MysqlVariables};
 use pool::{Availability, Pool, ServerSpec};
 
+use crate::backend::Target;
 use crate::control::Patience;
 use crate::keys::Keys;
 use crate::limits::{FIRST_CONNECTION_ID, LAST_CONNECTION_ID};
@@ -19,7 +20,7 @@ pub(crate) struct Shared {
     pub(crate) variables: MysqlVariables,
     pub(crate) patience: Patience,
     pub(crate) users: Users,
-    pub(crate) pool: Pool<Endpoint>,
+    pub(crate) pool: Pool<Target>,
     pub(crate) keys: Keys,
     pub(crate) threads: Arc<Threads>,
     clients: Arc<AtomicU32>,
@@ -60,7 +61,7 @@ impl Shared {
     }
 }
 
-fn spec(server: &config::Server) -> ServerSpec<Endpoint> {
+fn spec(server: &config::Server) -> ServerSpec<Target> {
     let availability = match server.status {
         config::ServerStatus::Online => Availability::Online,
         config::ServerStatus::Shunned
@@ -72,7 +73,7 @@ fn spec(server: &config::Server) -> ServerSpec<Endpoint> {
         weight: server.weight,
         max_connections: server.max_connections,
         availability,
-        endpoint: server.endpoint(),
+        endpoint: Target::new(server),
     }
 }
 

@@ -6,7 +6,7 @@
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 
-use crate::backend::{AcquireError, Backend, acquire};
+use crate::backend::{AcquireError, Backend, Target, acquire};
 use crate::control::{Control, Signal};
 use crate::limits::FILLS_PER_TURN;
 use crate::relay::Parked;
@@ -15,8 +15,8 @@ use crate::worker::Worker;
 
 /// Connects a client of a layer-4 listener to a server of `hostgroup` and copies until either side closes.
 pub(crate) async fn serve(worker: &Worker, control: &Control, mut client: Sock, hostgroup: u32) {
-    let open = async |endpoint: &config::Endpoint| {
-        Ok(worker.dialer.connect(endpoint, &worker.shared.variables).await?.into())
+    let open = async |target: &Target| {
+        Ok(worker.dialer.connect(&target.endpoint, &worker.shared.variables).await?.into())
     };
     let mut backend = match control.until(Signal::Drain, acquire(worker, hostgroup, open)).await {
         Ok(Ok(backend)) => backend,

@@ -4,11 +4,10 @@ use std::fmt;
 use std::future::poll_fn;
 use std::task::Poll;
 
-use config::Endpoint;
 use pool::{Choice, Lease, Permit, Ticket, Usage};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
-use super::{Backend, Link, OpenError};
+use super::{Backend, Link, OpenError, Target};
 use crate::error::ClientError;
 use crate::worker::Worker;
 
@@ -36,7 +35,7 @@ struct Failures {
     /// The last refusal of a server, which the client shall see if no other server is left to try.
     refusal: Option<Vec<u8>>,
     /// One entry per server: how often it failed, and how last.
-    servers: Vec<(Endpoint, u32, String)>,
+    servers: Vec<(Target, u32, String)>,
 }
 
 /// Gets a backend of `hostgroup`, opened by `open`, within `mysql-connect_timeout_server_max`.
@@ -46,7 +45,7 @@ struct Failures {
 pub(crate) async fn acquire(
     worker: &Worker,
     hostgroup: u32,
-    open: impl AsyncFn(&Endpoint) -> Result<Link, OpenError>,
+    open: impl AsyncFn(&Target) -> Result<Link, OpenError>,
 ) -> Result<Backend, AcquireError> {
     let variables = &worker.shared.variables;
     let started = Instant::now();
@@ -58,27 +57,27 @@ pub(crate) async fn acquire(
             let why = NoPermit { usage, failures: &failures };
             return Err(AcquireError::Proxy(ClientError::no_backend(hostgroup, started.elapsed(), &why)));
         };
-        let endpoint = permit.server().endpoint();
-        if failures.contain(endpoint)
+        let target = permit.server().endpoint();
+        if failures.contain(target)
             && let Some(refusal) = failures.refusal
         {
             return Err(AcquireError::Server(refusal));
         }
         let limit = variables.connect_timeout_server.min(deadline.saturating_duration_since(Instant::now()));
-        match timeout(limit, open(endpoint)).await {
+        match timeout(limit, open(target)).await {
             Ok(Ok(link)) => return Ok(Lease::new(link, permit)),
             Ok(Err(OpenError::Refused { code, message, payload })) if code != SERVER_FULL => {
                 if !TRY_ELSEWHERE.contains(&code) {
                     return Err(AcquireError::Server(payload));
                 }
-                failures.note(endpoint, format!("error {code}: {}", String::from_utf8_lossy(&message)));
+                failures.note(target, format!("error {code}: {}", String::from_utf8_lossy(&message)));
                 failures.refusal = Some(payload);
             }
             Ok(Err(OpenError::Login(why))) => {
-                return Err(AcquireError::Proxy(ClientError::backend_login(endpoint, &why)));
+                return Err(AcquireError::Proxy(ClientError::backend_login(target, &why)));
             }
-            Ok(Err(error)) => failures.note(endpoint, error.to_string()),
-            Err(_) => failures.note(endpoint, format!("no answer within {}ms", limit.as_millis())),
+            Ok(Err(error)) => failures.note(target, error.to_string()),
+            Err(_) => failures.note(target, format!("no answer within {}ms", limit.as_millis())),
         }
         drop(permit);
         let next = Instant::now() + variables.connect_retries_delay;
@@ -100,8 +99,8 @@ async fn permit(
     hostgroup: u32,
     deadline: Instant,
     failures: &Failures,
-) -> Option<Permit<Endpoint>> {
-    match worker.shared.pool.choose(hostgroup, worker.dice.roll(), |endpoint| failures.contain(endpoint)) {
+) -> Option<Permit<Target>> {
+    match worker.shared.pool.choose(hostgroup, worker.dice.roll(), |target| failures.contain(target)) {
         Choice::Granted(permit) => Some(permit),
         Choice::NoServer => None,
         Choice::Busy => {
@@ -112,24 +111,24 @@ async fn permit(
 }
 
 /// Waits for a ticket's turn.
-async fn turn(mut ticket: Ticket<Endpoint>) -> Permit<Endpoint> {
+async fn turn(mut ticket: Ticket<Target>) -> Permit<Target> {
     poll_fn(|cx| ticket.poll_permit(cx.waker()).map_or(Poll::Pending, Poll::Ready)).await
 }
 
 impl Failures {
-    fn note(&mut self, endpoint: &Endpoint, error: String) {
+    fn note(&mut self, target: &Target, error: String) {
         self.count += 1;
-        match self.servers.iter_mut().find(|(server, ..)| server == endpoint) {
+        match self.servers.iter_mut().find(|(server, ..)| server == target) {
             Some((_, count, last)) => {
                 *count += 1;
                 *last = error;
             }
-            None => self.servers.push((endpoint.clone(), 1, error)),
+            None => self.servers.push((target.clone(), 1, error)),
         }
     }
 
-    fn contain(&self, endpoint: &Endpoint) -> bool {
-        self.servers.iter().any(|(server, ..)| server == endpoint)
+    fn contain(&self, target: &Target) -> bool {
+        self.servers.iter().any(|(server, ..)| server == target)
     }
 }
 

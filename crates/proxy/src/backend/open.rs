@@ -1,19 +1,13 @@
 //! Opening a connection to a server that a session can use.
 
-use config::Endpoint;
-
-use super::{Link, OpenError, login::log_in};
+use super::{Link, OpenError, Target, login::log_in};
 use crate::client::login::Identity;
 use crate::worker::Worker;
 
-/// Connects to `endpoint` and logs in as `identity`; the caller keeps the deadline.
-pub(crate) async fn open(
-    worker: &Worker,
-    endpoint: &Endpoint,
-    identity: &Identity,
-) -> Result<Link, OpenError> {
+/// Connects to `target` and logs in as `identity`; the caller keeps the deadline.
+pub(crate) async fn open(worker: &Worker, target: &Target, identity: &Identity) -> Result<Link, OpenError> {
     let shared = &worker.shared;
-    let mut sock = worker.dialer.connect(endpoint, &shared.variables).await?;
+    let mut sock = worker.dialer.connect(&target.endpoint, &shared.variables).await?;
     let thread_id = log_in(worker, &mut sock, identity).await?;
-    Ok(Link::new(sock, shared.threads.enter(endpoint, thread_id, identity.connection_id)))
+    Ok(Link::new(sock, shared.threads.enter(&target.endpoint, thread_id, identity.connection_id)))
 }

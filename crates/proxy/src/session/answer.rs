@@ -3,12 +3,12 @@
 use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
 
-use config::Endpoint;
 use wire::frame::MessageScanner;
 use wire::reply::{Answer, End, Event, Outcome, ReplyScanner};
 use wire::{Capabilities, StatusFlags};
 
 use super::Session;
+use crate::backend::Target;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::FILLS_PER_TURN;
@@ -245,5 +245,5 @@ struct File {
     /// Whether the empty message was seen.
     ended: bool,
     /// The server, if it has closed the connection meanwhile.
-    lost: Option<Endpoint>,
+    lost: Option<Target>,
 }

@@ -9,7 +9,7 @@ use wire::frame::{MessageScanner, put_message};
 use wire::{Codec as _, StatusFlags};
 
 use super::Session;
-use crate::backend::{AcquireError, acquire, open};
+use crate::backend::{AcquireError, Target, acquire, open};
 use crate::client::login::{Claim, Dialogue, ok};
 use crate::control::Signal;
 use crate::ending::Ending;
@@ -83,7 +83,7 @@ impl Session {
     /// Gets a backend. The command stays in the backlog and is forwarded when there is one; without one the
     /// command is answered with the reason.
     async fn borrow_backend(&mut self) -> Result<(), Ending> {
-        let open = async |endpoint: &config::Endpoint| open(&self.worker, endpoint, &self.identity).await;
+        let open = async |target: &Target| open(&self.worker, target, &self.identity).await;
         let hostgroup = self.identity.account.user.default_hostgroup;
         let acquired = {
             let mut acquiring = pin!(acquire(&self.worker, hostgroup, open));
