@@ -9,9 +9,12 @@ mod conversation;
 mod frame;
 mod handshake;
 mod packet;
+mod proxy_header;
 mod reply;
 
-pub use self::{frame::frame, handshake::handshake, packet::packet, reply::reply};
+pub use self::{
+    frame::frame, handshake::handshake, packet::packet, proxy_header::proxy_header, reply::reply,
+};
 
 use crate::Capabilities;
 

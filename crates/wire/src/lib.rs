@@ -8,6 +8,7 @@
 //! - [`codec`]: the bounds-checked [`Reader`](codec::Reader), the writers, and the [`Codec`]
 //!   contract that every packet and command type implements;
 //! - [`packet`]: what servers send, and the login; [`command`]: what clients send after it;
+//! - [`proxy_header`]: the PROXY protocol's words about a client, in front of everything else;
 //! - [`auth`]: proofs of the login methods, for both sides;
 //! - [`reply`]: finds where an answer ends by looking at packet headers only, which is all that a proxy
 //!   needs to know about a result that it does not look into.
@@ -26,6 +27,7 @@ pub mod error;
 pub mod frame;
 pub mod fuzzing;
 pub mod packet;
+pub mod proxy_header;
 pub mod reply;
 pub mod status;
 

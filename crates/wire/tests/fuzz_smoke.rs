@@ -2,6 +2,7 @@
 //! something happened to them.
 
 use proptest::{collection::vec, prelude::*, sample::Index};
+use wire::proxy_header::{Addresses, ProxyHeader, Version};
 use wire::{Capabilities, Codec, StatusFlags, frame, fuzzing, packet};
 
 /// Cases of each property.
@@ -176,6 +177,27 @@ fn conversation() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
+/// A PROXY header, of which bytes were changed, with bytes behind it.
+fn proxy_header() -> impl Strategy<Value = Vec<u8>> {
+    let ends = any::<(std::net::SocketAddr, std::net::SocketAddr)>();
+    let header = prop_oneof![
+        4 => ends.prop_map(|(from, to)| ProxyHeader::Tcp(Addresses::new(from, to))),
+        1 => Just(ProxyHeader::Local),
+        1 => Just(ProxyHeader::Unknown),
+    ];
+    let changes = vec((any::<Index>(), any::<u8>()), 0..3);
+    (header, any::<bool>(), changes, vec(any::<u8>(), 0..60)).prop_map(|(header, binary, changes, behind)| {
+        let mut data = Vec::new();
+        header.write(if binary { Version::V2 } else { Version::V1 }, &mut data);
+        for (at, byte) in changes {
+            let at = at.index(data.len());
+            data[at] = byte;
+        }
+        data.extend_from_slice(&behind);
+        data
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(CASES))]
 
@@ -184,6 +206,12 @@ proptest! {
         fuzzing::frame(&data);
         fuzzing::packet(&data);
         fuzzing::handshake(&data);
+        fuzzing::proxy_header(&data);
+    }
+
+    #[test]
+    fn proxy_headers_that_were_valid(data in proxy_header()) {
+        fuzzing::proxy_header(&data);
     }
 
     #[test]
