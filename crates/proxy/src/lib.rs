@@ -16,6 +16,7 @@ mod listener;
 mod proxy;
 mod random;
 mod relay;
+mod servers;
 mod session;
 mod shared;
 mod sock;

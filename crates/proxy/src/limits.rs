@@ -30,6 +30,10 @@ pub(crate) const LISTEN_BACKLOG: i32 = 4096;
 /// Wait after `accept` failed for want of file descriptors or memory, before it is tried again.
 pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
+/// How long a client's greeting waits for servers that are being asked what they can do, which they are at start. A
+/// server that is there answers in milliseconds; for one that is not, nobody should wait.
+pub(crate) const PROBE_WAIT_MAX: Duration = Duration::from_millis(250);
+
 /// How often a worker looks for sessions that have been idle, or in a transaction, for too long.
 pub(crate) const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 

@@ -10,6 +10,7 @@ use tokio::runtime::Handle;
 
 use crate::keys::Keys;
 use crate::listener::Bound;
+use crate::servers;
 use crate::shared::Shared;
 use crate::worker::{self, Inbox, Message};
 
@@ -57,6 +58,7 @@ impl Proxy {
         let keys = Keys::new(control);
         keys.make_ready();
         let shared = Arc::new(Shared::new(config, keys));
+        control.spawn(servers::probe(Arc::clone(&shared)));
         let spawn = |index| {
             worker::spawn(index, Arc::clone(&shared)).map_err(|source| StartError::Worker { index, source })
         };

@@ -4,13 +4,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use config::{Config, MysqlVariables};
+use config::{Config, Endpoint, MysqlVariables};
 use pool::{Availability, Pool, ServerSpec};
 
 use crate::backend::Target;
 use crate::control::Patience;
 use crate::keys::Keys;
 use crate::limits::{FIRST_CONNECTION_ID, LAST_CONNECTION_ID};
+use crate::servers::Servers;
 use crate::threads::Threads;
 use crate::users::Users;
 
@@ -20,6 +21,7 @@ pub(crate) struct Shared {
     pub(crate) variables: MysqlVariables,
     pub(crate) patience: Patience,
     pub(crate) users: Users,
+    pub(crate) servers: Servers,
     pub(crate) pool: Pool<Target>,
     pub(crate) keys: Keys,
     pub(crate) threads: Arc<Threads>,
@@ -39,6 +41,7 @@ impl Shared {
             variables,
             patience,
             users: Users::new(&config.users),
+            servers: Servers::new(endpoints(config)),
             pool: Pool::new(config.servers.iter().map(spec)),
             keys,
             threads: Arc::default(),
@@ -59,6 +62,18 @@ impl Shared {
             Ok(id) | Err(id) => id,
         }
     }
+}
+
+/// Where the servers are that sessions may get, each once.
+fn endpoints(config: &Config) -> Vec<Endpoint> {
+    let mut endpoints = Vec::new();
+    for server in config.servers.iter().filter(|server| server.status == config::ServerStatus::Online) {
+        let endpoint = server.endpoint();
+        if !endpoints.contains(&endpoint) {
+            endpoints.push(endpoint);
+        }
+    }
+    endpoints
 }
 
 fn spec(server: &config::Server) -> ServerSpec<Target> {

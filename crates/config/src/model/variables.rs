@@ -13,7 +13,7 @@ pub struct MysqlVariables {
     pub threads: u16,
     /// Most clients at a time.
     pub max_connections: u32,
-    /// The version that the greeting claims.
+    /// The version that the greeting claims; empty for that of the servers.
     pub server_version: String,
     /// The schema of a session for which neither client nor user names one; empty means none.
     pub default_schema: String,

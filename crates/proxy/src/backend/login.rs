@@ -6,7 +6,7 @@
 use wire::auth::{Transport, as_client};
 use wire::{Capabilities, Codec as _, packet};
 
-use super::OpenError;
+use super::{OpenError, Target};
 use crate::client::login::Identity;
 use crate::exchange::Exchange;
 use crate::keys;
@@ -24,7 +24,13 @@ const MUST_MATCH: Capabilities = Capabilities::FOUND_ROWS
     .union(Capabilities::MULTI_RESULTS)
     .union(Capabilities::PS_MULTI_RESULTS)
     .union(Capabilities::SESSION_TRACK)
-    .union(Capabilities::DEPRECATE_EOF);
+    .union(Capabilities::DEPRECATE_EOF)
+    .union(Capabilities::OPTIONAL_RESULTSET_METADATA)
+    .union(Capabilities::QUERY_ATTRIBUTES)
+    .union(Capabilities::MARIADB_STMT_BULK_OPERATIONS)
+    .union(Capabilities::MARIADB_EXTENDED_METADATA)
+    .union(Capabilities::MARIADB_CACHE_METADATA)
+    .union(Capabilities::MARIADB_BULK_UNIT_RESULTS);
 
 /// Capabilities of the login itself, which are the proxy's own on this side.
 const OWN: Capabilities = Capabilities::LONG_PASSWORD
@@ -32,8 +38,13 @@ const OWN: Capabilities = Capabilities::LONG_PASSWORD
     .union(Capabilities::PLUGIN_AUTH)
     .union(Capabilities::PLUGIN_AUTH_LENENC);
 
-/// Logs in to the server at the other end of `sock` as `identity`. Returns the server's id of the connection.
-pub(super) async fn log_in(worker: &Worker, sock: &mut Sock, identity: &Identity) -> Result<u32, OpenError> {
+/// Logs in to `target`, the server at the other end of `sock`, as `identity`. Returns the server's id of the connection.
+pub(super) async fn log_in(
+    worker: &Worker,
+    target: &Target,
+    sock: &mut Sock,
+    identity: &Identity,
+) -> Result<u32, OpenError> {
     let user = &identity.account.user;
     if !user.for_servers {
         let name = String::from_utf8_lossy(&user.name);
@@ -45,6 +56,7 @@ pub(super) async fn log_in(worker: &Worker, sock: &mut Sock, identity: &Identity
         return Err(refused(&payload, Capabilities::PROTOCOL_41));
     }
     let greeting = packet::Greeting::decode(&payload, Capabilities::empty()).map_err(malformed)?;
+    worker.shared.servers.learn(&target.endpoint, &greeting);
     let (thread_id, capabilities) = (greeting.connection_id, agree(identity, greeting.capabilities)?);
     let account = &identity.account;
     let transport = if exchange.is_private() { Transport::Secure } else { Transport::Plain };

@@ -8,6 +8,6 @@ use crate::worker::Worker;
 pub(crate) async fn open(worker: &Worker, target: &Target, identity: &Identity) -> Result<Link, OpenError> {
     let shared = &worker.shared;
     let mut sock = worker.dialer.connect(&target.endpoint, &shared.variables).await?;
-    let thread_id = log_in(worker, &mut sock, identity).await?;
+    let thread_id = log_in(worker, target, &mut sock, identity).await?;
     Ok(Link::new(sock, shared.threads.enter(&target.endpoint, thread_id, identity.connection_id)))
 }

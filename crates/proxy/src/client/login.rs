@@ -12,38 +12,11 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::exchange::{Exchange, ReceiveError};
 use crate::random;
+use crate::servers::Offer;
 use crate::shared::Slot;
 use crate::sock::Sock;
 use crate::users::User;
 use crate::worker::Worker;
-
-/// What the proxy offers to clients. TLS, compression and query attributes are not among it; results are
-/// passed on as they are, so a server must support what a client chose of the rest.
-const OFFERED: Capabilities = Capabilities::LONG_PASSWORD
-    .union(Capabilities::FOUND_ROWS)
-    .union(Capabilities::LONG_FLAG)
-    .union(Capabilities::CONNECT_WITH_DB)
-    .union(Capabilities::NO_SCHEMA)
-    .union(Capabilities::ODBC)
-    .union(Capabilities::LOCAL_FILES)
-    .union(Capabilities::IGNORE_SPACE)
-    .union(Capabilities::PROTOCOL_41)
-    .union(Capabilities::INTERACTIVE)
-    .union(Capabilities::IGNORE_SIGPIPE)
-    .union(Capabilities::TRANSACTIONS)
-    .union(Capabilities::RESERVED)
-    .union(Capabilities::SECURE_CONNECTION)
-    .union(Capabilities::MULTI_STATEMENTS)
-    .union(Capabilities::MULTI_RESULTS)
-    .union(Capabilities::PS_MULTI_RESULTS)
-    .union(Capabilities::PLUGIN_AUTH)
-    .union(Capabilities::CONNECT_ATTRS)
-    .union(Capabilities::PLUGIN_AUTH_LENENC)
-    .union(Capabilities::SESSION_TRACK)
-    .union(Capabilities::DEPRECATE_EOF);
-
-/// The collation of the greeting, as in servers of today: `utf8mb4_general_ci`. Clients choose their own.
-const GREETING_COLLATION: u8 = 45;
 
 /// Who a client is, and what it asked for at its login.
 #[derive(Debug)]
@@ -107,20 +80,25 @@ pub(crate) async fn login(worker: &Worker, sock: &mut Sock, peer: Peer) -> Resul
         AuthPlugin::MysqlNativePassword => native::NAME,
         AuthPlugin::CachingSha2Password => caching_sha2::NAME,
     };
+    let Offer { capabilities: offered, version, collation } = shared.servers.offer().await;
+    let server_version = match shared.variables.server_version.as_bytes() {
+        [] => &version,
+        configured => configured,
+    };
     let greeting = packet::Greeting {
-        server_version: shared.variables.server_version.as_bytes(),
+        server_version,
         connection_id,
         nonce,
-        capabilities: OFFERED,
-        collation: GREETING_COLLATION,
+        capabilities: offered,
+        collation,
         status: StatusFlags::AUTOCOMMIT,
         auth_plugin: plugin.as_bytes(),
     };
     let exchange = Exchange::new(worker, sock);
     let mut dialogue = Dialogue::new(worker, exchange, Capabilities::PROTOCOL_41, peer);
-    dialogue.exchange.send(&greeting.encode(OFFERED)).await?;
+    dialogue.exchange.send(&greeting.encode(offered)).await?;
     let payload = dialogue.receive().await?;
-    let packet = packet::Login::decode(&payload, OFFERED).map_err(|error| dialogue.refuse_bytes(&error))?;
+    let packet = packet::Login::decode(&payload, offered).map_err(|error| dialogue.refuse_bytes(&error))?;
     dialogue.capabilities = packet.capabilities;
     let claim = Claim { username: packet.username, plugin: packet.auth_plugin, answer: packet.auth_answer };
     let proven = dialogue.check(claim, nonce).await?;

@@ -1,14 +1,18 @@
 //! Commands that a client sends before it has the answers to those before.
 
+use std::time::Duration;
+
 use proptest::collection::vec;
+use testkit::client::CAPABILITIES;
+use testkit::script::NONCE;
 use tokio::join;
-use wire::StatusFlags;
 use wire::command::Kind;
 use wire::frame::put_message;
+use wire::{Capabilities, StatusFlags, packet};
 
 use super::support::{
-    Client, Database, config, expect_alive, first_query, log_in, long_query, messages, play, play_all,
-    session, settle, stage,
+    Client, Database, Servers, config, expect_alive, first_query, log_in, log_in_as, long_query, messages,
+    options, play, play_all, session, settle, stage,
 };
 
 /// More commands than go to a server at once.
@@ -226,4 +230,54 @@ fn c19_only_the_statement_that_loads_a_file_may_be_asked_for_one() {
         client.packets().expect_seq(1);
         client.expect_err(1148).await;
     });
+}
+
+#[test]
+fn statements_with_attributes_are_looked_at_behind_them() {
+    play(async || {
+        let announced = CAPABILITIES | Capabilities::QUERY_ATTRIBUTES;
+        let (stage, mut servers) = stage(config());
+        // From the login to a server the proxy learns what it can offer to the next client.
+        let mut first = log_in(&stage).await;
+        first.send_query("DO 0").await;
+        drop(accept_with(&mut servers, announced).await);
+        let mut client = log_in_as(&stage, &options().capabilities(announced)).await;
+        client.send_bytes(&commands(&[b"\x03\0\x01A"])).await;
+        let mut server = accept_with(&mut servers, announced).await;
+        assert_eq!(server.read_command().await, b"\x03\0\x01A");
+        server.ok_with(0, 0).await;
+        expect_ok(&mut client, 0).await;
+        client.send_bytes(&commands(&[b"\x03\0\x01A", b"\x03\0\x01LOAD DATA LOCAL", b"\x03\0\x01B"])).await;
+        assert_eq!(server.read_command().await, b"\x03\0\x01A");
+        assert_eq!(server.read_command().await, b"\x03\0\x01LOAD DATA LOCAL");
+        let third = tokio::time::timeout(Duration::from_secs(1), server.read_command());
+        assert!(third.await.is_err(), "the third command waits");
+        for number in 1..=2 {
+            server.packets().expect_seq(1);
+            server.ok_with(number, 0).await;
+            expect_ok(&mut client, number).await;
+        }
+        assert_eq!(server.read_command().await, b"\x03\0\x01B");
+        server.ok_with(3, 0).await;
+        expect_ok(&mut client, 3).await;
+    });
+}
+
+/// The next connection to a server, which announces these capabilities.
+async fn accept_with(servers: &mut Servers, capabilities: Capabilities) -> Database {
+    let mut server = Database::new(servers.dialled().await.1);
+    server
+        .greet_with(&packet::Greeting {
+            server_version: b"9.7.0",
+            connection_id: 8,
+            nonce: NONCE,
+            capabilities,
+            collation: 255,
+            status: StatusFlags::AUTOCOMMIT,
+            auth_plugin: b"mysql_native_password",
+        })
+        .await;
+    server.read_login().await;
+    server.ok().await;
+    server
 }

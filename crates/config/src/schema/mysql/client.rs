@@ -29,7 +29,13 @@ pub(super) const FIELDS: &[Field] = &[
         "most clients at a time; one more is refused with error 1040",
     )
     .built(),
-    text("server_version", "8.0.11", "the server version that clients are told").built(),
+    text(
+        "server_version",
+        "",
+        "the server version that clients are told; empty: that of the first server in the configuration that answers",
+    )
+    .proxysql_preset("8.0.11")
+    .built(),
     int("server_capabilities", 569_867, (11, 2_147_483_647), "the capability bits that clients are offered"),
     text(
         "default_schema",

@@ -1,0 +1,210 @@
+//! What the servers behind can do, as their greetings say it: the proxy's own greeting repeats it.
+//!
+//! A client must not be offered what its server lacks, and one behind the proxy shall miss nothing that the server has.
+//! But the greeting goes out before anybody knows which server the client will get: so it offers what all known
+//! servers have in common. They are asked once at start, by a connection that ends after the greeting, and every
+//! login to a server brings the news.
+
+mod probe;
+
+use std::collections::HashMap;
+use std::sync::{PoisonError, RwLock};
+
+use config::Endpoint;
+use tokio::sync::watch;
+use tokio::time::timeout;
+use wire::{Capabilities, packet};
+
+use crate::limits::PROBE_WAIT_MAX;
+
+pub(crate) use probe::probe;
+
+/// What the proxy offers to every client: logins, and what has no effect on what follows them.
+const OWN: Capabilities = Capabilities::LONG_FLAG
+    .union(Capabilities::CONNECT_WITH_DB)
+    .union(Capabilities::ODBC)
+    .union(Capabilities::PROTOCOL_41)
+    .union(Capabilities::INTERACTIVE)
+    .union(Capabilities::IGNORE_SIGPIPE)
+    .union(Capabilities::TRANSACTIONS)
+    .union(Capabilities::RESERVED)
+    .union(Capabilities::SECURE_CONNECTION)
+    .union(Capabilities::PLUGIN_AUTH)
+    .union(Capabilities::CONNECT_ATTRS)
+    .union(Capabilities::PLUGIN_AUTH_LENENC);
+
+/// What every server has that the proxy can be in front of (MySQL 5.7.5, MariaDB 10.2). Offered while no server is
+/// known.
+const COMMON: Capabilities = Capabilities::LONG_PASSWORD
+    .union(Capabilities::FOUND_ROWS)
+    .union(Capabilities::NO_SCHEMA)
+    .union(Capabilities::LOCAL_FILES)
+    .union(Capabilities::IGNORE_SPACE)
+    .union(Capabilities::MULTI_STATEMENTS)
+    .union(Capabilities::MULTI_RESULTS)
+    .union(Capabilities::PS_MULTI_RESULTS)
+    .union(Capabilities::EXPIRED_PASSWORDS)
+    .union(Capabilities::SESSION_TRACK)
+    .union(Capabilities::DEPRECATE_EOF);
+
+/// What is offered if all servers have it.
+const MIRRORED: Capabilities = COMMON
+    .union(Capabilities::OPTIONAL_RESULTSET_METADATA)
+    .union(Capabilities::QUERY_ATTRIBUTES)
+    .union(Capabilities::MARIADB_PROGRESS)
+    .union(Capabilities::MARIADB_STMT_BULK_OPERATIONS)
+    .union(Capabilities::MARIADB_EXTENDED_METADATA)
+    .union(Capabilities::MARIADB_CACHE_METADATA)
+    .union(Capabilities::MARIADB_BULK_UNIT_RESULTS);
+
+/// MariaDB's own capabilities, which share bytes of the greeting with [`Capabilities::LONG_PASSWORD`]: a server or a
+/// proxy shows either.
+const EXTENDED: Capabilities = Capabilities::from_bits_retain(!(u32::MAX as u64));
+
+/// The version that clients are told while no server is known: ProxySQL's.
+const UNKNOWN_VERSION: &str = "8.0.11";
+
+/// The collation of the greeting while no server is known: `utf8mb4_general_ci`. Clients choose their own.
+const UNKNOWN_COLLATION: u8 = 45;
+
+/// What is known about the servers.
+#[derive(Debug)]
+pub(crate) struct Servers {
+    /// In the order of the configuration.
+    order: Vec<Endpoint>,
+    known: RwLock<HashMap<Endpoint, Facts>>,
+    /// Whether all have been asked, or given up on.
+    asked: watch::Sender<bool>,
+}
+
+/// What a server's greeting said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Facts {
+    capabilities: Capabilities,
+    version: Box<[u8]>,
+    collation: u8,
+}
+
+/// What a greeting to a client says about the servers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Offer {
+    /// What is offered, besides the proxy's own transports.
+    pub(crate) capabilities: Capabilities,
+    /// The version of the first server of the configuration that is known.
+    pub(crate) version: Box<[u8]>,
+    /// That server's default collation.
+    pub(crate) collation: u8,
+}
+
+impl Servers {
+    /// Nothing is known yet about these.
+    pub(crate) fn new(order: Vec<Endpoint>) -> Self {
+        Self { order, known: RwLock::default(), asked: watch::Sender::new(true) }
+    }
+
+    /// Takes note of what a server has greeted with.
+    pub(crate) fn learn(&self, endpoint: &Endpoint, greeting: &packet::Greeting<'_>) {
+        let facts = Facts {
+            capabilities: greeting.capabilities,
+            version: greeting.server_version.into(),
+            collation: greeting.collation,
+        };
+        if self.known.read().unwrap_or_else(PoisonError::into_inner).get(endpoint) == Some(&facts) {
+            return;
+        }
+        self.known.write().unwrap_or_else(PoisonError::into_inner).insert(endpoint.clone(), facts);
+    }
+
+    /// What to offer to a client that connects now. Waits a moment for servers that are being asked.
+    pub(crate) async fn offer(&self) -> Offer {
+        let mut asked = self.asked.subscribe();
+        // Too late or not: it is what is known.
+        let _ = timeout(PROBE_WAIT_MAX, asked.wait_for(|asked| *asked)).await;
+        self.offer_now()
+    }
+
+    fn offer_now(&self) -> Offer {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let mut capabilities = known.values().fold(MIRRORED, |all, facts| all & facts.capabilities);
+        if known.is_empty() {
+            capabilities = COMMON;
+        }
+        if capabilities.contains(Capabilities::LONG_PASSWORD) {
+            capabilities -= EXTENDED;
+        } else if known.values().any(|facts| facts.capabilities.contains(Capabilities::LONG_PASSWORD)) {
+            // Servers of both kinds: MySQL's bit, which costs clients of MariaDB nothing.
+            capabilities = (capabilities - EXTENDED) | Capabilities::LONG_PASSWORD;
+        }
+        let first = self.order.iter().find_map(|endpoint| known.get(endpoint));
+        Offer {
+            capabilities: capabilities | OWN,
+            version: first.map_or_else(|| UNKNOWN_VERSION.as_bytes().into(), |facts| facts.version.clone()),
+            collation: first.map_or(UNKNOWN_COLLATION, |facts| facts.collation),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wire::StatusFlags;
+
+    use super::*;
+
+    const MYSQL: Capabilities = COMMON.union(Capabilities::QUERY_ATTRIBUTES);
+    const MARIADB: Capabilities =
+        COMMON.difference(Capabilities::LONG_PASSWORD).union(Capabilities::MARIADB_STMT_BULK_OPERATIONS);
+
+    fn endpoint(host: &str) -> Endpoint {
+        Endpoint::Tcp { host: host.to_owned(), port: 3306 }
+    }
+
+    fn servers(greetings: &[(&str, Capabilities)]) -> Servers {
+        let servers = Servers::new(vec![endpoint("a"), endpoint("b")]);
+        for (host, capabilities) in greetings {
+            let greeting = packet::Greeting {
+                server_version: host.as_bytes(),
+                connection_id: 1,
+                nonce: [0; 20],
+                capabilities: *capabilities,
+                collation: 8,
+                status: StatusFlags::AUTOCOMMIT,
+                auth_plugin: b"",
+            };
+            servers.learn(&endpoint(host), &greeting);
+        }
+        servers
+    }
+
+    #[test]
+    fn nothing_is_known_at_first() {
+        let offer = servers(&[]).offer_now();
+        assert_eq!(offer.capabilities, COMMON | OWN);
+        assert_eq!((&*offer.version, offer.collation), (&b"8.0.11"[..], 45));
+    }
+
+    #[test]
+    fn one_kind_of_server_is_mirrored() {
+        assert_eq!(servers(&[("a", MYSQL)]).offer_now().capabilities, MYSQL | OWN);
+        assert_eq!(servers(&[("a", MARIADB)]).offer_now().capabilities, MARIADB | OWN);
+    }
+
+    #[test]
+    fn c32_of_several_servers_only_what_they_have_in_common_is_offered() {
+        let offer = servers(&[("b", MARIADB), ("a", MYSQL)]).offer_now();
+        assert_eq!(offer.capabilities, COMMON | OWN);
+        assert_eq!((&*offer.version, offer.collation), (&b"a"[..], 8), "the first of the configuration");
+    }
+
+    #[test]
+    fn c32_what_the_proxy_does_not_know_is_never_offered() {
+        let offer = servers(&[("a", Capabilities::all())]).offer_now();
+        let unknown = Capabilities::CAPABILITY_EXTENSION | Capabilities::MULTI_FACTOR_AUTH;
+        assert!(!offer.capabilities.intersects(unknown | Capabilities::MARIADB_COM_MULTI));
+    }
+
+    #[test]
+    fn news_replace_what_was_known() {
+        let servers = servers(&[("a", MYSQL), ("a", MARIADB)]);
+        assert_eq!(servers.offer_now().capabilities, MARIADB | OWN);
+    }
+}

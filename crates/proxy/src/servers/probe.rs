@@ -1,0 +1,72 @@
+//! Asking servers, once, what they can do: a connection that ends after the greeting.
+
+use std::io;
+use std::sync::Arc;
+
+use config::Endpoint;
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::net::{TcpStream, UnixStream};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use wire::frame::MessageReader;
+use wire::{Capabilities, Codec as _, packet};
+
+use crate::limits::LOGIN_MESSAGE_BYTES_MAX;
+use crate::shared::Shared;
+
+/// Asks all servers at once; clients that come before the answers wait for them from now on. A server that does not
+/// answer within `mysql-connect_timeout_server` is known when the first session logs in to it.
+pub(crate) fn probe(shared: Arc<Shared>) -> impl Future<Output = ()> {
+    shared.servers.asked.send_replace(false);
+    ask_all(shared)
+}
+
+async fn ask_all(shared: Arc<Shared>) {
+    let limit = shared.variables.connect_timeout_server;
+    let mut probes = JoinSet::new();
+    for endpoint in &shared.servers.order {
+        let (shared, endpoint) = (Arc::clone(&shared), endpoint.clone());
+        probes.spawn(async move {
+            let outcome = timeout(limit, ask(&shared, &endpoint)).await;
+            match outcome.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
+                Ok(()) => {}
+                Err(error) => tracing::warn!(server = %endpoint, %error, "a server does not answer"),
+            }
+        });
+    }
+    probes.join_all().await;
+    shared.servers.asked.send_replace(true);
+}
+
+async fn ask(shared: &Shared, endpoint: &Endpoint) -> io::Result<()> {
+    match endpoint {
+        Endpoint::Tcp { host, port } => {
+            let stream = TcpStream::connect((host.as_str(), *port)).await?;
+            greeted(shared, endpoint, stream).await
+        }
+        Endpoint::Unix(path) => greeted(shared, endpoint, UnixStream::connect(path).await?).await,
+    }
+}
+
+/// Reads the greeting, or an error that stands in its place.
+async fn greeted(shared: &Shared, endpoint: &Endpoint, mut stream: impl AsyncRead + Unpin) -> io::Result<()> {
+    let mut messages = MessageReader::new(LOGIN_MESSAGE_BYTES_MAX);
+    let mut bytes = [0; 512];
+    let payload = loop {
+        if let Some(payload) = messages.message().map_err(io::Error::other)? {
+            break payload;
+        }
+        match stream.read(&mut bytes).await? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            n => messages.feed(bytes.get(..n).unwrap_or_default()),
+        }
+    };
+    if payload.first() == Some(&packet::Err::HEADER) {
+        let error = packet::Err::decode(&payload, Capabilities::PROTOCOL_41).map_err(io::Error::other)?;
+        let text = format!("error {}: {}", error.code, String::from_utf8_lossy(error.message));
+        return Err(io::Error::other(text));
+    }
+    let greeting = packet::Greeting::decode(&payload, Capabilities::empty()).map_err(io::Error::other)?;
+    shared.servers.learn(endpoint, &greeting);
+    Ok(())
+}
