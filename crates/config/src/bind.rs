@@ -8,13 +8,15 @@ use std::path::{Path, PathBuf};
 
 use crate::Loaded;
 use crate::formats::Parsed;
-use crate::model::{Config, Listener, MysqlVariables, PointsmanVariables, Protocol, Server, User};
+use crate::model::{
+    Config, Listener, MysqlVariables, PointsmanVariables, Protocol, Server, ServerOptions, User,
+};
 use crate::nearest::suggestion;
 use crate::problem::{Problem, Problems};
 use crate::row::{PlacedRow, Row};
 use crate::schema::{
-    Field, LISTENERS, MYSQL_SERVERS, MYSQL_USERS, MYSQL_VARIABLES, POINTSMAN_VARIABLES, SECTIONS, Section,
-    Shape, TOP_LEVEL,
+    Field, LISTENERS, MYSQL_SERVERS, MYSQL_USERS, MYSQL_VARIABLES, POINTSMAN_SERVERS, POINTSMAN_VARIABLES,
+    SECTIONS, Section, Shape, TOP_LEVEL,
 };
 use crate::tree::{Entry, Node, Place, Value};
 use unbuilt::Unbuilt;
@@ -29,7 +31,11 @@ pub(crate) fn bind(parsed: Parsed, origin: &Path) -> Result<Loaded, Problems> {
     let tables = binder.tables(parsed.root, origin);
     let listeners = check::listeners(&tables, &mut binder.problems);
     check::servers(&tables.servers, &mut binder.problems);
-    for (section, rows) in [(&MYSQL_SERVERS, &tables.servers), (&MYSQL_USERS, &tables.users)] {
+    for (section, rows) in [
+        (&MYSQL_SERVERS, &tables.servers),
+        (&POINTSMAN_SERVERS, &tables.server_options),
+        (&MYSQL_USERS, &tables.users),
+    ] {
         check::unique(section, rows, &mut binder.problems);
     }
     if complete {
@@ -54,6 +60,7 @@ pub(crate) fn bind(parsed: Parsed, origin: &Path) -> Result<Loaded, Problems> {
             .as_ref()
             .map_or_else(PointsmanVariables::default, |row| PointsmanVariables::from_row(&row.row)),
         servers: tables.servers.iter().map(|row| Server::from_row(&row.row)).collect(),
+        server_options: tables.server_options.iter().map(|row| ServerOptions::from_row(&row.row)).collect(),
         users: tables.users.iter().map(|row| User::from_row(&row.row)).collect(),
     };
     let mut warnings: Vec<String> = binder.unbuilt.warning(origin).into_iter().collect();
@@ -69,6 +76,7 @@ struct Tables {
     mysql: Option<PlacedRow>,
     pointsman: Option<PlacedRow>,
     servers: Vec<PlacedRow>,
+    server_options: Vec<PlacedRow>,
     users: Vec<PlacedRow>,
 }
 
@@ -107,6 +115,7 @@ impl Binder {
                 name if name == MYSQL_VARIABLES.name => tables.mysql = rows.pop(),
                 name if name == POINTSMAN_VARIABLES.name => tables.pointsman = rows.pop(),
                 name if name == MYSQL_SERVERS.name => tables.servers = rows,
+                name if name == POINTSMAN_SERVERS.name => tables.server_options = rows,
                 name if name == MYSQL_USERS.name => tables.users = rows,
                 _ => check::unique(section, &rows, &mut self.problems),
             }

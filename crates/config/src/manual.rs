@@ -73,6 +73,7 @@ fn value(field: &Field) -> String {
         Kind::Choice(of) => format!("`{}`", of.join("`, `")),
         Kind::Address => "address".to_owned(),
         Kind::Addresses => "addresses".to_owned(),
+        Kind::Networks => "networks".to_owned(),
         Kind::Password => "password".to_owned(),
     }
 }

@@ -1,13 +1,17 @@
 //! The configuration as the rest of the program sees it: typed, complete, checked.
 
 mod listener;
+mod network;
 mod server;
+mod server_options;
 mod user;
 mod variables;
 
 pub(crate) use listener::unix_path;
 pub use listener::{Address, InvalidAddress, Listener, Protocol, UNIX_PATH_MAX_BYTES};
+pub use network::{InvalidNetworks, Network, Networks};
 pub use server::{Endpoint, Server, ServerStatus};
+pub use server_options::{ProxyProtocol, ServerOptions};
 pub use user::User;
 pub use variables::{AuthPlugin, MysqlVariables, PointsmanVariables};
 
@@ -22,6 +26,8 @@ pub struct Config {
     pub pointsman: PointsmanVariables,
     /// The rows of `mysql_servers`.
     pub servers: Vec<Server>,
+    /// The rows of `pointsman_servers`.
+    pub server_options: Vec<ServerOptions>,
     /// The rows of `mysql_users`.
     pub users: Vec<User>,
 }
@@ -33,6 +39,7 @@ impl Default for Config {
             variables: MysqlVariables::default(),
             pointsman: PointsmanVariables::default(),
             servers: Vec::new(),
+            server_options: Vec::new(),
             users: Vec::new(),
         }
     }

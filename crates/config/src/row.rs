@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::model::{Address, AuthPlugin, Protocol, ServerStatus};
+use crate::model::{Address, AuthPlugin, Networks, Protocol, ProxyProtocol, ServerStatus};
 use crate::schema::{Field, Kind, Preset, Scalar, Section, Unit};
 use crate::tree::Place;
 
@@ -131,6 +131,23 @@ impl FromScalar for Address {
     }
 }
 
+impl FromScalar for Networks {
+    fn from_scalar(scalar: &Scalar, _: &Field) -> Option<Self> {
+        if let Scalar::Text(text) = scalar { text.parse().ok() } else { None }
+    }
+}
+
+impl FromScalar for ProxyProtocol {
+    fn from_scalar(scalar: &Scalar, _: &Field) -> Option<Self> {
+        match scalar {
+            Scalar::Int(0) => Some(Self::Off),
+            Scalar::Int(1) => Some(Self::V1),
+            Scalar::Int(2) => Some(Self::V2),
+            _ => None,
+        }
+    }
+}
+
 /// Implements [`FromScalar`] for types that stand for words.
 macro_rules! words {
     ($type:ty { $($word:literal => $value:expr,)* }) => {
@@ -187,8 +204,10 @@ pub(crate) use from_row;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{MysqlVariables, PointsmanVariables, Server, User};
-    use crate::schema::{LISTENERS, MYSQL_SERVERS, MYSQL_USERS, MYSQL_VARIABLES, POINTSMAN_VARIABLES};
+    use crate::model::{MysqlVariables, PointsmanVariables, Server, ServerOptions, User};
+    use crate::schema::{
+        LISTENERS, MYSQL_SERVERS, MYSQL_USERS, MYSQL_VARIABLES, POINTSMAN_SERVERS, POINTSMAN_VARIABLES,
+    };
 
     #[test]
     fn what_is_built_is_what_the_types_hold() {
@@ -196,6 +215,7 @@ mod tests {
             (&MYSQL_VARIABLES, MysqlVariables::COLUMNS, &["interfaces"][..]),
             (&POINTSMAN_VARIABLES, PointsmanVariables::COLUMNS, &[]),
             (&MYSQL_SERVERS, Server::COLUMNS, &[]),
+            (&POINTSMAN_SERVERS, ServerOptions::COLUMNS, &[]),
             (&MYSQL_USERS, User::COLUMNS, &[]),
             (&LISTENERS, &["address", "protocol", "hostgroup"], &[]),
         ] {
@@ -210,7 +230,9 @@ mod tests {
 
     #[test]
     fn the_types_hold_every_value_of_their_columns() {
-        for section in [&MYSQL_VARIABLES, &POINTSMAN_VARIABLES, &MYSQL_SERVERS, &MYSQL_USERS] {
+        for section in
+            [&MYSQL_VARIABLES, &POINTSMAN_VARIABLES, &MYSQL_SERVERS, &POINTSMAN_SERVERS, &MYSQL_USERS]
+        {
             let mut least = Row::presets(section);
             let mut greatest = Row::presets(section);
             for (at, field) in section.fields().enumerate() {
@@ -231,6 +253,7 @@ mod tests {
                     "mysql_variables" => drop(MysqlVariables::from_row(&row)),
                     "pointsman_variables" => drop(PointsmanVariables::from_row(&row)),
                     "mysql_servers" => drop(Server::from_row(&row)),
+                    "pointsman_servers" => drop(ServerOptions::from_row(&row)),
                     _ => drop(User::from_row(&row)),
                 }
             }

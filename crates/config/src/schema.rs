@@ -17,7 +17,7 @@ pub use files::{LDAP_VARIABLES, TOP_LEVEL};
 pub(crate) use kind::addresses;
 pub use kind::{Kind, Preset, Scalar, Unit};
 pub use mysql::MYSQL_VARIABLES;
-pub use pointsman::{LISTENERS, POINTSMAN_VARIABLES};
+pub use pointsman::{LISTENERS, POINTSMAN_SERVERS, POINTSMAN_VARIABLES};
 pub use tables::{MYSQL_SERVERS, MYSQL_USERS};
 
 /// Every section that a configuration file may have, in the order of the manual.
@@ -26,6 +26,7 @@ pub static SECTIONS: &[&Section] = &[
     &POINTSMAN_VARIABLES,
     &MYSQL_VARIABLES,
     &MYSQL_SERVERS,
+    &POINTSMAN_SERVERS,
     &MYSQL_USERS,
     &tables::MYSQL_QUERY_RULES,
     &tables::MYSQL_QUERY_RULES_FAST_ROUTING,

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use super::{Listeners, Tables, is_mysql};
-use crate::model::{Address, Config, Listener, Protocol, unix_path};
+use crate::model::{Address, Config, Listener, Protocol, Server, unix_path};
 use crate::problem::Problem;
 use crate::row::PlacedRow;
 use crate::schema::{Scalar, Section, addresses};
@@ -161,6 +161,14 @@ pub(super) fn warnings(config: &Config, origin: &Path) -> Vec<String> {
             )
         })
         .collect();
+    let endpoints: HashSet<_> = config.servers.iter().map(Server::endpoint).collect();
+    for options in &config.server_options {
+        let endpoint = options.endpoint();
+        if !endpoints.contains(&endpoint) {
+            warnings
+                .push(format!("{file}: `pointsman_servers` has {endpoint}, which `mysql_servers` has not"));
+        }
+    }
     if users == 0 && config.listeners.iter().any(is_mysql) {
         warnings.push(format!("{file}: nobody can log in: `mysql_users` has no active frontend user"));
     }

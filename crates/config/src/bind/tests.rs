@@ -332,6 +332,26 @@ fn settings_without_effect_are_judged_too() {
 }
 
 #[test]
+fn options_of_servers_that_are_not_there_are_named() {
+    let options = "[[pointsman_servers]]\nhostname = \"db\"\n";
+    assert_eq!(loaded(&format!("{options}{REST}")).warnings, Vec::<String>::new());
+    let warning = "f: `pointsman_servers` has db:3307, which `mysql_servers` has not";
+    assert_eq!(loaded(&format!("{options}port = 3307\n{REST}")).warnings, [warning]);
+    let twice = "f:3: `pointsman_servers` has two rows with hostname = db, port = 3306, the first on line 1";
+    assert_eq!(problems(&format!("{options}{options}")), twice);
+}
+
+#[test]
+fn networks_are_judged() {
+    let text = "mysql_variables={ proxy_protocol_networks=\"10.0.0.0/8, localhost\" }";
+    assert_eq!(
+        problems(text),
+        "f:1: `mysql_variables.proxy_protocol_networks` is wrong: `localhost` is no network: write 10.0.0.0/8, \
+         192.0.2.1, 2001:db8::/32, or `*` alone for every address"
+    );
+}
+
+#[test]
 fn a_broken_file_does_not_accuse_what_could_not_be_read() {
     // The server that the listener needs, and the address that the row needs, may be in the broken part.
     let cnf = "listeners=({address=\"127.0.0.1:1\", protocol=\"tcp\"})\nmysql_servers=({\naddress \"a\"})";

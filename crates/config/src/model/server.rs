@@ -38,10 +38,15 @@ from_row!(Server, MYSQL_SERVERS, {
 impl Server {
     /// Where the server is reached.
     pub fn endpoint(&self) -> Endpoint {
-        match self.port {
-            0 => Endpoint::Unix(PathBuf::from(&self.hostname)),
-            port => Endpoint::Tcp { host: self.hostname.clone(), port },
-        }
+        endpoint(&self.hostname, self.port)
+    }
+}
+
+/// What the two columns mean together.
+pub(super) fn endpoint(hostname: &str, port: u16) -> Endpoint {
+    match port {
+        0 => Endpoint::Unix(PathBuf::from(hostname)),
+        port => Endpoint::Tcp { host: hostname.to_owned(), port },
     }
 }
 

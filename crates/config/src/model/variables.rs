@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::Networks;
 use crate::row::from_row;
 use crate::schema::{MYSQL_VARIABLES, POINTSMAN_VARIABLES};
 
@@ -37,6 +38,8 @@ pub struct MysqlVariables {
     pub connect_retries_on_failure: u32,
     /// The pause between two attempts.
     pub connect_retries_delay: Duration,
+    /// From where connections must begin with a PROXY header.
+    pub proxy_protocol_networks: Networks,
     /// Whether TCP keepalive probes are sent to clients and servers.
     pub use_tcp_keepalive: bool,
     /// How long a connection is idle before its first keepalive probe; zero leaves it to the system.
@@ -58,6 +61,7 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     connect_timeout_server_max,
     connect_retries_on_failure,
     connect_retries_delay,
+    proxy_protocol_networks,
     use_tcp_keepalive,
     tcp_keepalive_time,
 });

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::model::Address;
+use crate::model::{Address, Networks};
 use crate::nearest::suggestion;
 use crate::password;
 use crate::tree::Value;
@@ -31,6 +31,8 @@ pub enum Kind {
     Address,
     /// Addresses to listen on, separated by `;`.
     Addresses,
+    /// Networks, separated by `,`, or `*`.
+    Networks,
     /// A user's password, in one of the forms of `mysql_users`.
     Password,
 }
@@ -165,6 +167,7 @@ impl Kind {
             }
             Self::Address => drop(text.parse::<Address>().map_err(|error| format!("is wrong: {error}"))?),
             Self::Addresses => drop(addresses(text).map_err(|error| format!("is wrong: {error}"))?),
+            Self::Networks => drop(text.parse::<Networks>().map_err(|error| format!("is wrong: {error}"))?),
             Self::Password => password::check(text)?,
             Self::Bool | Self::Int { .. } | Self::Text | Self::Json => {}
         }
@@ -180,7 +183,7 @@ impl Kind {
                 format!("a whole number of at least {min} {}", unit.symbol())
             }
             Self::Int { min, max, unit } => format!("a whole number from {min} to {max} {}", unit.symbol()),
-            Self::Text | Self::Json | Self::Address | Self::Addresses | Self::Password => {
+            Self::Text | Self::Json | Self::Address | Self::Addresses | Self::Networks | Self::Password => {
                 "text in quotes".to_owned()
             }
             Self::Choice(of) => format!("one of `{}`", of.join("`, `")),

@@ -1,6 +1,6 @@
 //! The sections that ProxySQL does not have.
 
-use super::{COUNT, Field, Kind, Preset, Section, Shape, choice, int, ms};
+use super::{COUNT, Field, Kind, PORT, Preset, Section, Shape, choice, int, ms, text};
 
 /// The list `listeners`.
 pub static LISTENERS: Section = Section::new(
@@ -50,3 +50,24 @@ pub static POINTSMAN_VARIABLES: Section = Section::new(
     .built()]],
     "Variables that ProxySQL does not have.",
 );
+
+/// The table `pointsman_servers`.
+pub static POINTSMAN_SERVERS: Section = Section::new(
+    "pointsman_servers",
+    Shape::Rows,
+    &[&[
+        text("hostname", "", "`hostname` of the server in `mysql_servers`").required().built(),
+        int("port", 3_306, PORT, "its `port` there").built(),
+        int(
+            "proxy_protocol",
+            0,
+            (0, 2),
+            "version of the PROXY header that tells this server the address of the client; 0: none is sent",
+        )
+        .built(),
+        text("comment", "", "free text").built(),
+    ]],
+    "Settings of single servers that ProxySQL does not have; they hold in all hostgroups of a server.",
+)
+.unique(&[&["hostname", "port"]])
+.examples(&[&[("hostname", "\"127.0.0.1\""), ("port", "3306")]]);

@@ -123,7 +123,14 @@ pub(super) const FIELDS: &[Field] = &[
         (0, 1_048_576),
         "failures after which an address is refused; 0: never",
     ),
-    text("proxy_protocol_networks", "", "who may send a PROXY header: `*` or a comma list of networks"),
+    Field::new(
+        "proxy_protocol_networks",
+        Kind::Networks,
+        Preset::Text(""),
+        "from where a connection must begin with a PROXY header, whose address is believed: networks like \
+         `10.0.0.0/8` and addresses, separated by `,`; `*` for every address and Unix sockets, too",
+    )
+    .built(),
     text("default_charset", "utf8", "character set of a session; must be that of the collation"),
     text("default_collation_connection", "utf8_general_ci", "collation of a session"),
     int(
