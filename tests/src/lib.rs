@@ -1,6 +1,6 @@
-//! What the end-to-end tests in `tests/` share: the `pointsman` binary in front of private MariaDB servers.
+//! What the end-to-end tests in `tests/` share: the `pointsman` binary in front of private servers.
 //!
-//! - [`Backend`]: one MariaDB server, started once per test binary;
+//! - [`Backend`]: a MariaDB or MySQL server, started once per test binary; [`on_each_server!`] makes tests for both;
 //! - [`Setup`] and [`Proxy`]: a configuration, and the proxy process that serves it;
 //! - [`tools`]: MariaDB's own client and sysbench;
 //! - [`memory`]: what a process holds;
@@ -18,7 +18,7 @@ pub mod tools;
 
 use std::time::{Duration, Instant};
 
-pub use backend::Backend;
+pub use backend::{Backend, Make};
 pub use proxy::Proxy;
 pub use setup::Setup;
 

@@ -13,9 +13,10 @@ use e2e::{Backend, Proxy, Setup};
 use testkit::client::Client;
 
 static DB: LazyLock<Backend> = LazyLock::new(|| Backend::start(&[]));
+static MYSQL: LazyLock<Option<Backend>> = LazyLock::new(|| Backend::start_mysql(&[]));
 
-fn proxy() -> Proxy {
-    Setup::before(&DB.sandbox, &DB.server).start()
+fn proxy(db: &Backend) -> Proxy {
+    Setup::before(&db.sandbox, &db.server).start()
 }
 
 async fn connect(proxy: &Proxy) -> Client {

@@ -1,14 +1,19 @@
 //! Whose session it is, and what is left of it.
 
-use e2e::{Setup, run, wait_for};
+use e2e::{Backend, Setup, on_each_server, run, wait_for};
 use testkit::client::{Client, Options};
 
-use super::{DB, connect, proxy, value};
+use super::{connect, proxy, value};
 
-#[test]
-fn a_user_can_change_to_another() {
-    DB.sql("CREATE USER other IDENTIFIED BY 'other-secret'; GRANT ALL ON test.* TO other");
-    let proxy = Setup::before(&DB.sandbox, &DB.server)
+on_each_server! {
+    a_user_can_change_to_another,
+    c09_a_client_that_leaves_in_a_transaction_has_changed_nothing,
+    c03_the_id_of_the_greeting_is_nobody_elses,
+}
+
+fn a_user_can_change_to_another(db: &Backend) {
+    db.sql("CREATE USER other IDENTIFIED BY 'other-secret'; GRANT ALL ON test.* TO other");
+    let proxy = Setup::before(&db.sandbox, &db.server)
         .user("other", "other-secret", "default_schema = 'test'")
         .start();
     run(async {
@@ -26,10 +31,9 @@ fn a_user_can_change_to_another() {
     });
 }
 
-#[test]
-fn c09_a_client_that_leaves_in_a_transaction_has_changed_nothing() {
-    DB.sql("CREATE TABLE test.left_behind (a INT); CREATE USER leaver IDENTIFIED BY 'pw'; GRANT ALL ON test.* TO leaver");
-    let proxy = Setup::new(&DB.sandbox).server(&DB.server, "").user("leaver", "pw", "").start();
+fn c09_a_client_that_leaves_in_a_transaction_has_changed_nothing(db: &Backend) {
+    db.sql("CREATE TABLE test.left_behind (a INT); CREATE USER leaver IDENTIFIED BY 'pw'; GRANT ALL ON test.* TO leaver");
+    let proxy = Setup::new(&db.sandbox).server(&db.server, "").user("leaver", "pw", "").start();
     run(async {
         for polite in [true, false] {
             let options = Options::tcp(proxy.tcp(), "leaver", "pw").schema("test");
@@ -42,15 +46,14 @@ fn c09_a_client_that_leaves_in_a_transaction_has_changed_nothing() {
             } else {
                 drop(client);
             }
-            wait_for("the end of the backend", || DB.connections_of("leaver") == 0);
-            assert_eq!(DB.sql("SELECT COUNT(*) FROM test.left_behind"), "0\n");
+            wait_for("the end of the backend", || db.connections_of("leaver") == 0);
+            assert_eq!(db.sql("SELECT COUNT(*) FROM test.left_behind"), "0\n");
         }
     });
 }
 
-#[test]
-fn c03_the_id_of_the_greeting_is_nobody_elses() {
-    let proxy = proxy();
+fn c03_the_id_of_the_greeting_is_nobody_elses(db: &Backend) {
+    let proxy = proxy(db);
     run(async {
         let mut client = connect(&proxy).await;
         let id = client.server().connection_id;

@@ -1,11 +1,18 @@
 //! Statements in text, and what they answer.
 
-use e2e::run;
+use e2e::{Backend, on_each_server, run};
 use testkit::client::{CAPABILITIES, Client, Options, Value};
 use testkit::mariadb::{PASSWORD, USER};
 use wire::{Capabilities, StatusFlags};
 
-use super::{DB, connect, proxy, value};
+use super::{connect, proxy, value};
+
+on_each_server! {
+    c32_answers_are_those_of_the_server_whatever_the_client_can_do,
+    c18_results_of_several_statements_keep_their_order,
+    procedures_return_all_their_results,
+    an_error_leaves_the_session_as_it_was,
+}
 
 /// Statements of all kinds; everything that they leave behind belongs to the connection.
 const STATEMENTS: [&str; 21] = [
@@ -32,9 +39,8 @@ const STATEMENTS: [&str; 21] = [
     "SELECT 1; SELECT nonsense; SELECT 2",
 ];
 
-#[test]
-fn c32_answers_are_those_of_the_server_whatever_the_client_can_do() {
-    let proxy = proxy();
+fn c32_answers_are_those_of_the_server_whatever_the_client_can_do(db: &Backend) {
+    let proxy = proxy(db);
     let optional = Capabilities::DEPRECATE_EOF | Capabilities::SESSION_TRACK;
     let sets = [
         CAPABILITIES,
@@ -50,7 +56,7 @@ fn c32_answers_are_those_of_the_server_whatever_the_client_can_do() {
                 let options = options.schema("test").capabilities(capabilities).collation(33);
                 Client::connect(&options).await.unwrap()
             };
-            let mut direct = connect(Options::tcp(DB.server.address(), USER, PASSWORD)).await;
+            let mut direct = connect(Options::tcp(db.server.address(), USER, PASSWORD)).await;
             let mut ours = connect(proxy.options()).await;
             for sql in STATEMENTS {
                 let expected = direct.query_all(sql).await.map_err(|error| error.to_string());
@@ -62,9 +68,8 @@ fn c32_answers_are_those_of_the_server_whatever_the_client_can_do() {
     });
 }
 
-#[test]
-fn c18_results_of_several_statements_keep_their_order() {
-    let proxy = proxy();
+fn c18_results_of_several_statements_keep_their_order(db: &Backend) {
+    let proxy = proxy(db);
     run(async {
         let mut client = connect(&proxy).await;
         let sql = "SELECT 1; DO 0; SELECT 2, 3; SELECT ';'; CREATE TEMPORARY TABLE several (a INT); SELECT 4";
@@ -82,9 +87,8 @@ fn c18_results_of_several_statements_keep_their_order() {
     });
 }
 
-#[test]
-fn procedures_return_all_their_results() {
-    let proxy = proxy();
+fn procedures_return_all_their_results(db: &Backend) {
+    let proxy = proxy(db);
     run(async {
         let mut client = connect(&proxy).await;
         let two = "CREATE PROCEDURE two(OUT o INT) BEGIN SELECT 1; SELECT 2 UNION SELECT 3; SET o = 7; END";
@@ -110,9 +114,8 @@ fn procedures_return_all_their_results() {
     });
 }
 
-#[test]
-fn an_error_leaves_the_session_as_it_was() {
-    let proxy = proxy();
+fn an_error_leaves_the_session_as_it_was(db: &Backend) {
+    let proxy = proxy(db);
     run(async {
         let mut client = connect(&proxy).await;
         client.query("CREATE TEMPORARY TABLE kept (a INT PRIMARY KEY)").await.unwrap();
