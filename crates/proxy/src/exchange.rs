@@ -71,6 +71,11 @@ impl<'a> Exchange<'a> {
         self.sock.write_all(&out).await
     }
 
+    /// The next message is a command: sequence ids start over.
+    pub(crate) fn begin_command(&mut self) {
+        self.messages.expect(0);
+    }
+
     /// The sequence id of the next packet, whoever sends it.
     pub(crate) fn next_seq(&self) -> u8 {
         self.messages.next_seq()

@@ -4,7 +4,7 @@
 //! the client would have got from it directly.
 
 use wire::auth::{Transport, as_client};
-use wire::{Capabilities, Codec as _, packet};
+use wire::{Capabilities, Codec as _, command, packet};
 
 use super::{OpenError, Target};
 use crate::client::login::Identity;
@@ -38,6 +38,9 @@ const OWN: Capabilities = Capabilities::LONG_PASSWORD
     .union(Capabilities::PLUGIN_AUTH)
     .union(Capabilities::PLUGIN_AUTH_LENENC);
 
+/// The collation of a login whose own one does not fit into it, until it is changed: `utf8mb4_general_ci`.
+const FALLBACK_COLLATION: u8 = 45;
+
 /// Logs in to `target`, the server at the other end of `sock`, as `identity`. Returns the server's id of the connection.
 pub(super) async fn log_in(
     worker: &Worker,
@@ -58,25 +61,68 @@ pub(super) async fn log_in(
     let greeting = packet::Greeting::decode(&payload, Capabilities::empty()).map_err(malformed)?;
     worker.shared.servers.learn(&target.endpoint, &greeting);
     let (thread_id, capabilities) = (greeting.connection_id, agree(identity, greeting.capabilities)?);
-    let account = &identity.account;
-    let transport = if exchange.is_private() { Transport::Secure } else { Transport::Plain };
-    let (mut login, answer) =
-        as_client::begin(&account.secret, greeting.auth_plugin, greeting.nonce, transport);
-    let packet = packet::Login {
+    let begin = |exchange: &Exchange<'_>| {
+        let transport = if exchange.is_private() { Transport::Secure } else { Transport::Plain };
+        as_client::begin(&identity.account.secret, greeting.auth_plugin, greeting.nonce, transport)
+    };
+    let (login, answer) = begin(&exchange);
+    let packet = login_packet(identity, capabilities, greeting.auth_plugin, &answer);
+    exchange.send(&packet.encode(capabilities)).await?;
+    converse(&mut exchange, login, capabilities).await?;
+    if let Some(change_user) = collation_changer(&packet, identity) {
+        let (login, answer) = begin(&exchange);
+        exchange.begin_command();
+        exchange
+            .send(&command::ChangeUser { auth_answer: &answer, ..change_user }.encode(capabilities))
+            .await?;
+        converse(&mut exchange, login, capabilities).await?;
+    }
+    match exchange.into_unread().len() {
+        0 => Ok(thread_id),
+        n => Err(OpenError::Login(format!("{n} bytes behind the login that nobody asked for"))),
+    }
+}
+
+/// The login of the client, as the server gets it.
+fn login_packet<'a>(
+    identity: &'a Identity,
+    capabilities: Capabilities,
+    plugin: &'a [u8],
+    auth_answer: &'a [u8],
+) -> packet::Login<'a> {
+    let attributes = identity.attributes.as_deref();
+    packet::Login {
         capabilities,
         max_packet: identity.max_packet,
-        collation: identity.collation,
-        username: &account.user.name,
-        auth_answer: &answer,
-        schema: account.schema.as_deref(),
-        auth_plugin: Some(greeting.auth_plugin),
-        attributes: identity
-            .attributes
-            .as_deref()
-            .filter(|_| capabilities.contains(Capabilities::CONNECT_ATTRS)),
+        // What does not fit comes behind the login.
+        collation: u8::try_from(identity.collation).unwrap_or(FALLBACK_COLLATION),
+        username: &identity.account.user.name,
+        auth_answer,
+        schema: identity.account.schema.as_deref(),
+        auth_plugin: Some(plugin),
+        attributes: attributes.filter(|_| capabilities.contains(Capabilities::CONNECT_ATTRS)),
         zstd_level: None,
-    };
-    exchange.send(&packet.encode(capabilities)).await?;
+    }
+}
+
+/// A collation with an id above 255 does not fit into a login; `COM_CHANGE_USER` to the same user has room for it.
+fn collation_changer<'a>(login: &packet::Login<'a>, identity: &Identity) -> Option<command::ChangeUser<'a>> {
+    (u16::from(login.collation) != identity.collation).then_some(command::ChangeUser {
+        username: login.username,
+        auth_answer: b"",
+        schema: login.schema.unwrap_or_default(),
+        collation: Some(identity.collation),
+        auth_plugin: login.auth_plugin,
+        attributes: login.attributes,
+    })
+}
+
+/// Answers what the server asks, until it has let us in.
+async fn converse(
+    exchange: &mut Exchange<'_>,
+    mut login: as_client::ClientLogin,
+    capabilities: Capabilities,
+) -> Result<(), OpenError> {
     loop {
         let payload = exchange.receive().await?;
         match login.message(&payload, capabilities).map_err(malformed)? {
@@ -88,14 +134,10 @@ pub(super) async fn log_in(
                 exchange.send(&payload).await?;
             }
             as_client::ClientStep::Read => {}
-            as_client::ClientStep::Done => break,
+            as_client::ClientStep::Done => return Ok(()),
             as_client::ClientStep::Refused => return Err(refused(&payload, capabilities)),
             as_client::ClientStep::Unsupported(what) => return Err(OpenError::Login(what.to_owned())),
         }
-    }
-    match exchange.into_unread().len() {
-        0 => Ok(thread_id),
-        n => Err(OpenError::Login(format!("{n} bytes behind the login that nobody asked for"))),
     }
 }
 

@@ -24,7 +24,8 @@ pub(crate) struct Identity {
     pub(crate) connection_id: u32,
     pub(crate) peer: Peer,
     pub(crate) capabilities: Capabilities,
-    pub(crate) collation: u8,
+    /// The collation that the client has named; ids above 255 come with `COM_CHANGE_USER` only.
+    pub(crate) collation: u16,
     pub(crate) max_packet: u32,
     /// Connection attributes as they came.
     pub(crate) attributes: Option<Box<[u8]>>,
@@ -108,7 +109,7 @@ pub(crate) async fn login(worker: &Worker, sock: &mut Sock, peer: Peer) -> Resul
         connection_id,
         peer,
         capabilities: packet.capabilities,
-        collation: packet.collation,
+        collation: packet.collation.into(),
         max_packet: packet.max_packet,
         attributes: packet.attributes.map(Box::from),
         nonce,

@@ -141,9 +141,7 @@ impl Session {
         self.backend = None;
         self.status = StatusFlags::AUTOCOMMIT;
         self.identity.account = account;
-        if let Some(collation) = packet.collation.and_then(|id| u8::try_from(id).ok()) {
-            self.identity.collation = collation;
-        }
+        self.identity.collation = packet.collation.unwrap_or(self.identity.collation);
         if let Some(attributes) = packet.attributes {
             self.identity.attributes = Some(attributes.into());
         }

@@ -7,12 +7,12 @@ use testkit::client::Options;
 use tokio::time::Instant;
 use wire::auth::native;
 use wire::codec::put_nul_bytes;
-use wire::command::Kind;
-use wire::{StatusFlags, packet};
+use wire::command::{self, Kind};
+use wire::{Codec as _, StatusFlags, packet};
 
 use super::support::{
-    Client, config, database, expect_alive, expect_nothing_left, first_query, log_in, messages, options,
-    play, settle, stage, user,
+    Client, Database, config, database, expect_alive, expect_nothing_left, first_query, log_in, messages,
+    options, play, settle, stage, user,
 };
 
 /// `app` and `other`, whose password is `word` and whose servers are those of hostgroup 1.
@@ -65,6 +65,33 @@ fn the_new_user_gets_a_connection_of_its_own() {
         new.ok().await;
         client.expect_ok().await;
         expect_alive(&mut client, &mut new).await;
+    });
+}
+
+#[test]
+fn c06_a_collation_that_no_login_has_room_for_reaches_the_server() {
+    play(async || {
+        let (stage, mut servers) = stage(two_users());
+        let (mut client, nonce) = client(&stage, &options()).await;
+        let mut payload = change(&nonce, "app", "secret", "shop");
+        let at = payload.windows(3).position(|bytes| bytes == [0, 33, 0]).unwrap() + 1;
+        payload[at..at + 2].copy_from_slice(&2304_u16.to_le_bytes());
+        client.send_at(0, &payload).await;
+        client.expect_ok().await;
+        client.send_query("SELECT 1").await;
+        let (mut server, login) = Database::accept(servers.dialled().await.1).await;
+        assert_eq!(login.collation, 45);
+        // The server's own nonce is another one: the proof is not the client's.
+        let answer = native::answer(b"secret", &testkit::script::NONCE);
+        let command = server.read_command().await;
+        let change = command::ChangeUser::decode(&command, testkit::client::CAPABILITIES).unwrap();
+        assert_eq!((change.username, change.auth_answer), (&b"app"[..], &answer[..]));
+        assert_eq!((change.schema, change.collation), (&b"shop"[..], Some(2304)));
+        assert_eq!(change.attributes, Some(&b"\x01a\x02bc"[..]));
+        server.ok().await;
+        server.expect_query("SELECT 1").await;
+        server.ok().await;
+        client.expect_ok().await;
     });
 }
 
