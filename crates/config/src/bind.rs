@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use crate::Loaded;
 use crate::formats::Parsed;
 use crate::model::{
-    Config, Listener, MysqlVariables, PointsmanVariables, Protocol, Server, ServerOptions, User,
+    Config, Listener, MysqlVariables, PointsmanVariables, Protocol, Server, ServerOptions, ServerTls, User,
 };
 use crate::nearest::suggestion;
 use crate::problem::{Problem, Problems};
 use crate::row::{PlacedRow, Row};
 use crate::schema::{
-    Field, LISTENERS, MYSQL_SERVERS, MYSQL_USERS, MYSQL_VARIABLES, POINTSMAN_SERVERS, POINTSMAN_VARIABLES,
-    SECTIONS, Section, Shape, TOP_LEVEL,
+    Field, LISTENERS, MYSQL_SERVERS, MYSQL_SERVERS_SSL_PARAMS, MYSQL_USERS, MYSQL_VARIABLES,
+    POINTSMAN_SERVERS, POINTSMAN_VARIABLES, SECTIONS, Section, Shape, TOP_LEVEL,
 };
 use crate::tree::{Entry, Node, Place, Value};
 use unbuilt::Unbuilt;
@@ -35,6 +35,7 @@ pub(crate) fn bind(parsed: Parsed, origin: &Path) -> Result<Loaded, Problems> {
         (&MYSQL_SERVERS, &tables.servers),
         (&POINTSMAN_SERVERS, &tables.server_options),
         (&MYSQL_USERS, &tables.users),
+        (&MYSQL_SERVERS_SSL_PARAMS, &tables.server_tls),
     ] {
         check::unique(section, rows, &mut binder.problems);
     }
@@ -62,6 +63,8 @@ pub(crate) fn bind(parsed: Parsed, origin: &Path) -> Result<Loaded, Problems> {
         servers: tables.servers.iter().map(|row| Server::from_row(&row.row)).collect(),
         server_options: tables.server_options.iter().map(|row| ServerOptions::from_row(&row.row)).collect(),
         users: tables.users.iter().map(|row| User::from_row(&row.row)).collect(),
+        server_tls: tables.server_tls.iter().map(|row| ServerTls::from_row(&row.row)).collect(),
+        datadir: tables.top_level.as_ref().map_or_else(String::new, |row| row.row.get("datadir")),
     };
     let mut warnings: Vec<String> = binder.unbuilt.warning(origin).into_iter().collect();
     warnings.extend(check::warnings(&config, origin));
@@ -78,6 +81,9 @@ struct Tables {
     servers: Vec<PlacedRow>,
     server_options: Vec<PlacedRow>,
     users: Vec<PlacedRow>,
+    server_tls: Vec<PlacedRow>,
+    /// What stands outside of every section.
+    top_level: Option<PlacedRow>,
 }
 
 struct Binder {
@@ -117,11 +123,12 @@ impl Binder {
                 name if name == MYSQL_SERVERS.name => tables.servers = rows,
                 name if name == POINTSMAN_SERVERS.name => tables.server_options = rows,
                 name if name == MYSQL_USERS.name => tables.users = rows,
+                name if name == MYSQL_SERVERS_SSL_PARAMS.name => tables.server_tls = rows,
                 _ => check::unique(section, &rows, &mut self.problems),
             }
         }
         let file = Place { file: origin.into(), line: 0 };
-        self.row(&TOP_LEVEL, others, file);
+        tables.top_level = Some(self.row(&TOP_LEVEL, others, file));
         tables
     }
 

@@ -23,7 +23,7 @@ use std::path::Path;
 pub use model::{
     Address, AuthPlugin, Config, Endpoint, InvalidAddress, InvalidNetworks, Listener, MysqlVariables,
     Network, Networks, PointsmanVariables, Protocol, ProxyProtocol, Server, ServerOptions, ServerStatus,
-    UNIX_PATH_MAX_BYTES, User,
+    ServerTls, TlsParams, UNIX_PATH_MAX_BYTES, User,
 };
 pub use problem::{Problem, Problems};
 

@@ -4,6 +4,7 @@ mod listener;
 mod network;
 mod server;
 mod server_options;
+mod tls;
 mod user;
 mod variables;
 
@@ -12,6 +13,7 @@ pub use listener::{Address, InvalidAddress, Listener, Protocol, UNIX_PATH_MAX_BY
 pub use network::{InvalidNetworks, Network, Networks};
 pub use server::{Endpoint, Server, ServerStatus};
 pub use server_options::{ProxyProtocol, ServerOptions};
+pub use tls::{ServerTls, TlsParams};
 pub use user::User;
 pub use variables::{AuthPlugin, MysqlVariables, PointsmanVariables};
 
@@ -30,6 +32,10 @@ pub struct Config {
     pub server_options: Vec<ServerOptions>,
     /// The rows of `mysql_users`.
     pub users: Vec<User>,
+    /// The rows of `mysql_servers_ssl_params`.
+    pub server_tls: Vec<ServerTls>,
+    /// The folder of the process's files; empty if there is none.
+    pub datadir: String,
 }
 
 impl Default for Config {
@@ -41,6 +47,8 @@ impl Default for Config {
             servers: Vec::new(),
             server_options: Vec::new(),
             users: Vec::new(),
+            server_tls: Vec::new(),
+            datadir: String::new(),
         }
     }
 }

@@ -204,9 +204,10 @@ pub(crate) use from_row;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{MysqlVariables, PointsmanVariables, Server, ServerOptions, User};
+    use crate::model::{MysqlVariables, PointsmanVariables, Server, ServerOptions, ServerTls, User};
     use crate::schema::{
-        LISTENERS, MYSQL_SERVERS, MYSQL_USERS, MYSQL_VARIABLES, POINTSMAN_SERVERS, POINTSMAN_VARIABLES,
+        LISTENERS, MYSQL_SERVERS, MYSQL_SERVERS_SSL_PARAMS, MYSQL_USERS, MYSQL_VARIABLES, POINTSMAN_SERVERS,
+        POINTSMAN_VARIABLES, TOP_LEVEL,
     };
 
     #[test]
@@ -217,6 +218,8 @@ mod tests {
             (&MYSQL_SERVERS, Server::COLUMNS, &[]),
             (&POINTSMAN_SERVERS, ServerOptions::COLUMNS, &[]),
             (&MYSQL_USERS, User::COLUMNS, &[]),
+            (&MYSQL_SERVERS_SSL_PARAMS, ServerTls::COLUMNS, &[]),
+            (&TOP_LEVEL, &["datadir"], &[]),
             (&LISTENERS, &["address", "protocol", "hostgroup"], &[]),
         ] {
             let mut held: Vec<_> = columns.iter().chain(elsewhere).copied().collect();
@@ -230,9 +233,14 @@ mod tests {
 
     #[test]
     fn the_types_hold_every_value_of_their_columns() {
-        for section in
-            [&MYSQL_VARIABLES, &POINTSMAN_VARIABLES, &MYSQL_SERVERS, &POINTSMAN_SERVERS, &MYSQL_USERS]
-        {
+        for section in [
+            &MYSQL_VARIABLES,
+            &POINTSMAN_VARIABLES,
+            &MYSQL_SERVERS,
+            &POINTSMAN_SERVERS,
+            &MYSQL_USERS,
+            &MYSQL_SERVERS_SSL_PARAMS,
+        ] {
             let mut least = Row::presets(section);
             let mut greatest = Row::presets(section);
             for (at, field) in section.fields().enumerate() {
@@ -252,6 +260,7 @@ mod tests {
                 match section.name {
                     "mysql_variables" => drop(MysqlVariables::from_row(&row)),
                     "pointsman_variables" => drop(PointsmanVariables::from_row(&row)),
+                    "mysql_servers_ssl_params" => drop(ServerTls::from_row(&row)),
                     "mysql_servers" => drop(Server::from_row(&row)),
                     "pointsman_servers" => drop(ServerOptions::from_row(&row)),
                     _ => drop(User::from_row(&row)),

@@ -18,7 +18,7 @@ pub(crate) use kind::addresses;
 pub use kind::{Kind, Preset, Scalar, Unit};
 pub use mysql::MYSQL_VARIABLES;
 pub use pointsman::{LISTENERS, POINTSMAN_SERVERS, POINTSMAN_VARIABLES};
-pub use tables::{MYSQL_SERVERS, MYSQL_USERS};
+pub use tables::{MYSQL_SERVERS, MYSQL_SERVERS_SSL_PARAMS, MYSQL_USERS};
 
 /// Every section that a configuration file may have, in the order of the manual.
 pub static SECTIONS: &[&Section] = &[
@@ -35,7 +35,7 @@ pub static SECTIONS: &[&Section] = &[
     &tables::MYSQL_GALERA_HOSTGROUPS,
     &tables::MYSQL_AWS_AURORA_HOSTGROUPS,
     &tables::MYSQL_HOSTGROUP_ATTRIBUTES,
-    &tables::MYSQL_SERVERS_SSL_PARAMS,
+    &MYSQL_SERVERS_SSL_PARAMS,
     &tables::MYSQL_FIREWALL_WHITELIST_USERS,
     &tables::MYSQL_FIREWALL_WHITELIST_RULES,
     &tables::MYSQL_FIREWALL_WHITELIST_SQLI_FINGERPRINTS,

@@ -50,3 +50,13 @@ pub(crate) const BOOK_SHARDS: usize = 16;
 
 /// Bits of the RSA key that protects passwords of `caching_sha2_password` on unencrypted connections.
 pub(crate) const RSA_KEY_SIZE: aws_lc_rs::rsa::KeySize = aws_lc_rs::rsa::KeySize::Rsa2048;
+
+/// Bytes of the longest TLS record with its header: 2^14 and 2,048 for what TLS 1.2 may add (RFC 5246, section 6.2.3).
+pub(crate) const TLS_RECORD_BYTES_MAX: usize = 5 + (1 << 14) + 2048;
+
+/// Bytes that encryption adds to one record at most: a header of 5, a nonce of 8 and a tag of 16, and some to spare.
+pub(crate) const TLS_RECORD_OVERHEAD_BYTES_MAX: usize = 64;
+
+/// Bytes of TLS records that a connection holds because they are of no use before others come: the longest handshake
+/// message that rustls takes, 64 KiB, and 8 KiB for the records that it comes in.
+pub(crate) const TLS_HELD_BYTES_MAX: usize = 72 * 1024;

@@ -6,12 +6,14 @@
 //! readiness after a short read by itself, so a query costs one `recv` and one `send` per side.
 //!
 //! - [`plain`]: the socket itself;
-//! - [`link`]: the socket with or without TLS.
+//! - [`link`]: the socket with or without TLS;
+//! - [`tls`]: TLS on a socket.
 
 mod link;
 #[cfg(feature = "memory")]
 pub mod memory;
 mod plain;
+pub(crate) mod tls;
 
 use std::future::poll_fn;
 use std::io;
@@ -67,6 +69,11 @@ impl Sock {
     /// passwords may travel.
     pub(crate) const fn is_private(&self) -> bool {
         self.link.is_private()
+    }
+
+    /// Whether the bytes are encrypted.
+    pub(crate) const fn is_encrypted(&self) -> bool {
+        self.link.is_encrypted()
     }
 
     /// Reads into `buffer`; `Ok(0)` is the end of the stream.

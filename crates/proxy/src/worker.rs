@@ -21,6 +21,7 @@ use crate::control::{Control, Signal};
 use crate::limits::{SCRATCH_BYTES, SWEEP_INTERVAL};
 use crate::random::Dice;
 use crate::shared::Shared;
+use crate::sock::tls::Buffers;
 
 /// What other threads tell a worker.
 #[derive(Debug)]
@@ -72,6 +73,8 @@ pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
     /// Where bytes from sockets are read to; borrowed during a poll only.
     pub(crate) scratch: RefCell<Box<[u8]>>,
+    /// What the TLS connections of this worker read into and write from.
+    pub(crate) tls_buffers: Rc<RefCell<Buffers>>,
     pub(crate) dice: Dice,
     pub(crate) dialer: Dialer,
     /// The time of the last sweep: good enough for limits of seconds, and free to read.
@@ -111,6 +114,7 @@ impl Worker {
         Self {
             shared,
             scratch: RefCell::new(vec![0; SCRATCH_BYTES].into_boxed_slice()),
+            tls_buffers: Rc::default(),
             dice: Dice::new(),
             dialer: Dialer::default(),
             clock: Cell::new(Instant::now()),

@@ -295,16 +295,16 @@ fn users_without_servers_are_worth_a_warning() {
 #[test]
 fn known_settings_without_effect_are_named_in_one_warning() {
     let text = format!(
-        "datadir = \"/x\"\npidfile = \"/y\"\n[mysql_variables]\nhave_ssl = true\nthreads = 1\nforward_autocommit = 1\n\
+        "datadir = \"/x\"\npidfile = \"/y\"\n[mysql_variables]\npoll_timeout = 2000\nthreads = 1\nforward_autocommit = 1\n\
          monitor_enabled = false\n[admin_variables]\nadmin_credentials = \"a:b\"\n[ldap_variables]\nanything = 1\n\
-         [[mysql_query_rules]]\nrule_id = 1\napply = 1\n[[mysql_query_rules]]\nrule_id = 2\n{REST}use_ssl = 1\n"
+         [[mysql_query_rules]]\nrule_id = 1\napply = 1\n[[mysql_query_rules]]\nrule_id = 2\n{REST}fast_forward = 1\n"
     );
     assert_eq!(
         loaded(&text).warnings,
         [
-            "f: accepted, but without effect so far: mysql_variables (have_ssl, forward_autocommit, monitor_enabled), \
-          admin_variables (admin_credentials), ldap_variables, mysql_query_rules, mysql_users (use_ssl), \
-          datadir, pidfile"
+            "f: accepted, but without effect so far: mysql_variables (poll_timeout, forward_autocommit, monitor_enabled), \
+          admin_variables (admin_credentials), ldap_variables, mysql_query_rules, mysql_users (fast_forward), \
+          pidfile"
         ]
     );
     assert_eq!(loaded(&format!("mysql_query_rules = []\n{REST}")).warnings, Vec::<String>::new());

@@ -21,6 +21,8 @@ pub struct Server {
     pub weight: u32,
     /// Most connections to this row at a time.
     pub max_connections: u32,
+    /// Connections to it use TLS, or do not come about.
+    pub use_ssl: bool,
     /// Free text.
     pub comment: String,
 }
@@ -32,6 +34,7 @@ from_row!(Server, MYSQL_SERVERS, {
     status,
     weight,
     max_connections,
+    use_ssl,
     comment,
 });
 

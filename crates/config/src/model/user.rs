@@ -8,6 +8,7 @@ use crate::schema::MYSQL_USERS;
 /// An account that clients log in with, and that the proxy logs in to servers with. `Default` has the
 /// table's defaults and no name.
 #[derive(Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "they are columns of a table")]
 pub struct User {
     /// The name.
     pub username: String,
@@ -16,6 +17,8 @@ pub struct User {
     pub password: String,
     /// Whether the account exists as far as clients and servers are concerned.
     pub active: bool,
+    /// Clients must use TLS.
+    pub use_ssl: bool,
     /// Where statements go when nothing else decides.
     pub default_hostgroup: u32,
     /// The schema of a session whose client names none.
@@ -34,6 +37,7 @@ from_row!(User, MYSQL_USERS, {
     username,
     password,
     active,
+    use_ssl,
     default_hostgroup,
     default_schema,
     max_connections,
@@ -48,6 +52,7 @@ impl fmt::Debug for User {
             .field("username", &self.username)
             .field("password", &if self.password.is_empty() { "none" } else { "hidden" })
             .field("active", &self.active)
+            .field("use_ssl", &self.use_ssl)
             .field("default_hostgroup", &self.default_hostgroup)
             .field("default_schema", &self.default_schema)
             .field("max_connections", &self.max_connections)

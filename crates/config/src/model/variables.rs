@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Networks;
+use super::{Networks, TlsParams};
 use crate::row::from_row;
 use crate::schema::{MYSQL_VARIABLES, POINTSMAN_VARIABLES};
 
@@ -44,6 +44,22 @@ pub struct MysqlVariables {
     pub use_tcp_keepalive: bool,
     /// How long a connection is idle before its first keepalive probe; zero leaves it to the system.
     pub tcp_keepalive_time: Duration,
+    /// Whether clients are offered TLS.
+    pub have_ssl: bool,
+    /// TLS to servers: file of certificate authorities; like the next ones, empty if there is none.
+    pub ssl_p2s_ca: String,
+    /// Folder of certificate authorities.
+    pub ssl_p2s_capath: String,
+    /// File of the certificate that servers are shown.
+    pub ssl_p2s_cert: String,
+    /// File of its key.
+    pub ssl_p2s_key: String,
+    /// Cipher suites.
+    pub ssl_p2s_cipher: String,
+    /// File of revoked certificates.
+    pub ssl_p2s_crl: String,
+    /// Folder of revoked certificates.
+    pub ssl_p2s_crlpath: String,
 }
 
 from_row!(MysqlVariables, MYSQL_VARIABLES, {
@@ -64,16 +80,50 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     proxy_protocol_networks,
     use_tcp_keepalive,
     tcp_keepalive_time,
+    have_ssl,
+    ssl_p2s_ca,
+    ssl_p2s_capath,
+    ssl_p2s_cert,
+    ssl_p2s_key,
+    ssl_p2s_cipher,
+    ssl_p2s_crl,
+    ssl_p2s_crlpath,
 });
+
+impl MysqlVariables {
+    /// TLS to servers for which `mysql_servers_ssl_params` has no row.
+    pub fn tls_to_servers(&self) -> TlsParams {
+        TlsParams {
+            ca: self.ssl_p2s_ca.clone(),
+            capath: self.ssl_p2s_capath.clone(),
+            cert: self.ssl_p2s_cert.clone(),
+            key: self.ssl_p2s_key.clone(),
+            cipher: self.ssl_p2s_cipher.clone(),
+            crl: self.ssl_p2s_crl.clone(),
+            crlpath: self.ssl_p2s_crlpath.clone(),
+        }
+    }
+}
 
 /// The variables that ProxySQL does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PointsmanVariables {
     /// How long running transactions may go on after SIGTERM (`drain_timeout_ms`).
     pub drain_timeout: Duration,
+    /// File of the certificate that clients are shown; empty: one in `datadir`, or a new one.
+    pub tls_cert: String,
+    /// File of its key; empty: one in `datadir`, or a new one.
+    pub tls_key: String,
+    /// File of the authorities of clients' certificates; empty: clients are not asked for one.
+    pub tls_ca: String,
 }
 
-from_row!(PointsmanVariables, POINTSMAN_VARIABLES, { drain_timeout = "drain_timeout_ms", });
+from_row!(PointsmanVariables, POINTSMAN_VARIABLES, {
+    drain_timeout = "drain_timeout_ms",
+    tls_cert,
+    tls_key,
+    tls_ca,
+});
 
 /// A login method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]

@@ -7,7 +7,8 @@ pub static TOP_LEVEL: Section = Section::new(
     "",
     Shape::Group,
     &[&[
-        text("datadir", "", "folder of the process's files"),
+        text("datadir", "", "folder of the process's files: the certificate that it makes for itself")
+            .built(),
         text("errorlog", "", "file of the error log"),
         text("pidfile", "", "file of the process id"),
         text("uuid", "", "name of this process in a cluster"),

@@ -47,6 +47,20 @@ pub static POINTSMAN_VARIABLES: Section = Section::new(
         (0, 3_600_000),
         "how long running transactions may go on after SIGTERM",
     )
+    .built(),
+    text(
+        "tls_cert",
+        "",
+        "file of the certificate that clients are shown, and of those between it and its authority; empty: \
+         `pointsman-cert.pem` in `datadir`, else `proxysql-cert.pem` there, else one that is made at the first start",
+    )
+    .built(),
+    text("tls_key", "", "file of its key; empty: `pointsman-key.pem`, or `proxysql-key.pem`, in `datadir`").built(),
+    text(
+        "tls_ca",
+        "",
+        "file of certificate authorities: clients may show certificates, and those that do must show one of these",
+    )
     .built()]],
     "Variables that ProxySQL does not have.",
 );

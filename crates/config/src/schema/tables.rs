@@ -16,7 +16,6 @@ pub(super) use hostgroups::{
     MYSQL_HOSTGROUP_ATTRIBUTES, MYSQL_REPLICATION_HOSTGROUPS,
 };
 pub(super) use rules::{MYSQL_QUERY_RULES, MYSQL_QUERY_RULES_FAST_ROUTING};
-pub use servers::MYSQL_SERVERS;
-pub(super) use servers::MYSQL_SERVERS_SSL_PARAMS;
+pub use servers::{MYSQL_SERVERS, MYSQL_SERVERS_SSL_PARAMS};
 pub(super) use services::{PROXYSQL_SERVERS, RESTAPI_ROUTES, SCHEDULER};
 pub use users::MYSQL_USERS;

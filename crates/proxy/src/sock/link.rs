@@ -5,6 +5,7 @@ use std::task::{Context, Poll};
 
 use super::Input;
 use super::plain::Plain;
+use super::tls::Tls;
 
 /// A socket with or without TLS.
 ///
@@ -13,49 +14,76 @@ use super::plain::Plain;
 #[derive(Debug)]
 pub(super) struct Link {
     plain: Plain,
+    tls: Option<Box<Tls>>,
 }
 
 impl From<Plain> for Link {
     fn from(plain: Plain) -> Self {
-        Self { plain }
+        Self { plain, tls: None }
     }
 }
 
 impl Link {
+    /// Begins to speak TLS, after its handshake.
+    pub(super) fn encrypt(&mut self, tls: Tls) {
+        self.tls = Some(Box::new(tls));
+    }
+
+    /// See [`Sock::is_encrypted`](super::Sock::is_encrypted).
+    pub(super) const fn is_encrypted(&self) -> bool {
+        self.tls.is_some()
+    }
+
     /// See [`Sock::is_private`](super::Sock::is_private).
     pub(super) const fn is_private(&self) -> bool {
-        self.plain.is_local()
+        self.is_encrypted() || self.plain.is_local()
     }
 
     /// See [`Sock::poll_read`](super::Sock::poll_read).
     pub(super) fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
-        self.plain.poll_read(cx, buffer)
+        match &mut self.tls {
+            None => self.plain.poll_read(cx, buffer),
+            Some(tls) => tls.poll_read(&mut self.plain, cx, buffer),
+        }
     }
 
     /// See [`Sock::poll_write`](super::Sock::poll_write).
     pub(super) fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.plain.poll_write(cx, bytes)
+        match &mut self.tls {
+            None => self.plain.poll_write(cx, bytes),
+            Some(tls) => tls.poll_write(&mut self.plain, cx, bytes),
+        }
     }
 
     /// See [`Sock::poll_flush`](super::Sock::poll_flush).
-    #[expect(clippy::unused_self, reason = "plain sockets hold nothing")]
-    pub(super) fn poll_flush(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
+    pub(super) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.tls {
+            None => Poll::Ready(Ok(())),
+            Some(tls) => tls.poll_flush(&mut self.plain, cx),
+        }
     }
 
     /// See [`Sock::holds_output`](super::Sock::holds_output).
-    #[expect(clippy::unused_self, reason = "plain sockets hold nothing")]
     pub(super) const fn holds_output(&self) -> bool {
-        false
+        match &self.tls {
+            None => false,
+            Some(tls) => tls.holds_output(),
+        }
     }
 
     /// See [`Sock::poll_input`](super::Sock::poll_input).
     pub(super) fn poll_input(&mut self, cx: &mut Context<'_>) -> Poll<Input> {
-        self.plain.poll_input(cx)
+        match &mut self.tls {
+            None => self.plain.poll_input(cx),
+            Some(tls) => tls.poll_input(&mut self.plain, cx),
+        }
     }
 
     /// See [`Sock::shutdown_write`](super::Sock::shutdown_write).
     pub(super) fn shutdown_write(&mut self) -> io::Result<()> {
+        if let Some(tls) = &mut self.tls {
+            tls.shutdown_write(&mut self.plain);
+        }
         self.plain.shutdown_write()
     }
 }

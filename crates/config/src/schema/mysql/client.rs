@@ -51,7 +51,7 @@ pub(super) const FIELDS: &[Field] = &[
         "the login method that clients are offered first",
     )
     .built(),
-    switch("have_ssl", true, "offer TLS to clients"),
+    switch("have_ssl", true, "offer TLS to clients").built(),
     switch("have_compress", true, "offer compression to clients"),
     switch("enable_client_deprecate_eof", true, "use DEPRECATE_EOF with clients"),
     switch("enable_server_deprecate_eof", true, "use DEPRECATE_EOF with servers"),

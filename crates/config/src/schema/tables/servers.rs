@@ -40,29 +40,29 @@ const SERVER: &[Field] = &[
     switch("compression", false, "compress the traffic to this server"),
     int("max_connections", 1_000, COUNT, "most connections to this server").built(),
     seconds("max_replication_lag", 0, (0, 126_144_000), "shun this server when it lags more; 0: never"),
-    switch("use_ssl", false, "TLS to this server"),
+    switch("use_ssl", false, "TLS to this server, or no connection").built(),
     ms("max_latency_ms", 0, UNSIGNED, "pass this server over when its ping is slower; 0: the default"),
     text("comment", "", "free text").built(),
 ];
 
 /// The table `mysql_servers_ssl_params`.
-pub(in super::super) static MYSQL_SERVERS_SSL_PARAMS: Section = Section::new(
+pub static MYSQL_SERVERS_SSL_PARAMS: Section = Section::new(
     "mysql_servers_ssl_params",
     Shape::Rows,
     &[&[
-        text("hostname", "", "the server").required(),
-        int("port", 3_306, PORT, "its port"),
-        text("username", "", "the user; empty: any"),
-        text("ssl_ca", "", "file of certificate authorities"),
-        text("ssl_cert", "", "file of the certificate"),
-        text("ssl_key", "", "file of the key"),
-        text("ssl_capath", "", "folder of certificate authorities"),
-        text("ssl_crl", "", "file of revoked certificates"),
-        text("ssl_crlpath", "", "folder of revoked certificates"),
-        text("ssl_cipher", "", "ciphers"),
+        text("hostname", "", "the server, as in `mysql_servers`").required().built(),
+        int("port", 3_306, PORT, "its port").built(),
+        text("username", "", "the user; empty: any").built(),
+        text("ssl_ca", "", "file of certificate authorities; with one the server's certificate is verified").built(),
+        text("ssl_cert", "", "file of the certificate that the server is shown").built(),
+        text("ssl_key", "", "file of its key").built(),
+        text("ssl_capath", "", "folder of certificate authorities").built(),
+        text("ssl_crl", "", "file of revoked certificates").built(),
+        text("ssl_crlpath", "", "folder of revoked certificates").built(),
+        text("ssl_cipher", "", "cipher suites, names of OpenSSL separated by `:`").built(),
         text("tls_version", "", "no effect in ProxySQL either"),
-        text("comment", "", "free text"),
+        text("comment", "", "free text").built(),
     ]],
-    "TLS settings of single servers and users.",
+    "TLS settings of single servers and users. A row stands for all `ssl_p2s_` variables: what is empty in it is unset.",
 )
 .unique(&[&["hostname", "port", "username"]]);

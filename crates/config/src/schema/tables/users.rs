@@ -25,7 +25,12 @@ const USER: &[Field] = &[
     .secret()
     .built(),
     switch("active", true, "whether the account is in use").built(),
-    switch("use_ssl", false, "clients must use TLS"),
+    switch(
+        "use_ssl",
+        false,
+        "clients must use TLS; without it they are refused as if the password was wrong",
+    )
+    .built(),
     int("default_hostgroup", 0, COUNT, "where statements go when nothing else decides").built(),
     text("default_schema", "", "schema of a session whose client names none").null().built(),
     switch("schema_locked", false, "no effect in ProxySQL either"),
