@@ -25,6 +25,7 @@ pub(crate) fn check(path: &Path) -> anyhow::Result<ExitCode> {
     for warning in &loaded.warnings {
         eprintln!("warning: {warning}");
     }
+    proxy::check_tls(&loaded.config)?;
     let Config { listeners, servers, users, .. } = &loaded.config;
     println!(
         "{}: ok, {} listeners, {} servers, {} users",
@@ -57,7 +58,9 @@ pub(crate) fn serve(path: &Path) -> anyhow::Result<ExitCode> {
         let mut signals = Signals::new()?;
         let proxy = Proxy::start(&loaded.config, control.handle())?;
         announce(&proxy, &loaded.config, started);
-        signals.end().await;
+        while signals.next().await == Order::Reload {
+            tokio::task::block_in_place(|| proxy.reload_tls());
+        }
         tracing::info!(
             sessions = proxy.sessions(),
             drain_timeout_ms = loaded.config.pointsman.drain_timeout.as_millis(),
@@ -116,6 +119,15 @@ fn log_to_stderr() {
         .init();
 }
 
+/// What a signal asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Order {
+    /// SIGTERM or Ctrl-C: to end.
+    End,
+    /// SIGHUP: to read certificates, keys and authorities again.
+    Reload,
+}
+
 /// The signals that the proxy obeys.
 struct Signals {
     terminate: Signal,
@@ -133,14 +145,17 @@ impl Signals {
         })
     }
 
-    /// Waits for SIGTERM or Ctrl-C. SIGHUP has no meaning yet and, unlike by default, does not end anything.
-    async fn end(&mut self) {
-        loop {
-            tokio::select! {
-                _ = self.terminate.recv() => return,
-                _ = self.interrupt.recv() => return,
-                _ = self.hangup.recv() => tracing::info!("SIGHUP is reserved and does nothing"),
-            }
+    /// Waits for the next one.
+    async fn next(&mut self) -> Order {
+        tokio::select! {
+            _ = self.terminate.recv() => Order::End,
+            _ = self.interrupt.recv() => Order::End,
+            _ = self.hangup.recv() => Order::Reload,
         }
+    }
+
+    /// Waits for SIGTERM or Ctrl-C.
+    async fn end(&mut self) {
+        while self.next().await != Order::End {}
     }
 }

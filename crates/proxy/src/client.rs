@@ -6,8 +6,9 @@ use std::rc::Rc;
 
 use config::Protocol;
 
-use crate::arrival::Arrival;
-use crate::control::Signal;
+use crate::arrival::{Arrival, Peer};
+use crate::client::login::Identity;
+use crate::control::{Control, Signal};
 use crate::ending::say_goodbye;
 use crate::session::Session;
 use crate::sock::Sock;
@@ -27,31 +28,38 @@ pub(crate) async fn serve(worker: Rc<Worker>, registered: Registered, arrival: A
             // Boxed, so that the larger session does not decide what a tunnel's task takes, and vice versa.
             Box::pin(tunnel::serve(&worker, &registered.control, sock, hostgroup)).await;
         }
-        Protocol::Mysql => serve_mysql(worker, &registered, sock, peer).await,
+        // Not a function of its own: what is handed to one takes room twice.
+        Protocol::Mysql => {
+            let login = Box::pin(log_in(&worker, &registered.control, sock, peer));
+            let Some((sock, identity)) = login.await else { return };
+            let mut session = Session::new(worker, Rc::clone(&registered.control), sock, identity);
+            let ending = session.run().await;
+            let (worker, sock) = session.into_parts();
+            Box::pin(say_goodbye(&worker, sock, ending)).await;
+        }
     }
     drop(slot);
 }
 
-async fn serve_mysql(
-    worker: Rc<Worker>,
-    registered: &Registered,
+/// Logs a client in, and says what there is to say to one that is not let in. Boxed by the caller: its buffers and states
+/// are gone when the session begins.
+async fn log_in(
+    worker: &Rc<Worker>,
+    control: &Control,
     mut sock: Sock,
-    peer: crate::arrival::Peer,
-) {
+    peer: Peer,
+) -> Option<(Sock, Box<Identity>)> {
     let deadline = worker.shared.variables.connect_timeout_client;
-    // The login is boxed: its buffers and states are gone when the session begins.
-    let login = Box::pin(login::login(&worker, &mut sock, peer));
-    let login = registered.control.until(Signal::Drain, tokio::time::timeout(deadline, login)).await;
-    let identity = match login {
-        Ok(Ok(Ok(identity))) => identity,
-        Ok(Ok(Err(ending))) => return Box::pin(say_goodbye(&worker, sock, ending)).await,
+    let login = tokio::time::timeout(deadline, login::login(worker, &mut sock, peer));
+    match control.until(Signal::Drain, login).await {
+        Ok(Ok(Ok(identity))) => Some((sock, identity)),
+        Ok(Ok(Err(ending))) => {
+            say_goodbye(worker, sock, ending).await;
+            None
+        }
         // Too late, or the proxy ends: there is nothing that this client would understand.
-        Ok(Err(_)) | Err(_) => return,
-    };
-    let mut session = Session::new(worker, Rc::clone(&registered.control), sock, identity);
-    let ending = session.run().await;
-    let (worker, sock) = session.into_parts();
-    Box::pin(say_goodbye(&worker, sock, ending)).await;
+        Ok(Err(_)) | Err(_) => None,
+    }
 }
 
 #[cfg(test)]

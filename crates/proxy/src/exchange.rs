@@ -9,6 +9,7 @@ use wire::frame::{MessageReader, put_message};
 
 use crate::limits::LOGIN_MESSAGE_BYTES_MAX;
 use crate::sock::Sock;
+use crate::sock::tls::{HandshakeError, Role};
 use crate::worker::Worker;
 
 /// A conversation in messages.
@@ -76,14 +77,33 @@ impl<'a> Exchange<'a> {
         self.messages.expect(0);
     }
 
+    /// Speaks TLS from here on, after a message that agreed to do so; what came behind that belongs to the handshake.
+    /// Sequence ids go on.
+    pub(crate) async fn start_tls(&mut self, role: Role) -> Result<(), HandshakeError> {
+        let seq = self.messages.next_seq();
+        let before = std::mem::replace(&mut self.messages, MessageReader::new(LOGIN_MESSAGE_BYTES_MAX));
+        self.messages.expect(seq);
+        self.sock.start_tls(self.worker, role, before.into_unread()).await
+    }
+
+    /// Sends what tells the peer why there is no TLS.
+    pub(crate) async fn send_alert(&mut self, alert: &[u8]) -> io::Result<()> {
+        self.sock.write_all(alert).await
+    }
+
     /// The sequence id of the next packet, whoever sends it.
     pub(crate) fn next_seq(&self) -> u8 {
         self.messages.next_seq()
     }
 
-    /// Whether clear text stays on this machine.
+    /// Whether nobody can listen on the way.
     pub(crate) const fn is_private(&self) -> bool {
         self.sock.is_private()
+    }
+
+    /// Whether there is TLS.
+    pub(crate) const fn is_encrypted(&self) -> bool {
+        self.sock.is_encrypted()
     }
 
     /// Bytes that came behind the last message.

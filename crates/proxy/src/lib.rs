@@ -23,6 +23,7 @@ mod sock;
 #[cfg(feature = "memory")]
 pub mod stage;
 mod threads;
+mod tls;
 mod tunnel;
 mod users;
 mod worker;
@@ -31,3 +32,4 @@ pub use error::ClientError;
 pub use proxy::{Proxy, StartError};
 #[cfg(feature = "memory")]
 pub use sock::memory;
+pub use tls::{TlsError, check as check_tls};

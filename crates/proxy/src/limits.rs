@@ -51,6 +51,9 @@ pub(crate) const BOOK_SHARDS: usize = 16;
 /// Bits of the RSA key that protects passwords of `caching_sha2_password` on unencrypted connections.
 pub(crate) const RSA_KEY_SIZE: aws_lc_rs::rsa::KeySize = aws_lc_rs::rsa::KeySize::Rsa2048;
 
+/// Bytes of the longest file of certificates or revocation lists. All authorities of a browser take 200 KB.
+pub(crate) const PEM_FILE_BYTES_MAX: u64 = 16 << 20;
+
 /// Bytes of the longest TLS record with its header: 2^14 and 2,048 for what TLS 1.2 may add (RFC 5246, section 6.2.3).
 pub(crate) const TLS_RECORD_BYTES_MAX: usize = 5 + (1 << 14) + 2048;
 

@@ -12,6 +12,7 @@ use crate::keys::Keys;
 use crate::listener::Bound;
 use crate::servers;
 use crate::shared::Shared;
+use crate::tls::{Tls, TlsError};
 use crate::worker::{self, Inbox, Message};
 
 /// A running proxy.
@@ -22,6 +23,7 @@ pub struct Proxy {
     workers: Arc<[Inbox]>,
     threads: Vec<JoinHandle<()>>,
     drain_timeout: Duration,
+    shared: Arc<Shared>,
 }
 
 /// Why the proxy could not start. Nothing is left behind.
@@ -43,6 +45,9 @@ pub enum StartError {
         /// What the system says.
         source: io::Error,
     },
+    /// A file that TLS needs cannot be used.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
 }
 
 impl Proxy {
@@ -52,12 +57,13 @@ impl Proxy {
             let failed = |source| StartError::Listen { address: listener.address.clone(), source };
             let bound = Bound::new(listener).map_err(failed)?;
             let address = bound.address().map_err(failed)?;
-            Ok((bound, (address, listener.protocol)))
+            Ok::<_, StartError>((bound, (address, listener.protocol)))
         };
+        let tls = Tls::new(config)?;
         let bound: Vec<_> = config.listeners.iter().map(listen).collect::<Result<_, _>>()?;
         let keys = Keys::new(control);
         keys.make_ready();
-        let shared = Arc::new(Shared::new(config, keys));
+        let shared = Arc::new(Shared::new(config, keys, tls));
         control.spawn(servers::probe(Arc::clone(&shared)));
         let spawn = |index| {
             worker::spawn(index, Arc::clone(&shared)).map_err(|source| StartError::Worker { index, source })
@@ -68,7 +74,14 @@ impl Proxy {
         let (bound, addresses): (Vec<_>, Vec<_>) = bound.into_iter().unzip();
         let serve = |bound: Bound| control.spawn(bound.serve(Arc::clone(&shared), Arc::clone(&workers)));
         let listeners = bound.into_iter().map(serve).collect();
-        Ok(Self { listeners, addresses, workers, threads, drain_timeout: config.pointsman.drain_timeout })
+        Ok(Self {
+            listeners,
+            addresses,
+            workers,
+            threads,
+            drain_timeout: config.pointsman.drain_timeout,
+            shared,
+        })
     }
 
     /// Where the proxy listens, with the ports that the kernel chose where the configuration says 0.
@@ -79,6 +92,15 @@ impl Proxy {
     /// Sessions that are open or being opened.
     pub fn sessions(&self) -> usize {
         self.workers.iter().map(Inbox::sessions).sum()
+    }
+
+    /// Reads the files of TLS again. New connections use what is in them; if something is wrong with them, all stays as it
+    /// was, and the log says what. Blocks while files are read.
+    pub fn reload_tls(&self) {
+        match self.shared.tls.reload() {
+            Ok(certificate) => tracing::info!(certificate, "the files of TLS were read again"),
+            Err(error) => tracing::error!(%error, "TLS stays as it was"),
+        }
     }
 
     /// Stops accepting, closes idle clients with error 1053, lets transactions finish for `drain_timeout_ms`, ends

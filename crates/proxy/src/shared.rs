@@ -13,6 +13,7 @@ use crate::keys::Keys;
 use crate::limits::{FIRST_CONNECTION_ID, LAST_CONNECTION_ID};
 use crate::servers::Servers;
 use crate::threads::Threads;
+use crate::tls::Tls;
 use crate::users::Users;
 
 /// Shared by all threads of one proxy.
@@ -25,12 +26,13 @@ pub(crate) struct Shared {
     pub(crate) pool: Pool<Target>,
     pub(crate) keys: Keys,
     pub(crate) threads: Arc<Threads>,
+    pub(crate) tls: Tls,
     clients: Arc<AtomicU32>,
     next_connection_id: AtomicU32,
 }
 
 impl Shared {
-    pub(crate) fn new(config: &Config, keys: Keys) -> Self {
+    pub(crate) fn new(config: &Config, keys: Keys, tls: Tls) -> Self {
         let variables = config.variables.clone();
         let patience = Patience {
             idle: variables.wait_timeout,
@@ -45,6 +47,7 @@ impl Shared {
             pool: Pool::new(config.servers.iter().map(spec)),
             keys,
             threads: Arc::default(),
+            tls,
             clients: Arc::default(),
             next_connection_id: AtomicU32::new(FIRST_CONNECTION_ID),
         }

@@ -19,6 +19,7 @@ use crate::keys::Keys;
 use crate::memory::{End, pair};
 use crate::shared::Shared;
 use crate::sock::Sock;
+use crate::tls::Tls;
 use crate::worker::{Inbox, Message, Worker};
 
 /// One worker, without threads or sockets.
@@ -32,7 +33,8 @@ pub struct Stage {
 impl Stage {
     /// A worker that dials servers with `dial`.
     pub fn new(config: Config, dial: impl Fn(&Endpoint) -> io::Result<End> + 'static) -> Self {
-        let shared = Arc::new(Shared::new(&config, Keys::new(&Handle::current())));
+        let tls = Tls::new(&config).unwrap_or_else(|error| panic!("{error}"));
+        let shared = Arc::new(Shared::new(&config, Keys::new(&Handle::current()), tls));
         let (sender, receiver) = mpsc::unbounded_channel();
         let sessions = Arc::new(AtomicUsize::new(0));
         let inbox = Inbox::new(sender, Arc::clone(&sessions));

@@ -28,6 +28,8 @@ pub(crate) struct User {
     pub(crate) max_connections: u32,
     /// Whether the proxy may log in to servers as this user: its row, or another one of the same name, says so.
     pub(crate) for_servers: bool,
+    /// Whether clients must use TLS.
+    pub(crate) use_ssl: bool,
     is_decoy: bool,
     connections: Arc<AtomicU32>,
     /// What a full exchange of `caching_sha2_password` has shown: from then on the fast one is enough.
@@ -102,6 +104,7 @@ impl User {
             default_schema: row.default_schema.clone().map(String::into_bytes),
             max_connections: row.max_connections,
             for_servers,
+            use_ssl: row.use_ssl,
             is_decoy: false,
             connections: Arc::default(),
             learned: Mutex::new(None),
@@ -116,6 +119,7 @@ impl User {
             default_schema: None,
             max_connections: 0,
             for_servers: false,
+            use_ssl: false,
             is_decoy: true,
             connections: Arc::default(),
             learned: Mutex::new(None),

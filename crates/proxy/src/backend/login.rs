@@ -3,6 +3,8 @@
 //! The server sees the client's own user, charset, attributes and capabilities, so that what it answers is what
 //! the client would have got from it directly.
 
+use std::io;
+
 use wire::auth::{Transport, as_client};
 use wire::{Capabilities, Codec as _, command, packet};
 
@@ -11,6 +13,7 @@ use crate::client::login::Identity;
 use crate::exchange::Exchange;
 use crate::keys;
 use crate::sock::Sock;
+use crate::sock::tls::HandshakeError;
 use crate::worker::Worker;
 
 /// Capabilities that change what the server sends or how it reads statements: a client that has chosen one of
@@ -60,7 +63,15 @@ pub(super) async fn log_in(
     }
     let greeting = packet::Greeting::decode(&payload, Capabilities::empty()).map_err(malformed)?;
     worker.shared.servers.learn(&target.endpoint, &greeting);
-    let (thread_id, capabilities) = (greeting.connection_id, agree(identity, greeting.capabilities)?);
+    let thread_id = greeting.connection_id;
+    let mut capabilities = agree(identity, greeting.capabilities)?;
+    capabilities.set(Capabilities::SSL, target.use_ssl);
+    if target.use_ssl {
+        if !greeting.capabilities.contains(Capabilities::SSL) {
+            return Err(OpenError::Login("it offers no TLS, but use_ssl = 1 in mysql_servers".to_owned()));
+        }
+        start_tls(worker, target, &mut exchange, identity, capabilities).await?;
+    }
     let begin = |exchange: &Exchange<'_>| {
         let transport = if exchange.is_private() { Transport::Secure } else { Transport::Plain };
         as_client::begin(&identity.account.secret, greeting.auth_plugin, greeting.nonce, transport)
@@ -137,6 +148,32 @@ async fn converse(
             as_client::ClientStep::Done => return Ok(()),
             as_client::ClientStep::Refused => return Err(refused(&payload, capabilities)),
             as_client::ClientStep::Unsupported(what) => return Err(OpenError::Login(what.to_owned())),
+        }
+    }
+}
+
+/// Asks `target` for TLS and speaks it from here on.
+async fn start_tls(
+    worker: &Worker,
+    target: &Target,
+    exchange: &mut Exchange<'_>,
+    identity: &Identity,
+    capabilities: Capabilities,
+) -> Result<(), OpenError> {
+    let user = &identity.account.user.name;
+    let role = worker.shared.tls.to_server(target, user).map_err(OpenError::Login)?;
+    let collation = u8::try_from(identity.collation).unwrap_or(FALLBACK_COLLATION);
+    let request = packet::SslRequest { capabilities, max_packet: identity.max_packet, collation };
+    exchange.send(&request.encode(capabilities)).await?;
+    match exchange.start_tls(role).await {
+        Ok(()) => Ok(()),
+        Err(HandshakeError::Closed) => Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+        Err(error) => {
+            if let HandshakeError::Failed { alert, .. } = &error {
+                // Only a courtesy.
+                let _ = exchange.send_alert(alert).await;
+            }
+            Err(OpenError::Login(error.to_string()))
         }
     }
 }

@@ -9,12 +9,14 @@ use config::Endpoint;
 pub(crate) struct Target {
     /// Where it is reached.
     pub(crate) endpoint: Endpoint,
+    /// Whether connections use TLS, or do not come about.
+    pub(crate) use_ssl: bool,
 }
 
 impl Target {
     /// The target that a row of `mysql_servers` describes.
     pub(crate) fn new(server: &config::Server) -> Self {
-        Self { endpoint: server.endpoint() }
+        Self { endpoint: server.endpoint(), use_ssl: server.use_ssl }
     }
 }
 

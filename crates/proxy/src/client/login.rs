@@ -15,6 +15,7 @@ use crate::random;
 use crate::servers::Offer;
 use crate::shared::Slot;
 use crate::sock::Sock;
+use crate::sock::tls::{HandshakeError, Role};
 use crate::users::User;
 use crate::worker::Worker;
 
@@ -81,7 +82,9 @@ pub(crate) async fn login(worker: &Worker, sock: &mut Sock, peer: Peer) -> Resul
         AuthPlugin::MysqlNativePassword => native::NAME,
         AuthPlugin::CachingSha2Password => caching_sha2::NAME,
     };
-    let Offer { capabilities: offered, version, collation } = shared.servers.offer().await;
+    let Offer { capabilities: mut offered, version, collation } = shared.servers.offer().await;
+    let tls = shared.tls.to_client();
+    offered.set(Capabilities::SSL, tls.is_some());
     let server_version = match shared.variables.server_version.as_bytes() {
         [] => &version,
         configured => configured,
@@ -98,7 +101,7 @@ pub(crate) async fn login(worker: &Worker, sock: &mut Sock, peer: Peer) -> Resul
     let exchange = Exchange::new(worker, sock);
     let mut dialogue = Dialogue::new(worker, exchange, Capabilities::PROTOCOL_41, peer);
     dialogue.exchange.send(&greeting.encode(offered)).await?;
-    let payload = dialogue.receive().await?;
+    let payload = dialogue.receive_login(offered, tls).await?;
     let packet = packet::Login::decode(&payload, offered).map_err(|error| dialogue.refuse_bytes(&error))?;
     dialogue.capabilities = packet.capabilities;
     let claim = Claim { username: packet.username, plugin: packet.auth_plugin, answer: packet.auth_answer };
@@ -108,7 +111,8 @@ pub(crate) async fn login(worker: &Worker, sock: &mut Sock, peer: Peer) -> Resul
     Ok(Box::new(Identity {
         connection_id,
         peer,
-        capabilities: packet.capabilities,
+        // Whether there is TLS on the other side is not the client's choice.
+        capabilities: packet.capabilities.difference(Capabilities::SSL),
         collation: packet.collation.into(),
         max_packet: packet.max_packet,
         attributes: packet.attributes.map(Box::from),
@@ -126,6 +130,26 @@ impl<'a> Dialogue<'a> {
         peer: Peer,
     ) -> Self {
         Self { worker, exchange, capabilities, peer, password_given: false }
+    }
+
+    /// The client's login; before it TLS, if that is offered and the client asks for it.
+    async fn receive_login(&mut self, offered: Capabilities, tls: Option<Role>) -> Result<Vec<u8>, Ending> {
+        let payload = self.receive().await?;
+        let asks =
+            payload.len() == packet::SslRequest::LEN && packet::SslRequest::decode(&payload, offered).is_ok();
+        let Some(tls) = tls.filter(|_| asks) else { return Ok(payload) };
+        match self.exchange.start_tls(tls).await {
+            Ok(()) => self.receive().await,
+            Err(error) => {
+                tracing::info!(peer = %self.peer, %error, "a client gets no TLS");
+                match error {
+                    HandshakeError::Failed { alert, .. } => {
+                        Err(Ending::Say { packets: alert.into_boxed_slice(), linger: true })
+                    }
+                    _ => Err(Ending::ClientLeft),
+                }
+            }
+        }
     }
 
     /// Checks a claim, asking the client for more where the method needs it.
@@ -154,6 +178,12 @@ impl<'a> Dialogue<'a> {
             }
         };
         if user.is_decoy() {
+            return Err(self.deny(&claim));
+        }
+        if user.use_ssl && !self.exchange.is_encrypted() {
+            // The same words as for a wrong password, which is not to be tried out this way either.
+            let user = String::from_utf8_lossy(&user.name);
+            tracing::info!(peer = %self.peer, %user, "a client was refused: the user has use_ssl = 1, and there is no TLS");
             return Err(self.deny(&claim));
         }
         let secret = user.learn(accepted.secret, accepted.learned_digest);

@@ -1,0 +1,139 @@
+//! What TLS is made with, towards clients and towards servers: certificates, keys, authorities, from files to rustls.
+//!
+//! All of it is read at start, where anything wrong with it is an error, and again on request ([`Tls::reload`]), where
+//! anything wrong leaves what was there. Connections keep what they began with.
+//!
+//! - [`files`]: PEM files and folders of them;
+//! - [`own`]: the certificate that clients are shown, and where it comes from;
+//! - [`generate`]: a certificate of our own, where there is none;
+//! - [`to_clients`], [`to_servers`]: what a handshake needs;
+//! - [`any_server`]: the verifier that believes everybody;
+//! - [`ciphers`]: OpenSSL's names of cipher suites.
+
+mod any_server;
+mod ciphers;
+mod files;
+mod generate;
+mod own;
+mod to_clients;
+mod to_servers;
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use config::{Config, TlsParams};
+use rustls::ServerConfig;
+use rustls::crypto::CryptoProvider;
+
+use crate::backend::Target;
+use crate::sock::tls::Role;
+pub use files::TlsError;
+use own::Own;
+use to_servers::ToServers;
+
+/// TLS as it is configured, and what was made of it.
+#[derive(Debug)]
+pub(crate) struct Tls {
+    settings: Settings,
+    /// Read when a connection begins; written when an operator asks for it.
+    current: RwLock<Current>,
+}
+
+/// What the configuration says about TLS.
+#[derive(Debug, Clone)]
+struct Settings {
+    have_ssl: bool,
+    datadir: String,
+    cert: String,
+    key: String,
+    ca: String,
+    /// The variables `ssl_p2s_...`.
+    to_servers: TlsParams,
+    /// The rows of `mysql_servers_ssl_params`.
+    rows: Vec<config::ServerTls>,
+}
+
+/// What new connections use.
+#[derive(Debug, Clone)]
+struct Current {
+    /// The certificate that clients are shown, and what a handshake with them needs; `None` if they are offered no TLS.
+    to_clients: Option<(Own, Arc<ServerConfig>)>,
+    to_servers: Arc<ToServers>,
+}
+
+impl Settings {
+    fn new(config: &Config) -> Self {
+        Self {
+            have_ssl: config.variables.have_ssl,
+            datadir: config.datadir.clone(),
+            cert: config.pointsman.tls_cert.clone(),
+            key: config.pointsman.tls_key.clone(),
+            ca: config.pointsman.tls_ca.clone(),
+            to_servers: config.variables.tls_to_servers(),
+            rows: config.server_tls.clone(),
+        }
+    }
+
+    /// Reads all files. A certificate that was made in memory stays the same.
+    fn load(&self, before: Option<&Own>) -> Result<Current, TlsError> {
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let to_clients = if self.have_ssl {
+            let own = Own::find(self, before)?;
+            let config = to_clients::config(&own, &self.ca, &provider)?;
+            Some((own, Arc::new(config)))
+        } else {
+            None
+        };
+        let to_servers = Arc::new(ToServers::new(&self.to_servers, &self.rows, &provider)?);
+        Ok(Current { to_clients, to_servers })
+    }
+}
+
+impl Tls {
+    /// Reads what `config` names, or makes what it does not.
+    pub(crate) fn new(config: &Config) -> Result<Self, TlsError> {
+        let settings = Settings::new(config);
+        let current = settings.load(None)?;
+        Ok(Self { settings, current: RwLock::new(current) })
+    }
+
+    /// Reads all files again; says where the certificate for clients comes from.
+    pub(crate) fn reload(&self) -> Result<String, TlsError> {
+        let before = self.current().to_clients.map(|(own, _)| own);
+        let current = self.settings.load(before.as_ref())?;
+        let what = match &current.to_clients {
+            Some((own, _)) => own.to_string(),
+            None => "none, mysql-have_ssl is false".to_owned(),
+        };
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = current;
+        Ok(what)
+    }
+
+    fn current(&self) -> Current {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The proxy's side of a handshake with a client; `None` if clients are offered no TLS.
+    pub(crate) fn to_client(&self) -> Option<Role> {
+        self.current().to_clients.map(|(_, config)| Role::Server(config))
+    }
+
+    /// The proxy's side of a handshake with a server; an error if its host can have no certificate.
+    pub(crate) fn to_server(&self, target: &Target, user: &[u8]) -> Result<Role, String> {
+        self.current().to_servers.role(&target.endpoint, user)
+    }
+}
+
+/// Says what is wrong with the files that `config` names. Makes none.
+pub fn check(config: &Config) -> Result<(), TlsError> {
+    let settings = Settings::new(config);
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    if settings.have_ssl
+        && let Some(own) = Own::read(&settings)?
+    {
+        to_clients::config(&own, &settings.ca, &provider)?;
+    }
+    ToServers::new(&settings.to_servers, &settings.rows, &provider).map(drop)
+}
+
+/// The cryptography of all connections.
+type Provider = Arc<CryptoProvider>;
