@@ -95,8 +95,7 @@ pub(super) fn write(made: &Made, folder: &Path) -> io::Result<()> {
         let mut create = || -> io::Result<()> {
             let mut file = File::options().write(true).create_new(true).mode(*mode).open(&path)?;
             written.push(path.clone());
-            file.write_all(content.as_bytes())?;
-            file.sync_all()
+            file.write_all(content.as_bytes())
         };
         if let Err(error) = create() {
             for path in written {
