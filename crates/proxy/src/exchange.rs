@@ -5,6 +5,7 @@ use std::io;
 use std::task::{Poll, ready};
 
 use wire::WireError;
+use wire::auth::Transport;
 use wire::frame::{MessageReader, put_message};
 
 use crate::limits::LOGIN_MESSAGE_BYTES_MAX;
@@ -96,9 +97,18 @@ impl<'a> Exchange<'a> {
         self.messages.next_seq()
     }
 
-    /// Whether nobody can listen on the way.
-    pub(crate) const fn is_private(&self) -> bool {
-        self.sock.is_private()
+    /// The worker that it runs on.
+    pub(crate) const fn worker(&self) -> &'a Worker {
+        self.worker
+    }
+
+    /// Who else can read what is sent.
+    pub(crate) const fn transport(&self) -> Transport {
+        match (self.sock.is_encrypted(), self.sock.is_private()) {
+            (true, _) => Transport::Secure,
+            (false, true) => Transport::Local,
+            (false, false) => Transport::Plain,
+        }
     }
 
     /// Whether there is TLS.

@@ -15,6 +15,7 @@ mod limits;
 mod listener;
 mod proxy;
 mod random;
+mod refusals;
 mod relay;
 mod servers;
 mod session;

@@ -48,6 +48,13 @@ pub(crate) const LAST_CONNECTION_ID: u32 = (1 << 31) - 1;
 /// connections at the same time hardly ever meet.
 pub(crate) const BOOK_SHARDS: usize = 16;
 
+/// Refused logins that are logged one by one within [`REFUSALS_INTERVAL`]; the others are counted. Enough to see who
+/// tries what, too few to fill a disk.
+pub(crate) const REFUSALS_LOGGED_MAX: u32 = 20;
+
+/// See [`REFUSALS_LOGGED_MAX`].
+pub(crate) const REFUSALS_INTERVAL: Duration = Duration::from_secs(10);
+
 /// Bits of the RSA key that protects passwords of `caching_sha2_password` on unencrypted connections.
 pub(crate) const RSA_KEY_SIZE: aws_lc_rs::rsa::KeySize = aws_lc_rs::rsa::KeySize::Rsa2048;
 

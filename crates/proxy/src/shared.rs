@@ -11,6 +11,7 @@ use crate::backend::Target;
 use crate::control::Patience;
 use crate::keys::Keys;
 use crate::limits::{FIRST_CONNECTION_ID, LAST_CONNECTION_ID};
+use crate::refusals::Refusals;
 use crate::servers::Servers;
 use crate::threads::Threads;
 use crate::tls::Tls;
@@ -25,6 +26,7 @@ pub(crate) struct Shared {
     pub(crate) servers: Servers,
     pub(crate) pool: Pool<Target>,
     pub(crate) keys: Keys,
+    pub(crate) refusals: Refusals,
     pub(crate) threads: Arc<Threads>,
     pub(crate) tls: Tls,
     clients: Arc<AtomicU32>,
@@ -46,6 +48,7 @@ impl Shared {
             servers: Servers::new(endpoints(config)),
             pool: Pool::new(config.servers.iter().map(spec)),
             keys,
+            refusals: Refusals::default(),
             threads: Arc::default(),
             tls,
             clients: Arc::default(),

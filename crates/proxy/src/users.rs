@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use wire::auth::{Credential, Secret, caching_sha2};
@@ -32,11 +32,14 @@ pub(crate) struct User {
     pub(crate) use_ssl: bool,
     is_decoy: bool,
     connections: Arc<AtomicU32>,
-    /// What a full exchange of `caching_sha2_password` has shown: from then on the fast one is enough.
+    /// What a full exchange has shown: from then on a proof is enough.
     learned: Mutex<Option<Learned>>,
+    /// Whether a server has asked for more than the hash in the table. A decoy shares this with the user whose kind it
+    /// has, so that the messages of a login do not tell them apart.
+    wants_password: Arc<AtomicBool>,
 }
 
-/// What a user with a stored hash once proved with the password itself. Kept in memory only.
+/// What a user with a hash once proved with the password itself. Kept in memory only.
 #[derive(Debug, Clone)]
 struct Learned {
     /// SHA256(SHA256(password)), to check fast exchanges with.
@@ -61,7 +64,7 @@ impl Users {
                 Some((name.clone(), Arc::new(User::new(name, credential, for_servers, row))))
             })
             .collect();
-        let decoys = by_name.values().filter_map(|user| decoy(&user.credential)).collect();
+        let decoys = by_name.values().filter_map(|user| decoy(user)).collect();
         Self { by_name, decoys, decoy_choice: RandomState::new() }
     }
 
@@ -75,13 +78,16 @@ impl Users {
         }
         let hash = usize::try_from(self.decoy_choice.hash_one(name) >> 32).unwrap_or(0);
         let chosen = hash.checked_rem(self.decoys.len()).and_then(|index| self.decoys.get(index));
-        chosen.map_or_else(|| Arc::new(User::decoy(Credential::Native(random::bytes()))), Arc::clone)
+        chosen.map_or_else(
+            || Arc::new(User::decoy(Credential::Native(random::bytes()), Arc::default())),
+            Arc::clone,
+        )
     }
 }
 
-/// A user with a random password of the kind of `credential`; none for an empty password.
-fn decoy(credential: &Credential) -> Option<Arc<User>> {
-    let credential = match credential {
+/// A user with a random password of the kind that `user` has; none for an empty password.
+fn decoy(user: &User) -> Option<Arc<User>> {
+    let credential = match &user.credential {
         Credential::Empty => return None,
         Credential::Clear(_) => Credential::Clear(random::bytes::<32>().to_vec()),
         Credential::Native(_) => Credential::Native(random::bytes()),
@@ -92,7 +98,7 @@ fn decoy(credential: &Credential) -> Option<Arc<User>> {
             Credential::CachingSha2(caching_sha2::Stored::parse(&stored).ok()?)
         }
     };
-    Some(Arc::new(User::decoy(credential)))
+    Some(Arc::new(User::decoy(credential, Arc::clone(&user.wants_password))))
 }
 
 impl User {
@@ -108,10 +114,11 @@ impl User {
             is_decoy: false,
             connections: Arc::default(),
             learned: Mutex::new(None),
+            wants_password: Arc::default(),
         }
     }
 
-    fn decoy(credential: Credential) -> Self {
+    fn decoy(credential: Credential, wants_password: Arc<AtomicBool>) -> Self {
         Self {
             name: Vec::new(),
             credential,
@@ -123,6 +130,7 @@ impl User {
             is_decoy: true,
             connections: Arc::default(),
             learned: Mutex::new(None),
+            wants_password,
         }
     }
 
@@ -148,14 +156,43 @@ impl User {
         if let Some(digest) = digest {
             *learned = Some(Learned { digest, secret: shown.clone() });
         }
-        match (shown, &*learned) {
-            (Secret::CachingSha2Stage1(_), Some(learned)) => learned.secret.clone(),
-            (shown, _) => shown,
+        better(shown, learned.as_ref())
+    }
+
+    /// The same for a session that has logged in with `secret`: others may have shown more since.
+    pub(crate) fn secret_for_servers(&self, secret: &Secret) -> Secret {
+        better(secret.clone(), self.learned().as_ref())
+    }
+
+    /// Whether clients are to show the password itself.
+    pub(crate) fn wants_password(&self) -> bool {
+        self.wants_password.load(Ordering::Relaxed)
+    }
+
+    /// A server has asked for what cannot be made of the hash in the table: from now on clients are asked for the
+    /// password, until one has shown it.
+    pub(crate) fn want_password(&self) {
+        self.wants_password.store(true, Ordering::Relaxed);
+    }
+
+    /// A server has refused `secret`. If it was learned, clients have to show the password again: it may have changed.
+    pub(crate) fn forget(&self, secret: &Secret) {
+        let mut learned = self.learned();
+        if learned.as_ref().is_some_and(|learned| learned.secret == *secret) {
+            *learned = None;
         }
     }
 
     fn learned(&self) -> MutexGuard<'_, Option<Learned>> {
         self.learned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What was learned, where a login has shown less.
+fn better(shown: Secret, learned: Option<&Learned>) -> Secret {
+    match (shown, learned) {
+        (Secret::CachingSha2Stage1(_) | Secret::NativeStage1(_), Some(learned)) => learned.secret.clone(),
+        (shown, _) => shown,
     }
 }
 
@@ -194,6 +231,27 @@ mod tests {
         assert_eq!(user.learn(full.clone(), Some([1; 32])), full);
         assert_eq!(user.sha2_digest(), Some([1; 32]));
         assert_eq!(user.learn(Secret::CachingSha2Stage1([2; 32]), None), full);
+    }
+
+    #[test]
+    fn what_a_server_refuses_is_forgotten() {
+        let users = Users::new(&[row("u", "*0123456789ABCDEF0123456789ABCDEF01234567")]);
+        let (user, proof) = (users.find(b"u"), Secret::NativeStage1([2; 20]));
+        let full = Secret::Clear(b"password".to_vec());
+        user.learn(full.clone(), Some([1; 32]));
+        assert_eq!(user.secret_for_servers(&proof), full);
+        user.forget(&proof);
+        assert_eq!(user.secret_for_servers(&proof), full, "another secret was refused");
+        user.forget(&full);
+        assert_eq!((user.secret_for_servers(&proof), user.sha2_digest()), (proof, None));
+    }
+
+    #[test]
+    fn a_decoy_wants_passwords_when_its_model_does() {
+        let users = Users::new(&[row("u", "*0123456789ABCDEF0123456789ABCDEF01234567")]);
+        assert!(!users.find(b"nobody").wants_password());
+        users.find(b"u").want_password();
+        assert!(users.find(b"u").wants_password() && users.find(b"nobody").wants_password());
     }
 
     #[test]

@@ -167,6 +167,7 @@ impl Worker {
     fn sweep(&self) {
         let now = Instant::now();
         self.clock.set(now);
+        self.shared.refusals.sum_up(now);
         for (_, control) in self.controls.borrow().iter() {
             control.sweep(now, &self.shared.patience);
         }

@@ -9,6 +9,7 @@ mod scripted {
     mod commands;
     mod drain;
     mod infile;
+    mod methods;
     mod pipeline;
     mod pressure;
     mod query;

@@ -5,15 +5,17 @@
 
 use std::io;
 
-use wire::auth::{Transport, as_client};
+use wire::auth::{Credential, Secret, as_client};
 use wire::{Capabilities, Codec as _, command, packet};
 
 use super::{OpenError, Target};
 use crate::client::login::Identity;
 use crate::exchange::Exchange;
 use crate::keys;
+use crate::random;
 use crate::sock::Sock;
 use crate::sock::tls::HandshakeError;
+use crate::users::User;
 use crate::worker::Worker;
 
 /// Capabilities that change what the server sends or how it reads statements: a client that has chosen one of
@@ -39,7 +41,12 @@ const MUST_MATCH: Capabilities = Capabilities::FOUND_ROWS
 const OWN: Capabilities = Capabilities::LONG_PASSWORD
     .union(Capabilities::SECURE_CONNECTION)
     .union(Capabilities::PLUGIN_AUTH)
-    .union(Capabilities::PLUGIN_AUTH_LENENC);
+    .union(Capabilities::PLUGIN_AUTH_LENENC)
+    // A server that wants a second factor says so then, instead of refusing without a reason.
+    .union(Capabilities::MULTI_FACTOR_AUTH);
+
+/// `ER_ACCESS_DENIED_ERROR`: not this password, if it is not the host or the account.
+const ACCESS_DENIED: u16 = 1045;
 
 /// The collation of a login whose own one does not fit into it, until it is changed: `utf8mb4_general_ci`.
 const FALLBACK_COLLATION: u8 = 45;
@@ -72,21 +79,20 @@ pub(super) async fn log_in(
         }
         start_tls(worker, target, &mut exchange, identity, capabilities).await?;
     }
-    let begin = |exchange: &Exchange<'_>| {
-        let transport = if exchange.is_private() { Transport::Secure } else { Transport::Plain };
-        as_client::begin(&identity.account.secret, greeting.auth_plugin, greeting.nonce, transport)
-    };
-    let (login, answer) = begin(&exchange);
-    let packet = login_packet(identity, capabilities, greeting.auth_plugin, &answer);
+    let (transport, secret) = (exchange.transport(), user.secret_for_servers(&identity.account.secret));
+    let plugin = as_client::first_method(&secret, greeting.auth_plugin, transport);
+    let begin = || as_client::begin(&secret, plugin, greeting.nonce, transport, random::bytes());
+    let (login, answer) = begin();
+    let packet = login_packet(identity, capabilities, plugin, &answer);
     exchange.send(&packet.encode(capabilities)).await?;
-    converse(&mut exchange, login, capabilities).await?;
+    converse(&mut exchange, login, user, &secret, capabilities).await?;
     if let Some(change_user) = collation_changer(&packet, identity) {
-        let (login, answer) = begin(&exchange);
+        let (login, answer) = begin();
         exchange.begin_command();
         exchange
             .send(&command::ChangeUser { auth_answer: &answer, ..change_user }.encode(capabilities))
             .await?;
-        converse(&mut exchange, login, capabilities).await?;
+        converse(&mut exchange, login, user, &secret, capabilities).await?;
     }
     match exchange.into_unread().len() {
         0 => Ok(thread_id),
@@ -128,10 +134,12 @@ fn collation_changer<'a>(login: &packet::Login<'a>, identity: &Identity) -> Opti
     })
 }
 
-/// Answers what the server asks, until it has let us in.
+/// Answers what the server asks until it accepts, or not; notes what that says about the user's password.
 async fn converse(
     exchange: &mut Exchange<'_>,
     mut login: as_client::ClientLogin,
+    user: &User,
+    secret: &Secret,
     capabilities: Capabilities,
 ) -> Result<(), OpenError> {
     loop {
@@ -144,10 +152,26 @@ async fn converse(
                 let payload = login.encrypted(cipher);
                 exchange.send(&payload).await?;
             }
+            as_client::ClientStep::Derive => {
+                let derive = move || {
+                    let payload = login.derive();
+                    (login, payload)
+                };
+                let derived = exchange.worker().shared.keys.off_thread(derive).await;
+                let (back, payload) = derived.map_err(|error| OpenError::Login(error.to_string()))?;
+                login = back;
+                exchange.send(&payload).await?;
+            }
             as_client::ClientStep::Read => {}
             as_client::ClientStep::Done => return Ok(()),
-            as_client::ClientStep::Refused => return Err(refused(&payload, capabilities)),
-            as_client::ClientStep::Unsupported(what) => return Err(OpenError::Login(what.to_owned())),
+            as_client::ClientStep::Refused => {
+                let error = refused(&payload, capabilities);
+                if matches!(error, OpenError::Refused { code: ACCESS_DENIED, .. }) {
+                    user.forget(secret);
+                }
+                return Err(error);
+            }
+            as_client::ClientStep::Unsupported(what) => return Err(unsupported(&what, user)),
         }
     }
 }
@@ -176,6 +200,17 @@ async fn start_tls(
             Err(OpenError::Login(error.to_string()))
         }
     }
+}
+
+/// Says what the server wants in vain; if it is the password, the user's clients will be asked for it.
+fn unsupported(what: &as_client::Unsupported, user: &User) -> OpenError {
+    if !what.wants_password {
+        return OpenError::Login(what.to_string());
+    }
+    if matches!(user.credential, Credential::Native(_)) {
+        user.want_password();
+    }
+    OpenError::Login(format!("{what}; connect again: the next login will ask for the password itself"))
 }
 
 /// What to announce to a server that offers `offered`.

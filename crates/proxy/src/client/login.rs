@@ -4,7 +4,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use config::AuthPlugin;
-use wire::auth::{Credential, NONCE_LEN, Secret, Transport, as_server, caching_sha2, native};
+use tokio::time::Instant;
+use wire::auth::{Credential, NONCE_LEN, Secret, as_server, caching_sha2, native};
 use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
 use crate::arrival::Peer;
@@ -12,6 +13,7 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::exchange::{Exchange, ReceiveError};
 use crate::random;
+use crate::refusals::Reason;
 use crate::servers::Offer;
 use crate::shared::Slot;
 use crate::sock::Sock;
@@ -53,6 +55,8 @@ pub(crate) struct Claim<'a> {
     pub(crate) username: &'a [u8],
     pub(crate) plugin: Option<&'a [u8]>,
     pub(crate) answer: &'a [u8],
+    /// The method that the greeting has offered; `None` for `COM_CHANGE_USER`.
+    pub(crate) offered: Option<&'static str>,
 }
 
 /// A user who has proven to be one.
@@ -104,7 +108,12 @@ pub(crate) async fn login(worker: &Worker, sock: &mut Sock, peer: Peer) -> Resul
     let payload = dialogue.receive_login(offered, tls).await?;
     let packet = packet::Login::decode(&payload, offered).map_err(|error| dialogue.refuse_bytes(&error))?;
     dialogue.capabilities = packet.capabilities;
-    let claim = Claim { username: packet.username, plugin: packet.auth_plugin, answer: packet.auth_answer };
+    let claim = Claim {
+        username: packet.username,
+        plugin: packet.auth_plugin,
+        answer: packet.auth_answer,
+        offered: Some(plugin),
+    };
     let proven = dialogue.check(claim, nonce).await?;
     let account = dialogue.admit(proven, packet.schema, None)?;
     dialogue.send_ok().await?;
@@ -174,19 +183,23 @@ impl<'a> Dialogue<'a> {
                     (login, step) = self.decrypt(login, cipher).await?;
                 }
                 as_server::ServerStep::Accept(accepted) => break accepted,
-                as_server::ServerStep::Refuse => return Err(self.deny(&claim)),
+                as_server::ServerStep::Refuse => {
+                    let reason = if user.is_decoy() { Reason::UnknownUser } else { Reason::WrongPassword };
+                    return Err(self.deny(&claim, reason));
+                }
+                as_server::ServerStep::RefuseUnprotected => {
+                    return Err(self.deny(&claim, Reason::Unprotected));
+                }
             }
         };
         if user.is_decoy() {
-            return Err(self.deny(&claim));
+            return Err(self.deny(&claim, Reason::UnknownUser));
         }
         if user.use_ssl && !self.exchange.is_encrypted() {
             // The same words as for a wrong password, which is not to be tried out this way either.
-            let user = String::from_utf8_lossy(&user.name);
-            tracing::info!(peer = %self.peer, %user, "a client was refused: the user has use_ssl = 1, and there is no TLS");
-            return Err(self.deny(&claim));
+            return Err(self.deny(&claim, Reason::NoTls));
         }
-        let secret = user.learn(accepted.secret, accepted.learned_digest);
+        let secret = user.learn(accepted.secret, accepted.digest);
         if let Some(first) = accepted.send_first {
             self.exchange.send(&first).await?;
         }
@@ -200,12 +213,20 @@ impl<'a> Dialogue<'a> {
         claim: &Claim<'_>,
         nonce: [u8; NONCE_LEN],
     ) -> Result<(as_server::ServerLogin, as_server::ServerStep), Ending> {
-        let transport = if self.exchange.is_private() { Transport::Secure } else { Transport::Plain };
+        let (transport, offered) = (self.exchange.transport(), claim.offered);
         let (plugin, answer) = (claim.plugin.map(<[u8]>::to_vec), claim.answer.to_vec());
         let for_step = Arc::clone(user);
         let step = move || {
-            let User { credential, .. } = &*for_step;
-            as_server::begin(credential, for_step.sha2_digest(), nonce, transport, plugin.as_deref(), &answer)
+            let terms = as_server::Terms {
+                credential: &for_step.credential,
+                digest: for_step.sha2_digest(),
+                wants_password: for_step.wants_password(),
+                nonce,
+                long_nonce: random::bytes(),
+                transport,
+                offered,
+            };
+            as_server::begin(&terms, plugin.as_deref(), &answer)
         };
         self.slow_if_stored(user, step).await
     }
@@ -217,7 +238,7 @@ impl<'a> Dialogue<'a> {
         user: &User,
         step: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Ending> {
-        if self.exchange.is_private() && matches!(user.credential, Credential::CachingSha2(_)) {
+        if self.exchange.transport().is_private() && matches!(user.credential, Credential::CachingSha2(_)) {
             self.worker.shared.keys.off_thread(step).await.map_err(|error| self.refuse_bytes(&error))
         } else {
             Ok(step())
@@ -253,6 +274,7 @@ impl<'a> Dialogue<'a> {
         let slot = held.map(|account| Rc::clone(&account.slot)).or_else(|| user.admit().map(Rc::new));
         let Some(slot) = slot else {
             let error = ClientError::too_many_user_connections(&user.name, user.max_connections);
+            self.note_refusal(&user.name, Reason::TooManyConnections);
             return Err(self.refuse(&error));
         };
         let fallback = &self.worker.shared.variables.default_schema;
@@ -299,8 +321,17 @@ impl<'a> Dialogue<'a> {
         })
     }
 
-    fn deny(&self, claim: &Claim<'_>) -> Ending {
-        self.refuse(&ClientError::access_denied(claim.username, &self.peer, self.password_given))
+    fn deny(&self, claim: &Claim<'_>, reason: Reason) -> Ending {
+        self.note_refusal(claim.username, reason);
+        self.refuse(&if reason == Reason::Unprotected {
+            ClientError::unprotected_password(claim.username, &self.peer)
+        } else {
+            ClientError::access_denied(claim.username, &self.peer, self.password_given)
+        })
+    }
+
+    fn note_refusal(&self, user: &[u8], reason: Reason) {
+        self.worker.shared.refusals.note(Instant::now(), &self.peer, user, reason);
     }
 
     /// Clients say "no password" with no bytes at all or, with `caching_sha2_password`, with one zero byte.

@@ -131,8 +131,12 @@ impl Session {
         let payload = dialogue.receive().await?;
         let packet = command::ChangeUser::decode(&payload, capabilities)
             .map_err(|error| dialogue.refuse_bytes(&error))?;
-        let claim =
-            Claim { username: packet.username, plugin: packet.auth_plugin, answer: packet.auth_answer };
+        let claim = Claim {
+            username: packet.username,
+            plugin: packet.auth_plugin,
+            answer: packet.auth_answer,
+            offered: None,
+        };
         let proven = dialogue.check(claim, self.identity.nonce).await?;
         let account = dialogue.admit(proven, Some(packet.schema), Some(&self.identity.account))?;
         dialogue.send_ok().await?;

@@ -168,7 +168,7 @@ fn a_change_may_need_another_method() {
         let switch = client.read().await;
         let switch: packet::AuthSwitch<'_> = wire::Codec::decode(&switch, client.capabilities()).unwrap();
         assert_eq!(switch.plugin, b"caching_sha2_password");
-        let nonce: [u8; 20] = switch.data.try_into().unwrap();
+        let nonce: [u8; 20] = switch.data.strip_suffix(&[0]).unwrap().try_into().unwrap();
         client.send(&wire::auth::caching_sha2::answer(b"word", &nonce)).await;
         client.expect(&[1, 3]).await;
         client.expect_ok().await;

@@ -28,8 +28,8 @@ fn a_method_that_is_not_there_is_named() {
         let (stage, mut servers, mut client, mut server) = asked(config(), "app").await;
         server.greet().await;
         server.read_login().await;
-        server.send_packet(&packet::AuthSwitch { plugin: b"client_ed25519", data: &[7; 32] }).await;
-        expect_no_login(&mut client, &mut server, &["client_ed25519"]).await;
+        server.send_packet(&packet::AuthSwitch { plugin: b"dialog", data: b"Password: " }).await;
+        expect_no_login(&mut client, &mut server, &["dialog"]).await;
         assert_eq!(stage.usage(0).open, 0);
         first_query(&mut client, &mut servers).await;
     });

@@ -36,7 +36,7 @@ pub enum ClientError {
     Unexpected(&'static str),
     /// The login cannot go on.
     #[error("login: {0}")]
-    Login(&'static str),
+    Login(String),
 }
 
 impl From<ReadError> for ClientError {

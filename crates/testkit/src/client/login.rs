@@ -5,7 +5,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use tokio::io::{AsyncRead, AsyncWrite};
 use wire::auth::as_client::{self, ClientLogin, ClientStep};
-use wire::auth::{NONCE_LEN, Secret, Transport};
+use wire::auth::{LONG_NONCE_LEN, NONCE_LEN, Secret, Transport};
 use wire::codec::{put_lenenc_bytes, put_nul_bytes};
 use wire::command::Kind;
 use wire::{Capabilities, Codec as _, StatusFlags, packet};
@@ -15,6 +15,9 @@ use crate::packets::Packets;
 
 /// `max_packet` in the login, in bytes.
 const PACKET_LEN_MAX: u32 = 1 << 30;
+
+/// Not random: nobody but tests is protected.
+const CLIENT_NONCE: [u8; LONG_NONCE_LEN] = [7; LONG_NONCE_LEN];
 
 /// What a server's greeting says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,7 +66,7 @@ pub(crate) async fn login<S: AsyncRead + AsyncWrite + Unpin>(
 ) -> Result<StatusFlags, ClientError> {
     let plugin = options.auth_plugin.as_ref().unwrap_or(&server.auth_plugin).as_bytes();
     let (login, answer) =
-        as_client::begin(&secret(options), plugin, server.nonce, transport(&options.target));
+        as_client::begin(&secret(options), plugin, server.nonce, transport(&options.target), CLIENT_NONCE);
     send_login(packets, server, options, &answer).await?;
     converse(packets, login).await
 }
@@ -105,7 +108,7 @@ pub(crate) async fn change_user<S: AsyncRead + AsyncWrite + Unpin>(
     let capabilities = packets.capabilities();
     let plugin = options.auth_plugin.as_ref().unwrap_or(&server.auth_plugin).as_bytes();
     let (login, answer) =
-        as_client::begin(&secret(options), plugin, server.nonce, transport(&options.target));
+        as_client::begin(&secret(options), plugin, server.nonce, transport(&options.target), CLIENT_NONCE);
     let mut payload = vec![Kind::ChangeUser as u8];
     put_nul_bytes(&mut payload, options.user.as_bytes());
     payload.push(u8::try_from(answer.len()).unwrap_or(u8::MAX));
@@ -136,27 +139,28 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
                 let answer = login.encrypted(encrypt(&public_key_pem, &masked)?);
                 packets.write(&answer).await?;
             }
+            ClientStep::Derive => packets.write(&login.derive()).await?,
             ClientStep::Read => {}
             ClientStep::Done => return Ok(packet::Ok::decode(&payload, capabilities)?.status),
             ClientStep::Refused => return Err(ClientError::from_packet(&payload, capabilities)),
-            ClientStep::Unsupported(what) => return Err(ClientError::Login(what)),
+            ClientStep::Unsupported(what) => return Err(ClientError::Login(what.to_string())),
         }
     }
 }
 
 /// RSA-OAEP with SHA-1, as MySQL defines the full exchange of `caching_sha2_password`.
 fn encrypt(public_key_pem: &[u8], plain: &[u8]) -> Result<Vec<u8>, ClientError> {
-    const BAD_KEY: ClientError = ClientError::Login("the server's public key is not usable");
+    let bad_key = || ClientError::Login("the server's public key is not usable".to_owned());
     let body: Vec<u8> = public_key_pem
         .split(|&byte| byte == b'\n')
         .filter(|line| !line.starts_with(b"-----"))
         .flat_map(|line| line.trim_ascii().iter().copied())
         .collect();
-    let der = STANDARD.decode(body).map_err(|_| BAD_KEY)?;
-    let key = PublicEncryptingKey::from_der(&der).map_err(|_| BAD_KEY)?;
-    let key = OaepPublicEncryptingKey::new(key).map_err(|_| BAD_KEY)?;
+    let der = STANDARD.decode(body).map_err(|_| bad_key())?;
+    let key = PublicEncryptingKey::from_der(&der).map_err(|_| bad_key())?;
+    let key = OaepPublicEncryptingKey::new(key).map_err(|_| bad_key())?;
     let mut cipher = vec![0; key.ciphertext_size()];
-    key.encrypt(&OAEP_SHA1_MGF1SHA1, plain, &mut cipher, None).map_err(|_| BAD_KEY)?;
+    key.encrypt(&OAEP_SHA1_MGF1SHA1, plain, &mut cipher, None).map_err(|_| bad_key())?;
     Ok(cipher)
 }
 
@@ -170,7 +174,7 @@ fn secret(options: &Options) -> Secret {
 const fn transport(target: &Target) -> Transport {
     match target {
         Target::Tcp(_) => Transport::Plain,
-        Target::Unix(_) => Transport::Secure,
+        Target::Unix(_) => Transport::Local,
     }
 }
 

@@ -5,29 +5,65 @@
 //! ```text
 //! begin ─┬─ the client's method can be checked ─────────────┬─ Accept, Refuse
 //!        └─ it cannot, or there was no answer: Send(switch) ┤
-//!           stored hash, password not seen yet: Send(4) ────┘
-//!               Secure: the password            ─────────────── Accept, Refuse
-//!               0x02: SendPublicKey, then Decrypt, decrypted() ─ Accept, Refuse
+//!           stored hash, password not seen yet: Send(4) ────┤
+//!           sha256_password: the same without being asked ──┘
+//!               private: the password                ────────── Accept, Refuse
+//!               key request: SendPublicKey, then Decrypt, decrypted() ─ Accept, Refuse
+//!               the password where others can read it ───────── RefuseUnprotected
 //! ```
 //!
 //! Sources: "Authentication Method Switch Request" and "Caching SHA-2 Authentication" in MySQL's protocol
 //! documentation.
 
+mod step;
+
 use std::{fmt, mem};
 
+pub use step::{Accepted, ServerStep};
+
+use self::step::{accept, accept_fast};
 use super::method::Method;
-use super::{Credential, NONCE_LEN, Secret, Transport, caching_sha2, equal, native};
+use super::{
+    Credential, LONG_NONCE_LEN, NONCE_LEN, Secret, Transport, caching_sha2, ed25519, equal, native,
+    sha256_password,
+};
 use crate::packet::{AuthMore, AuthSwitch};
 use crate::{Capabilities, Codec as _, WireError};
 
 /// The longest RSA ciphertext that clients may send, in bytes: a key of 8192 bits.
 pub const CIPHER_LEN_MAX: usize = 1024;
 
+/// The shortest one: a key of 1024 bits. What is shorter and ends with a zero byte is a password that was not
+/// encrypted.
+const CIPHER_LEN_MIN: usize = 128;
+
+/// What the proxy knows before a login, besides what the client says.
+#[derive(Debug, Clone)]
+pub struct Terms<'a> {
+    /// What the table has.
+    pub credential: &'a Credential,
+    /// SHA256(SHA256(password)), as an earlier login has brought it.
+    pub digest: Option<[u8; 32]>,
+    /// Whether servers want more than the credential has: a client with a `mysql_native_password` hash is then asked
+    /// for the password itself, unless `digest` is there.
+    pub wants_password: bool,
+    /// What the greeting carried.
+    pub nonce: [u8; NONCE_LEN],
+    /// As many random bytes as newer methods want.
+    pub long_nonce: [u8; LONG_NONCE_LEN],
+    /// What the client sends over.
+    pub transport: Transport,
+    /// The method that the greeting has offered; `None` for `COM_CHANGE_USER`, which has none.
+    pub offered: Option<&'a str>,
+}
+
 /// The server's half of a login that goes on.
 pub struct ServerLogin {
     credential: Credential,
-    cached: Option<[u8; 32]>,
+    digest: Option<[u8; 32]>,
+    wants_password: bool,
     nonce: [u8; NONCE_LEN],
+    long_nonce: [u8; LONG_NONCE_LEN],
     transport: Transport,
     state: State,
 }
@@ -38,7 +74,7 @@ enum State {
     /// The answer of the method that the client was asked to switch to.
     Switched(Method),
     /// The client's part of a full exchange: its password, or what it needs to encrypt it.
-    Full,
+    Full(Method),
     /// The encrypted password.
     Cipher,
     /// None: the caller decrypts.
@@ -47,49 +83,27 @@ enum State {
     Over,
 }
 
-/// What to do next.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ServerStep {
-    /// Send this payload; give the client's next message to [`ServerLogin::message`].
-    Send(Vec<u8>),
-    /// Send [`AuthMore`] with the public key as PEM; then the same.
-    SendPublicKey,
-    /// Decrypt this with the private key (RSA-OAEP with SHA-1), and give the result to
-    /// [`ServerLogin::decrypted`].
-    Decrypt(Vec<u8>),
-    /// The client is who it says.
-    Accept(Accepted),
-    /// It is not: send error 1045.
-    Refuse,
-}
-
-/// What a successful login brought.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Accepted {
-    /// What the proof says about the password, for logins to servers. After a fast exchange with a stored
-    /// hash this is less than after the full one before it: keep that one's.
-    pub secret: Secret,
-    /// A payload to send before the OK packet.
-    pub send_first: Option<Vec<u8>>,
-    /// SHA256(SHA256(password)), to be given to [`begin`] at the next login of a user with a stored hash.
-    pub learned_digest: Option<[u8; 32]>,
-}
-
-/// Starts with a login packet, or a `COM_CHANGE_USER`.
-///
-/// `cached` is what an earlier login learned (only stored hashes need it); `nonce` what the greeting carried;
-/// `client_plugin` is `None` if the client cannot name methods, which means `mysql_native_password`.
+/// Starts with a login packet, or a `COM_CHANGE_USER`: the method that made the answer (`None` if the client cannot
+/// name methods, which means `mysql_native_password`), and the answer.
 pub fn begin(
-    credential: &Credential,
-    cached: Option<[u8; 32]>,
-    nonce: [u8; NONCE_LEN],
-    transport: Transport,
+    terms: &Terms<'_>,
     client_plugin: Option<&[u8]>,
     client_answer: &[u8],
 ) -> (ServerLogin, ServerStep) {
-    let credential = credential.clone();
-    let mut login = ServerLogin { credential, cached, nonce, transport, state: State::Over };
-    let step = login.first(client_plugin, client_answer);
+    let mut login = ServerLogin {
+        credential: terms.credential.clone(),
+        digest: terms.digest,
+        wants_password: terms.wants_password,
+        nonce: terms.nonce,
+        long_nonce: terms.long_nonce,
+        transport: terms.transport,
+        state: State::Over,
+    };
+    let step = if terms.credential == &Credential::Empty {
+        login.first_without_password(terms.offered, client_plugin, client_answer)
+    } else {
+        login.first(client_plugin, client_answer)
+    };
     (login, step)
 }
 
@@ -97,20 +111,12 @@ impl ServerLogin {
     /// Judges the client's next message.
     pub fn message(&mut self, payload: &[u8]) -> Result<ServerStep, WireError> {
         match mem::replace(&mut self.state, State::Over) {
-            State::Switched(method) => Ok(self.check(method, payload)),
-            State::Full if payload == [caching_sha2::KEY_REQUEST] => {
-                self.state = State::Cipher;
-                Ok(ServerStep::SendPublicKey)
+            State::Switched(_) if self.credential == Credential::Empty => {
+                Ok(if is_empty(payload) { accept(Secret::Empty) } else { ServerStep::Refuse })
             }
-            State::Full if self.transport == Transport::Secure => Ok(self.check_password(payload)),
-            // A client that has the key already does not ask for it.
-            State::Full | State::Cipher if payload.len() > CIPHER_LEN_MAX => {
-                Err(WireError::TooLong { limit: CIPHER_LEN_MAX })
-            }
-            State::Full | State::Cipher => {
-                self.state = State::Decrypting;
-                Ok(ServerStep::Decrypt(payload.to_vec()))
-            }
+            State::Switched(method) => self.check(method, payload),
+            State::Full(method) => self.full_exchange(method, payload),
+            State::Cipher => self.cipher(payload),
             State::Decrypting | State::Over => {
                 Err(WireError::Unexpected { expected: "nothing", got: "a login message" })
             }
@@ -128,100 +134,194 @@ impl ServerLogin {
         }
     }
 
-    /// Judges the login packet.
-    fn first(&mut self, plugin: Option<&[u8]>, answer: &[u8]) -> ServerStep {
-        if self.credential == Credential::Empty {
-            return if is_empty(answer) { accept(Secret::Empty) } else { ServerStep::Refuse };
-        }
-        let named = plugin.map_or(Some(Method::Native), Method::of);
-        let usable = named.filter(|&method| self.can_check(method));
-        match (usable, plugin) {
-            (Some(method), _) if !is_empty(answer) => self.check(method, answer),
-            // Who cannot name methods cannot switch.
-            (_, None) => ServerStep::Refuse,
-            // A client whose method is not the one in the greeting sends no answer yet.
-            (usable, Some(_)) => self.switch(usable.unwrap_or_else(|| self.preferred())),
+    /// Judges the login packet of a user without a password.
+    fn first_without_password(
+        &mut self,
+        offered: Option<&str>,
+        plugin: Option<&[u8]>,
+        answer: &[u8],
+    ) -> ServerStep {
+        // A client whose method is not the one in the greeting waits for that method's first data, and would take an
+        // OK for them. To a change of the user these two answer at once.
+        let has_answered = match (plugin, offered) {
+            (None, _) => true,
+            (Some(plugin), Some(offered)) => plugin == offered.as_bytes(),
+            (Some(plugin), None) => matches!(Method::of(plugin), Some(Method::Native | Method::CachingSha2)),
+        };
+        match (is_empty(answer), has_answered) {
+            (true, true) => accept(Secret::Empty),
+            (true, false) => self.switch(Method::Native),
+            (false, _) => ServerStep::Refuse,
         }
     }
 
-    fn can_check(&self, method: Method) -> bool {
+    /// Judges the login packet of everybody else.
+    fn first(&mut self, plugin: Option<&[u8]>, answer: &[u8]) -> ServerStep {
+        let named = plugin.map_or(Some(Method::Native), Method::of);
+        // Who cannot name methods cannot switch.
+        if plugin.is_none() {
+            let native = matches!(self.credential, Credential::Clear(_) | Credential::Native(_));
+            return if native { self.check_native(answer) } else { ServerStep::Refuse };
+        }
+        // A password that was shown once need not be shown again by who proves to know it.
+        if self.asks_for_password() && self.digest.is_some() && named == Some(Method::Native) {
+            let step = self.check_native(answer);
+            if step != ServerStep::Refuse {
+                return step;
+            }
+        }
+        match named.filter(|&method| self.can_check(method)) {
+            // Signs another nonce than that of the greeting. A client whose method is not the one in the greeting
+            // sends no answer yet.
+            Some(method) if method == Method::Ed25519 || is_empty(answer) => self.switch(method),
+            Some(method) => self.check(method, answer).unwrap_or(ServerStep::Refuse),
+            None => self.switch(self.preferred()),
+        }
+    }
+
+    /// Whether the hash of the table is not enough, and the client must show the password.
+    const fn asks_for_password(&self) -> bool {
+        self.wants_password && matches!(self.credential, Credential::Native(_))
+    }
+
+    /// Whether a client that names `method` can be checked by it.
+    const fn can_check(&self, method: Method) -> bool {
         match (&self.credential, method) {
-            (Credential::Empty, _) => false,
-            (_, Method::Clear) => self.transport == Transport::Secure,
-            (Credential::Clear(_), _) => true,
-            (Credential::Native(_), method) => method == Method::Native,
-            (Credential::CachingSha2(_), method) => method == Method::CachingSha2,
+            (Credential::Empty, _) | (_, Method::Parsec) => false,
+            (_, Method::Clear) => self.transport.is_private(),
+            (Credential::Clear(_), _)
+            | (Credential::CachingSha2(_), Method::CachingSha2 | Method::Sha256) => true,
+            (Credential::CachingSha2(_), Method::Native | Method::Ed25519)
+            | (Credential::Native(_), Method::Ed25519) => false,
+            (Credential::Native(_), Method::Native) => !self.wants_password,
+            // Both show the password; as long as the hash is enough, its own method costs fewer messages.
+            (Credential::Native(_), Method::CachingSha2 | Method::Sha256) => self.wants_password,
         }
     }
 
     /// The method for clients whose own cannot be checked.
     const fn preferred(&self) -> Method {
         match self.credential {
-            Credential::Native(_) => Method::Native,
+            Credential::Native(_) if !self.wants_password => Method::Native,
             // The one that clients of today have built in.
-            Credential::Empty | Credential::Clear(_) | Credential::CachingSha2(_) => Method::CachingSha2,
+            _ => Method::CachingSha2,
         }
     }
 
     fn switch(&mut self, method: Method) -> ServerStep {
         self.state = State::Switched(method);
-        let packet = AuthSwitch { plugin: method.name().as_bytes(), data: &self.nonce };
+        let mut data = Vec::with_capacity(LONG_NONCE_LEN);
+        match method {
+            // Clients refuse anything but the nonce.
+            Method::Ed25519 | Method::Parsec => data.extend_from_slice(&self.long_nonce),
+            Method::Native | Method::CachingSha2 | Method::Sha256 | Method::Clear => {
+                data.extend_from_slice(&self.nonce);
+                data.push(0);
+            }
+        }
+        let packet = AuthSwitch { plugin: method.name().as_bytes(), data: &data };
         ServerStep::Send(packet.encode(Capabilities::empty()))
     }
 
-    /// Judges a proof of a method that [can be checked](Self::can_check).
-    fn check(&mut self, method: Method, answer: &[u8]) -> ServerStep {
+    /// Judges an answer of a method that [can be checked](Self::can_check).
+    fn check(&mut self, method: Method, answer: &[u8]) -> Result<ServerStep, WireError> {
         if is_empty(answer) {
-            return ServerStep::Refuse;
+            return Ok(ServerStep::Refuse);
         }
-        let secret = match (&self.credential, method) {
-            (Credential::Clear(password), Method::Native) => {
-                native::verify(answer, &self.nonce, &native::stage2(password))
-                    .map(|_| Secret::Clear(password.clone()))
-            }
-            (Credential::Native(stage2), Method::Native) => {
+        match method {
+            Method::Native => Ok(self.check_native(answer)),
+            Method::CachingSha2 => Ok(self.check_fast(answer)),
+            Method::Sha256 => self.full_exchange(method, answer),
+            Method::Clear => Ok(self.check_password(answer)),
+            Method::Ed25519 => Ok(self.check_signature(answer)),
+            Method::Parsec => Ok(ServerStep::Refuse),
+        }
+    }
+
+    /// Judges a proof of `mysql_native_password`.
+    fn check_native(&self, answer: &[u8]) -> ServerStep {
+        let secret = match &self.credential {
+            Credential::Clear(password) => native::verify(answer, &self.nonce, &native::stage2(password))
+                .map(|_| Secret::Clear(password.clone())),
+            Credential::Native(stage2) => {
                 native::verify(answer, &self.nonce, stage2).map(Secret::NativeStage1)
             }
-            (Credential::Clear(password), Method::CachingSha2) => {
-                let right = caching_sha2::verify(answer, &self.nonce, &caching_sha2::digest(password));
-                return if right { accept_fast(Secret::Clear(password.clone())) } else { ServerStep::Refuse };
-            }
-            (Credential::CachingSha2(_), Method::CachingSha2) => return self.check_fast(answer),
-            (_, Method::Clear) => return self.check_password(answer),
-            (Credential::Empty, _)
-            | (Credential::Native(_), Method::CachingSha2)
-            | (Credential::CachingSha2(_), Method::Native) => None,
+            Credential::Empty | Credential::CachingSha2(_) => None,
         };
         secret.map_or(ServerStep::Refuse, accept)
     }
 
-    /// Judges the proof of a fast exchange against what an earlier login learned; asks for the password
-    /// itself if that is nothing, or another password.
+    /// Judges the proof of a fast exchange against the password, or against what an earlier login has brought; asks
+    /// for the password itself if that is nothing, or another password.
     fn check_fast(&mut self, answer: &[u8]) -> ServerStep {
-        let cached = self.cached.as_ref();
-        if let Some(stage1) = cached.and_then(|digest| caching_sha2::learn(answer, &self.nonce, digest)) {
+        if let Credential::Clear(password) = &self.credential {
+            let right = caching_sha2::verify(answer, &self.nonce, &caching_sha2::digest(password));
+            return if right { accept_fast(Secret::Clear(password.clone())) } else { ServerStep::Refuse };
+        }
+        let known = self.digest.as_ref();
+        if let Some(stage1) = known.and_then(|digest| caching_sha2::learn(answer, &self.nonce, digest)) {
             return accept_fast(Secret::CachingSha2Stage1(stage1));
         }
-        self.state = State::Full;
-        ServerStep::Send(more(caching_sha2::FULL_EXCHANGE))
+        self.state = State::Full(Method::CachingSha2);
+        ServerStep::Send(AuthMore { data: &[caching_sha2::FULL_EXCHANGE] }.encode(Capabilities::empty()))
+    }
+
+    /// Judges a signature of `client_ed25519`.
+    fn check_signature(&self, answer: &[u8]) -> ServerStep {
+        match &self.credential {
+            Credential::Clear(password) if ed25519::verify(answer, &self.long_nonce, password) => {
+                accept(Secret::Clear(password.clone()))
+            }
+            _ => ServerStep::Refuse,
+        }
+    }
+
+    /// The client shows its password, or asks for the key to encrypt it with.
+    fn full_exchange(&mut self, method: Method, payload: &[u8]) -> Result<ServerStep, WireError> {
+        let key_request =
+            if method == Method::Sha256 { sha256_password::KEY_REQUEST } else { caching_sha2::KEY_REQUEST };
+        if payload == [key_request] {
+            self.state = State::Cipher;
+            return Ok(ServerStep::SendPublicKey);
+        }
+        if self.transport.is_private() {
+            return Ok(self.check_password(payload));
+        }
+        // A client that has the key already does not ask for it.
+        self.cipher(payload)
+    }
+
+    /// The encrypted password.
+    fn cipher(&mut self, payload: &[u8]) -> Result<ServerStep, WireError> {
+        match payload {
+            _ if payload.len() > CIPHER_LEN_MAX => Err(WireError::TooLong { limit: CIPHER_LEN_MAX }),
+            [_, .., 0] if payload.len() < CIPHER_LEN_MIN => Ok(ServerStep::RefuseUnprotected),
+            _ => {
+                self.state = State::Decrypting;
+                Ok(ServerStep::Decrypt(payload.to_vec()))
+            }
+        }
     }
 
     /// Judges a password and its zero byte.
     fn check_password(&self, bytes: &[u8]) -> ServerStep {
         let Some(password) = caching_sha2::shown_password(bytes) else { return ServerStep::Refuse };
-        let (right, learned_digest) = match &self.credential {
-            Credential::Empty => (false, None),
-            Credential::Clear(expected) => (equal(password, expected), None),
-            Credential::Native(stage2) => (equal(&native::stage2(password), stage2), None),
+        let digest = caching_sha2::digest(password);
+        let right = match &self.credential {
+            Credential::Empty => false,
+            Credential::Clear(expected) => equal(password, expected),
+            Credential::Native(stage2) => equal(&native::stage2(password), stage2),
+            // The comparison with what an earlier login has brought saves thousands of rounds.
             Credential::CachingSha2(stored) => {
-                (stored.verify(password), Some(caching_sha2::digest(password)))
+                self.digest.is_some_and(|known| equal(&known, &digest)) || stored.verify(password)
             }
         };
         if !right {
             return ServerStep::Refuse;
         }
+        let hashed = matches!(self.credential, Credential::Native(_) | Credential::CachingSha2(_));
         let secret = Secret::Clear(password.to_vec());
-        ServerStep::Accept(Accepted { secret, send_first: None, learned_digest })
+        ServerStep::Accept(Accepted { secret, send_first: None, digest: hashed.then_some(digest) })
     }
 }
 
@@ -232,26 +332,7 @@ impl fmt::Debug for ServerLogin {
     }
 }
 
-impl fmt::Debug for Accepted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Accepted").field("secret", &self.secret).finish_non_exhaustive()
-    }
-}
-
 /// Whether an answer says that the client has no password: nothing, or (newer methods) one zero byte.
-fn is_empty(answer: &[u8]) -> bool {
+const fn is_empty(answer: &[u8]) -> bool {
     matches!(answer, [] | [0])
-}
-
-const fn accept(secret: Secret) -> ServerStep {
-    ServerStep::Accept(Accepted { secret, send_first: None, learned_digest: None })
-}
-
-fn accept_fast(secret: Secret) -> ServerStep {
-    let send_first = Some(more(caching_sha2::FAST_SUCCESS));
-    ServerStep::Accept(Accepted { secret, send_first, learned_digest: None })
-}
-
-fn more(data: u8) -> Vec<u8> {
-    AuthMore { data: &[data] }.encode(Capabilities::empty())
 }

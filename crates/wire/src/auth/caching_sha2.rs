@@ -11,7 +11,7 @@ mod stored;
 pub use stored::{Stored, StoredError};
 
 use super::digest::{sha256, xor};
-use super::{NONCE_LEN, PASSWORD_LEN_MAX, equal};
+use super::equal;
 
 /// The method's name.
 pub const NAME: &str = "caching_sha2_password";
@@ -34,7 +34,7 @@ pub fn digest(password: &[u8]) -> [u8; 32] {
 }
 
 /// The client's proof; nothing for an empty password.
-pub fn answer(password: &[u8], nonce: &[u8; NONCE_LEN]) -> Vec<u8> {
+pub fn answer(password: &[u8], nonce: &[u8]) -> Vec<u8> {
     if password.is_empty() {
         return Vec::new();
     }
@@ -42,42 +42,41 @@ pub fn answer(password: &[u8], nonce: &[u8; NONCE_LEN]) -> Vec<u8> {
 }
 
 /// The client's proof, made without the password.
-pub fn answer_from_stage1(stage1: &[u8; 32], nonce: &[u8; NONCE_LEN]) -> [u8; 32] {
+pub fn answer_from_stage1(stage1: &[u8; 32], nonce: &[u8]) -> [u8; 32] {
     xor(*stage1, &sha256(&[&sha256(&[stage1]), nonce]))
 }
 
 /// Whether a proof is right.
-pub fn verify(answer: &[u8], nonce: &[u8; NONCE_LEN], digest: &[u8; 32]) -> bool {
+pub fn verify(answer: &[u8], nonce: &[u8], digest: &[u8; 32]) -> bool {
     learn(answer, nonce, digest).is_some()
 }
 
 /// Checks a proof; returns SHA256(password) if it is right.
-pub fn learn(answer: &[u8], nonce: &[u8; NONCE_LEN], digest: &[u8; 32]) -> Option<[u8; 32]> {
+pub fn learn(answer: &[u8], nonce: &[u8], digest: &[u8; 32]) -> Option<[u8; 32]> {
     let answer: [u8; 32] = answer.try_into().ok()?;
     let stage1 = xor(answer, &sha256(&[digest, nonce]));
     equal(&sha256(&[&stage1]), digest).then_some(stage1)
 }
 
 /// What the client encrypts in a full exchange: the password and a zero byte, XOR the nonce, repeated.
-pub fn mask(password: &[u8], nonce: &[u8; NONCE_LEN]) -> Vec<u8> {
+pub fn mask(password: &[u8], nonce: &[u8]) -> Vec<u8> {
     password.iter().chain(&[0]).zip(nonce.iter().cycle()).map(|(byte, mask)| byte ^ mask).collect()
 }
 
 /// The bytes that [`mask`] was made of, with their zero byte.
-pub fn unmask(masked: &[u8], nonce: &[u8; NONCE_LEN]) -> Vec<u8> {
+pub fn unmask(masked: &[u8], nonce: &[u8]) -> Vec<u8> {
     masked.iter().zip(nonce.iter().cycle()).map(|(byte, mask)| byte ^ mask).collect()
 }
 
-/// The password in `bytes`, which end with its zero byte; `None` if they do not, or if it is empty or too
-/// long to be one.
+/// The password in `bytes`, which end with its zero byte; `None` if they do not, or if it is empty.
 pub(super) fn shown_password(bytes: &[u8]) -> Option<&[u8]> {
-    let password = bytes.strip_suffix(&[0])?;
-    (1..=PASSWORD_LEN_MAX).contains(&password.len()).then_some(password)
+    bytes.strip_suffix(&[0]).filter(|password| !password.is_empty())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::auth::NONCE_LEN;
     use crate::auth::testing::{NONCE, hex};
 
     #[test]
@@ -124,15 +123,19 @@ mod tests {
     }
 
     #[test]
-    fn a_shown_password_has_its_zero_byte_and_a_limit() {
+    fn a_shown_password_has_its_zero_byte() {
         assert_eq!(shown_password(b"secret\0"), Some(b"secret".as_slice()));
         assert_eq!(shown_password(b"secret"), None);
         assert_eq!(shown_password(b"\0"), None);
         assert_eq!(shown_password(b""), None);
-        let mut longest = vec![b'x'; PASSWORD_LEN_MAX];
-        longest.push(0);
-        assert!(shown_password(&longest).is_some());
-        longest.insert(0, b'x');
-        assert_eq!(shown_password(&longest), None);
+    }
+
+    #[test]
+    fn nonces_of_any_length_do() {
+        for len in [1, 8, 19, 21, 32, 255] {
+            let nonce = vec![b'n'; len];
+            assert!(verify(&answer(b"secret", &nonce), &nonce, &digest(b"secret")), "{len} bytes");
+            assert_eq!(unmask(&mask(b"secret", &nonce), &nonce), b"secret\0");
+        }
     }
 }

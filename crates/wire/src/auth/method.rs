@@ -1,6 +1,6 @@
 //! The login methods that this crate knows, by name.
 
-use super::{caching_sha2, clear, native};
+use super::{caching_sha2, clear, ed25519, native, parsec, sha256_password};
 
 /// A login method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,13 +9,20 @@ pub(super) enum Method {
     Native,
     /// `caching_sha2_password`.
     CachingSha2,
+    /// `sha256_password`.
+    Sha256,
     /// `mysql_clear_password`.
     Clear,
+    /// `client_ed25519`.
+    Ed25519,
+    /// `parsec`.
+    Parsec,
 }
 
 impl Method {
     /// All of them.
-    pub(super) const ALL: [Self; 3] = [Self::Native, Self::CachingSha2, Self::Clear];
+    pub(super) const ALL: [Self; 6] =
+        [Self::Native, Self::CachingSha2, Self::Sha256, Self::Clear, Self::Ed25519, Self::Parsec];
 
     /// The method called `name`.
     pub(super) fn of(name: &[u8]) -> Option<Self> {
@@ -26,7 +33,10 @@ impl Method {
         match self {
             Self::Native => native::NAME,
             Self::CachingSha2 => caching_sha2::NAME,
+            Self::Sha256 => sha256_password::NAME,
             Self::Clear => clear::NAME,
+            Self::Ed25519 => ed25519::NAME,
+            Self::Parsec => parsec::NAME,
         }
     }
 }

@@ -6,7 +6,7 @@
 //! is needed to log in elsewhere. Source: "Native Authentication" in MySQL's protocol documentation.
 
 use super::digest::{sha1, xor};
-use super::{NONCE_LEN, equal};
+use super::equal;
 
 /// The method's name.
 pub const NAME: &str = "mysql_native_password";
@@ -22,7 +22,7 @@ pub fn stage2(password: &[u8]) -> [u8; 20] {
 }
 
 /// The client's proof; nothing for an empty password.
-pub fn answer(password: &[u8], nonce: &[u8; NONCE_LEN]) -> Vec<u8> {
+pub fn answer(password: &[u8], nonce: &[u8]) -> Vec<u8> {
     if password.is_empty() {
         return Vec::new();
     }
@@ -30,12 +30,12 @@ pub fn answer(password: &[u8], nonce: &[u8; NONCE_LEN]) -> Vec<u8> {
 }
 
 /// The client's proof, made without the password.
-pub fn answer_from_stage1(stage1: &[u8; 20], nonce: &[u8; NONCE_LEN]) -> [u8; 20] {
+pub fn answer_from_stage1(stage1: &[u8; 20], nonce: &[u8]) -> [u8; 20] {
     xor(*stage1, &sha1(&[nonce, &sha1(&[stage1])]))
 }
 
 /// Checks a proof; returns stage 1 if it is right.
-pub fn verify(answer: &[u8], nonce: &[u8; NONCE_LEN], stage2: &[u8; 20]) -> Option<[u8; 20]> {
+pub fn verify(answer: &[u8], nonce: &[u8], stage2: &[u8; 20]) -> Option<[u8; 20]> {
     let answer: [u8; 20] = answer.try_into().ok()?;
     let stage1 = xor(answer, &sha1(&[nonce, stage2]));
     equal(&sha1(&[&stage1]), stage2).then_some(stage1)
@@ -44,6 +44,7 @@ pub fn verify(answer: &[u8], nonce: &[u8; NONCE_LEN], stage2: &[u8; 20]) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::auth::NONCE_LEN;
     use crate::auth::testing::{NONCE, hex};
 
     #[test]

@@ -3,10 +3,10 @@
 use crate::{
     Capabilities,
     auth::{
-        Credential, NONCE_LEN, Secret, Transport,
+        Credential, LONG_NONCE_LEN, NONCE_LEN, Secret, Transport,
         as_client::{self, ClientStep},
-        as_server::{self, ServerStep},
-        caching_sha2, clear, native,
+        as_server::{self, ServerStep, Terms},
+        caching_sha2, clear, ed25519, native, parsec, sha256_password,
     },
 };
 
@@ -18,6 +18,19 @@ const STORED: &[u8] = b"$A$005$012345678901234567895zzzzMBocEd.OaaR71/j.w9RXSrKt
 
 const NONCE: [u8; NONCE_LEN] = *b"abcdefghijklmnopqrst";
 
+const LONG_NONCE: [u8; LONG_NONCE_LEN] = *b"abcdefghijklmnopqrstuvwxyzABCDEF";
+
+/// The methods that a case can begin with; the number behind them is for none.
+const NAMES: [&str; 7] = [
+    native::NAME,
+    caching_sha2::NAME,
+    clear::NAME,
+    "another_method",
+    sha256_password::NAME,
+    ed25519::NAME,
+    parsec::NAME,
+];
+
 /// What the first two bytes of a case choose.
 struct Setting {
     /// Which secret or credential.
@@ -25,6 +38,10 @@ struct Setting {
     transport: Transport,
     /// Whether an earlier login left something.
     cached: bool,
+    /// Whether servers want more than a hash.
+    wants_password: bool,
+    /// Whether it is a login, which had a greeting, or a change of the user.
+    greeted: bool,
     plugin: Option<&'static [u8]>,
 }
 
@@ -33,12 +50,17 @@ pub(super) fn conversations(data: &[u8]) {
     let [first, second, rest @ ..] = data else {
         return;
     };
-    let names = [native::NAME, caching_sha2::NAME, clear::NAME, "another_method"];
     let setting = Setting {
         secret: first & 3,
-        transport: if first & 4 == 0 { Transport::Plain } else { Transport::Secure },
+        transport: match (first & 4, first & 0x40) {
+            (0, _) => Transport::Plain,
+            (_, 0) => Transport::Secure,
+            _ => Transport::Local,
+        },
         cached: first & 8 != 0,
-        plugin: names.get(usize::from(second % 5)).map(|name| name.as_bytes()),
+        wants_password: first & 0x10 != 0,
+        greeted: first & 0x20 != 0,
+        plugin: NAMES.get(usize::from(*second) % (NAMES.len() + 1)).map(|name| name.as_bytes()),
     };
     serve_client(&setting, messages(rest));
     log_in(&setting, messages(rest));
@@ -57,8 +79,16 @@ fn serve_client<'a>(setting: &Setting, mut messages: impl Iterator<Item = &'a [u
     };
     let cached = setting.cached.then(|| caching_sha2::digest(PASSWORD));
     let answer = messages.next().unwrap_or_default();
-    let (mut login, mut step) =
-        as_server::begin(&credential, cached, NONCE, setting.transport, setting.plugin, answer);
+    let terms = Terms {
+        credential: &credential,
+        digest: cached,
+        wants_password: setting.wants_password,
+        nonce: NONCE,
+        long_nonce: LONG_NONCE,
+        transport: setting.transport,
+        offered: setting.greeted.then_some(native::NAME),
+    };
+    let (mut login, mut step) = as_server::begin(&terms, setting.plugin, answer);
     loop {
         step = match step {
             ServerStep::Send(_) | ServerStep::SendPublicKey => {
@@ -76,7 +106,9 @@ fn serve_client<'a>(setting: &Setting, mut messages: impl Iterator<Item = &'a [u
                 assert_eq!(credential, Credential::Empty, "let in without the password");
                 return;
             }
-            ServerStep::Refuse => {
+            ServerStep::Refuse | ServerStep::RefuseUnprotected => {
+                let unprotected = step == ServerStep::RefuseUnprotected;
+                assert!(!unprotected || setting.transport == Transport::Plain, "nobody else could read it");
                 assert!(login.message(b"again").is_err(), "a refused login goes on");
                 return;
             }
@@ -93,7 +125,9 @@ fn log_in<'a>(setting: &Setting, mut messages: impl Iterator<Item = &'a [u8]>) {
         _ => Secret::CachingSha2Stage1(caching_sha2::stage1(PASSWORD)),
     };
     let plugin = setting.plugin.unwrap_or_default();
-    let (mut login, mut sent) = as_client::begin(&secret, plugin, NONCE, setting.transport);
+    let (mut login, mut sent) = as_client::begin(&secret, plugin, NONCE, setting.transport, LONG_NONCE);
+    let first = as_client::first_method(&secret, plugin, setting.transport);
+    assert!(NAMES.iter().any(|name| name.as_bytes() == first), "a method that is not there");
     loop {
         if setting.transport == Transport::Plain {
             let shown = sent.windows(PASSWORD.len()).any(|window| window == PASSWORD);
@@ -105,6 +139,7 @@ fn log_in<'a>(setting: &Setting, mut messages: impl Iterator<Item = &'a [u8]>) {
         sent = match login.message(message, Capabilities::PROTOCOL_41) {
             Ok(ClientStep::Send(payload)) => payload,
             Ok(ClientStep::Read) => Vec::new(),
+            Ok(ClientStep::Derive) => login.derive(),
             Ok(ClientStep::Encrypt { public_key_pem, masked }) => {
                 assert!(!public_key_pem.is_empty() && !masked.is_empty(), "nothing to encrypt");
                 login.encrypted(vec![0; 256])

@@ -14,7 +14,8 @@ use crate::{
 pub struct AuthSwitch<'a> {
     /// The method's name.
     pub plugin: &'a [u8],
-    /// Its first data, for most methods a nonce of 20 bytes; without the zero byte that servers put behind it.
+    /// Its first data: for most methods a nonce of 20 bytes and a zero byte. MariaDB's newer methods have 32 random
+    /// bytes, of which the last may be zero, too.
     pub data: &'a [u8],
 }
 
@@ -27,16 +28,13 @@ impl<'a> Codec<'a> for AuthSwitch<'a> {
     fn read(reader: &mut Reader<'a>, _caps: Capabilities) -> Result<Self, WireError> {
         expect_header(reader, Self::HEADER, "auth switch header")?;
         let plugin = reader.nul_bytes("auth switch plugin")?;
-        let data = reader.rest();
-        // The zero byte is missing where a method has no data (mysql_clear_password).
-        Ok(Self { plugin, data: data.strip_suffix(&[0]).unwrap_or(data) })
+        Ok(Self { plugin, data: reader.rest() })
     }
 
     fn write(&self, _caps: Capabilities, out: &mut Vec<u8>) {
         out.push(Self::HEADER);
         put_nul_bytes(out, self.plugin);
         out.extend_from_slice(self.data);
-        out.push(0);
     }
 }
 
@@ -59,6 +57,12 @@ mod tests {
     fn data_may_be_missing() {
         let packet = AuthSwitch::decode(b"\xfemysql_clear_password\0", Capabilities::empty()).unwrap();
         assert_eq!(packet, AuthSwitch { plugin: b"mysql_clear_password", data: b"" });
+    }
+
+    #[test]
+    fn random_data_may_end_with_a_zero_byte() {
+        let packet = AuthSwitch::decode(b"\xfeparsec\0\x01\0\0", Capabilities::empty()).unwrap();
+        assert_eq!(packet.data, &[1, 0, 0]);
     }
 
     #[test]
