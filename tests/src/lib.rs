@@ -2,6 +2,7 @@
 //!
 //! - [`Backend`]: a MariaDB or MySQL server, started once per test binary; [`on_each_server!`] makes tests for both;
 //! - [`Setup`] and [`Proxy`]: a configuration, and the proxy process that serves it;
+//! - [`Twin`]: two sessions, direct and through the proxy, that must get the same answers;
 //! - [`tools`]: MariaDB's own client and sysbench;
 //! - [`memory`]: what a process holds;
 //! - [`run`] and [`wait_for`]: everything that waits has a deadline.
@@ -15,12 +16,14 @@ pub mod memory;
 mod proxy;
 mod setup;
 pub mod tools;
+mod twin;
 
 use std::time::{Duration, Instant};
 
 pub use backend::{Backend, Make};
 pub use proxy::Proxy;
 pub use setup::Setup;
+pub use twin::{Frame, Twin};
 
 /// Longest time of one asynchronous test.
 const TEST_TIME_MAX: Duration = Duration::from_mins(3);

@@ -70,6 +70,14 @@ impl Options {
         }
     }
 
+    /// Where it connects over TCP; `None` for a Unix socket.
+    pub const fn address(&self) -> Option<SocketAddr> {
+        match self.target {
+            Target::Tcp(address) => Some(address),
+            Target::Unix(_) => None,
+        }
+    }
+
     /// Names the first schema in the login.
     #[must_use]
     pub fn schema(mut self, schema: &str) -> Self {
