@@ -28,6 +28,8 @@
 //! - `0xff` starts an ERR packet wherever a message may start, and ends the whole answer.
 //! - `MORE_RESULTS` in the status of an OK packet or a terminator announces another result.
 //! - `CURSOR_EXISTS` in the packet after the column definitions means that no rows follow it.
+//! - Without `DEPRECATE_EOF`, MySQL announces the OK packet behind OUT parameters only in the EOF packet before their
+//!   row (`PS_OUT_PARAMS`), not in the one after it.
 //! - The prepare answer starts with `0x00` but is not an OK packet.
 
 mod head;

@@ -21,6 +21,8 @@ pub(super) enum Phase {
     ColumnsEnd,
     /// A row, or the terminator.
     Rows,
+    /// The row of a procedure's OUT parameters, or the terminator, which does not announce the OK that follows.
+    OutParams,
     /// The client's turn: it sends a file.
     File,
     /// The answer to a file.
@@ -88,11 +90,18 @@ impl Phase {
             Self::Columns { left } => Ok(Step::Next(Self::Columns { left: left - 1 })),
             Self::ColumnsEnd if terminator => {
                 let end = head::terminator(head, len, caps)?;
-                let cursor = status(&end).contains(StatusFlags::CURSOR_EXISTS);
-                if cursor { Ok(end_of_result(end)) } else { Ok(Step::Next(Self::Rows)) }
+                let status = status(&end);
+                Ok(if status.contains(StatusFlags::CURSOR_EXISTS) {
+                    end_of_result(end)
+                } else if status.contains(StatusFlags::PS_OUT_PARAMS.union(StatusFlags::MORE_RESULTS)) {
+                    Step::Next(Self::OutParams)
+                } else {
+                    Step::Next(Self::Rows)
+                })
             }
+            Self::OutParams if terminator => Ok(Step::Next(Self::First)),
             Self::Rows if terminator => head::terminator(head, len, caps).map(end_of_result),
-            Self::Rows => Ok(Step::Row),
+            Self::Rows | Self::OutParams => Ok(Step::Row),
             Self::AfterFile if first == 0x00 => head::ok(head).map(end_of_result),
             Self::Prepare if first == 0x00 => Definitions::announced(head, caps),
             Self::Definitions(definitions) => definitions.next(head, len, caps),

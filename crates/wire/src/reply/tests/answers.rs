@@ -51,6 +51,19 @@ fn err_ends_every_answer() {
 }
 
 #[test]
+fn out_parameters_are_followed_by_an_ok_whatever_their_terminator_says() {
+    let announced = MORE | StatusFlags::PS_OUT_PARAMS;
+    // MySQL forgets to announce it again, MariaDB does not.
+    for terminator in [PLAIN, MORE] {
+        let script = Script::new(CLASSIC).message(&column_count(2, CLASSIC, true)).definitions(2);
+        let script = script.eof(announced).rows(1).eof(terminator).ok(PLAIN);
+        assert_eq!(outcome(Answer::Result, CLASSIC, &script.bytes), Outcome { end: ok_end(PLAIN), rows: 1 });
+    }
+    let script = Script::new(DEPRECATE).columns(2).rows(1).end(announced).ok(PLAIN);
+    assert_eq!(outcome(Answer::Result, DEPRECATE, &script.bytes), Outcome { end: ok_end(PLAIN), rows: 1 });
+}
+
+#[test]
 fn no_answer_is_over_at_once() {
     let mut scanner = ReplyScanner::new(Answer::None, CLASSIC);
     let scan = scanner.scan(&[]).unwrap();
