@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::net::{IpAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 
 use config::Protocol;
+use wire::proxy_header::{Addresses, ProxyHeader};
 
 use crate::shared::Slot;
 use crate::sock::Sock;
@@ -14,7 +15,8 @@ use crate::sock::Sock;
 #[derive(Debug)]
 pub(crate) struct Arrival {
     pub(crate) stream: Stream,
-    pub(crate) peer: Peer,
+    /// Boxed, because it moves through the task of a client, which would hold a copy for each step.
+    pub(crate) peer: Box<Peer>,
     pub(crate) protocol: Protocol,
     /// Where a layer-4 listener sends its clients.
     pub(crate) hostgroup: u32,
@@ -44,21 +46,39 @@ impl Stream {
 }
 
 /// Where a client connects from. Shown as the host part of an account name.
+///
+/// For a client behind a proxy that says so in a PROXY header, it is what the header says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Peer {
-    Tcp(SocketAddr),
+    Tcp(Addresses),
     Local,
+}
+
+impl Peer {
+    /// The client's address; `None` for a Unix socket.
+    pub(crate) fn ip(&self) -> Option<IpAddr> {
+        match self {
+            // A client of an IPv6 listener that came by IPv4 is known by its IPv4 address.
+            Self::Tcp(addresses) => Some(addresses.source().ip().to_canonical()),
+            Self::Local => None,
+        }
+    }
+
+    /// What servers may be told about the client. Of one without an address, MariaDB wants to hear nothing at all: it
+    /// refuses headers of version 2 that have a client of an unspecified family.
+    pub(crate) const fn header(&self) -> ProxyHeader {
+        match self {
+            Self::Tcp(addresses) => ProxyHeader::Tcp(*addresses),
+            Self::Local => ProxyHeader::Local,
+        }
+    }
 }
 
 impl fmt::Display for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            // A client of an IPv6 listener that came by IPv4 is known by its IPv4 address.
-            Self::Tcp(address) => match address.ip() {
-                IpAddr::V6(ip) => ip.to_canonical().fmt(f),
-                IpAddr::V4(ip) => ip.fmt(f),
-            },
-            Self::Local => f.write_str("localhost"),
+        match self.ip() {
+            Some(ip) => ip.fmt(f),
+            None => f.write_str("localhost"),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Backends: connections to servers, lent to sessions by the pool.
 
 mod acquire;
+mod announce;
 mod connect;
 mod link;
 mod login;
@@ -8,6 +9,7 @@ mod open;
 mod target;
 
 pub(crate) use acquire::{AcquireError, acquire};
+pub(crate) use announce::{Announced, connect};
 pub(crate) use connect::{Dialer, OpenError};
 pub(crate) use link::Link;
 pub(crate) use open::open;

@@ -1,10 +1,12 @@
 //! A client, from its first byte to its last: this is the task that a worker runs for each.
 
+mod header;
 pub(crate) mod login;
 
 use std::rc::Rc;
 
 use config::Protocol;
+use tokio::time::{Instant, timeout_at};
 
 use crate::arrival::{Arrival, Peer};
 use crate::client::login::Identity;
@@ -26,11 +28,11 @@ pub(crate) async fn serve(worker: Rc<Worker>, registered: Registered, arrival: A
     match protocol {
         Protocol::Tcp => {
             // Boxed, so that the larger session does not decide what a tunnel's task takes, and vice versa.
-            Box::pin(tunnel::serve(&worker, &registered.control, sock, hostgroup)).await;
+            Box::pin(serve_tcp(&worker, &registered, sock, *peer, hostgroup)).await;
         }
         // Not a function of its own: what is handed to one takes room twice.
         Protocol::Mysql => {
-            let login = Box::pin(log_in(&worker, &registered.control, sock, peer));
+            let login = Box::pin(log_in(&worker, &registered.control, sock, *peer));
             let Some((sock, identity)) = login.await else { return };
             let mut session = Session::new(worker, Rc::clone(&registered.control), sock, identity);
             let ending = session.run().await;
@@ -41,6 +43,15 @@ pub(crate) async fn serve(worker: Rc<Worker>, registered: Registered, arrival: A
     drop(slot);
 }
 
+async fn serve_tcp(worker: &Worker, registered: &Registered, mut sock: Sock, peer: Peer, hostgroup: u32) {
+    let deadline = Instant::now() + worker.shared.variables.connect_timeout_client;
+    let client = header::client(worker, &mut sock, peer, deadline);
+    // Whoever announces no client as it should gets no server.
+    if let Ok(Ok(client)) = registered.control.until(Signal::Drain, client).await {
+        tunnel::serve(worker, &registered.control, sock, client, hostgroup).await;
+    }
+}
+
 /// Logs a client in, and says what there is to say to one that is not let in. Boxed by the caller: its buffers and states
 /// are gone when the session begins.
 async fn log_in(
@@ -49,9 +60,12 @@ async fn log_in(
     mut sock: Sock,
     peer: Peer,
 ) -> Option<(Sock, Box<Identity>)> {
-    let deadline = worker.shared.variables.connect_timeout_client;
-    let login = tokio::time::timeout(deadline, login::login(worker, &mut sock, peer));
-    match control.until(Signal::Drain, login).await {
+    let deadline = Instant::now() + worker.shared.variables.connect_timeout_client;
+    let login = async {
+        let client = header::client(worker, &mut sock, peer, deadline).await?;
+        login::login(worker, &mut sock, client).await
+    };
+    match control.until(Signal::Drain, timeout_at(deadline, login)).await {
         Ok(Ok(Ok(identity))) => Some((sock, identity)),
         Ok(Ok(Err(ending))) => {
             say_goodbye(worker, sock, ending).await;

@@ -17,6 +17,7 @@ mod proxy;
 mod random;
 mod refusals;
 mod relay;
+mod seldom;
 mod servers;
 mod session;
 mod shared;

@@ -34,6 +34,9 @@ pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// server that is there answers in milliseconds; for one that is not, nobody should wait.
 pub(crate) const PROBE_WAIT_MAX: Duration = Duration::from_millis(250);
 
+/// Time between two messages of one worker about something that anybody on the network can cause.
+pub(crate) const SELDOM: Duration = Duration::from_secs(1);
+
 /// How often a worker looks for sessions that have been idle, or in a transaction, for too long.
 pub(crate) const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 

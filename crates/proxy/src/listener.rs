@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use config::{Address, Listener, MysqlVariables};
 use socket2::{Domain, SockRef, Socket, TcpKeepalive, Type};
+use wire::proxy_header::Addresses;
 
 use crate::arrival::{Arrival, Peer, Stream};
 use crate::error::ClientError;
@@ -135,7 +136,8 @@ impl Acceptor {
                 let stream = stream.into_std()?;
                 // Fails for a client that is gone already, which its worker will notice.
                 let _ = tune(&SockRef::from(&stream), variables);
-                Ok((Stream::Tcp(stream), Peer::Tcp(peer)))
+                let here = stream.local_addr()?;
+                Ok((Stream::Tcp(stream), Peer::Tcp(Addresses::new(peer, here))))
             }
             Self::Unix(listener, _) => {
                 let (stream, _) = listener.accept().await?;
@@ -162,7 +164,13 @@ fn hand_over(stream: Stream, peer: Peer, config: &Listener, shared: &Shared, wor
     let Some(slot) = shared.admit() else {
         return refuse(&stream, &ClientError::too_many_connections(shared.variables.max_connections));
     };
-    let arrival = Arrival { stream, peer, protocol: config.protocol, hostgroup: config.hostgroup, slot };
+    let arrival = Arrival {
+        stream,
+        peer: Box::new(peer),
+        protocol: config.protocol,
+        hostgroup: config.hostgroup,
+        slot,
+    };
     // There is one: `mysql-threads` is at least 1, and workers end after listeners.
     if let Some(worker) =
         workers.iter().filter(|worker| worker.is_alive()).min_by_key(|worker| worker.sessions())

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use config::{Config, Endpoint, MysqlVariables};
 use pool::{Availability, Pool, ServerSpec};
 
-use crate::backend::Target;
+use crate::backend::{Announced, Target};
 use crate::control::Patience;
 use crate::keys::Keys;
 use crate::limits::{FIRST_CONNECTION_ID, LAST_CONNECTION_ID};
@@ -25,6 +25,7 @@ pub(crate) struct Shared {
     pub(crate) users: Users,
     pub(crate) servers: Servers,
     pub(crate) pool: Pool<Target>,
+    pub(crate) announced: Announced,
     pub(crate) keys: Keys,
     pub(crate) refusals: Refusals,
     pub(crate) threads: Arc<Threads>,
@@ -47,6 +48,7 @@ impl Shared {
             users: Users::new(&config.users),
             servers: Servers::new(endpoints(config)),
             pool: Pool::new(config.servers.iter().map(spec)),
+            announced: Announced::new(config),
             keys,
             refusals: Refusals::default(),
             threads: Arc::default(),

@@ -4,6 +4,7 @@
 //! nothing waits for real.
 
 use std::io;
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -12,6 +13,7 @@ use config::{Config, Endpoint, Protocol};
 use pool::Usage;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
+use wire::proxy_header::Addresses;
 
 use crate::arrival::{Arrival, Peer, Stream};
 use crate::backend::Dialer;
@@ -46,19 +48,24 @@ impl Stage {
 
     /// A client that has just connected; `None` if there are too many.
     pub fn client(&self, capacity: usize) -> Option<End> {
-        self.connect(Protocol::Mysql, 0, capacity)
+        self.connect(Peer::Local, Protocol::Mysql, 0, capacity)
+    }
+
+    /// The same with a client that comes over TCP, `from` and `to` these addresses.
+    pub fn client_from(&self, from: SocketAddr, to: SocketAddr, capacity: usize) -> Option<End> {
+        self.connect(Peer::Tcp(Addresses::new(from, to)), Protocol::Mysql, 0, capacity)
     }
 
     /// A client of a layer-4 listener.
     pub fn tunnel(&self, hostgroup: u32, capacity: usize) -> Option<End> {
-        self.connect(Protocol::Tcp, hostgroup, capacity)
+        self.connect(Peer::Local, Protocol::Tcp, hostgroup, capacity)
     }
 
-    fn connect(&self, protocol: Protocol, hostgroup: u32, capacity: usize) -> Option<End> {
+    fn connect(&self, peer: Peer, protocol: Protocol, hostgroup: u32, capacity: usize) -> Option<End> {
         let slot = self.shared.admit()?;
         let (ours, theirs) = pair(capacity);
         let stream = Stream::Memory(ours);
-        let arrival = Arrival { stream, peer: Peer::Local, protocol, hostgroup, slot };
+        let arrival = Arrival { stream, peer: Box::new(peer), protocol, hostgroup, slot };
         self.inbox.send(Message::Client(arrival));
         Some(theirs)
     }

@@ -20,6 +20,7 @@ use crate::backend::Dialer;
 use crate::control::{Control, Signal};
 use crate::limits::{SCRATCH_BYTES, SWEEP_INTERVAL};
 use crate::random::Dice;
+use crate::seldom::Seldom;
 use crate::shared::Shared;
 use crate::sock::tls::Buffers;
 
@@ -77,6 +78,8 @@ pub(crate) struct Worker {
     pub(crate) tls_buffers: Rc<RefCell<Buffers>>,
     pub(crate) dice: Dice,
     pub(crate) dialer: Dialer,
+    /// Bounds what is logged of connections that should begin with a PROXY header and do not.
+    pub(crate) bad_headers: Seldom,
     /// The time of the last sweep: good enough for limits of seconds, and free to read.
     clock: Cell<Instant>,
     controls: RefCell<Slab<Rc<Control>>>,
@@ -117,6 +120,7 @@ impl Worker {
             tls_buffers: Rc::default(),
             dice: Dice::new(),
             dialer: Dialer::default(),
+            bad_headers: Seldom::default(),
             clock: Cell::new(Instant::now()),
             controls: RefCell::new(Slab::new()),
             sessions,

@@ -12,6 +12,7 @@ mod scripted {
     mod methods;
     mod pipeline;
     mod pressure;
+    mod proxy_header;
     mod query;
     mod queue;
     mod refused_login;

@@ -14,6 +14,10 @@ use crate::sock::Sock;
 #[cfg(feature = "memory")]
 type Dial = dyn Fn(&Endpoint) -> io::Result<Sock>;
 
+/// What servers say to bytes that are no login: `ER_HANDSHAKE_ERROR`, `ER_UNKNOWN_COM_ERROR`,
+/// `ER_NET_PACKETS_OUT_OF_ORDER`, `ER_MALFORMED_PACKET`.
+const NOT_UNDERSTOOD: [u16; 4] = [1043, 1047, 1156, 1835];
+
 /// How a worker reaches servers.
 #[derive(Default)]
 pub(crate) enum Dialer {
@@ -37,6 +41,28 @@ pub(crate) enum OpenError {
     /// The server's side of the login makes no sense, or asks for what the proxy does not have.
     #[error("{0}")]
     Login(String),
+}
+
+/// What is said to a failure at a server that was sent a PROXY header.
+const HEADER_HINT: &str =
+    "it was sent a PROXY header (pointsman_servers.proxy_protocol), does it accept one from this address?";
+
+impl OpenError {
+    /// The same failure of a login that began with a PROXY header. A server that does not know headers takes it for a
+    /// broken packet: it closes the connection, or says that packets are out of order.
+    pub(crate) fn behind_header(self) -> Self {
+        match self {
+            Self::Unreachable(error) => {
+                Self::Unreachable(io::Error::new(error.kind(), format!("{error}; {HEADER_HINT}")))
+            }
+            Self::Login(why) => Self::Login(format!("{why}; {HEADER_HINT}")),
+            Self::Refused { code, message, .. } if NOT_UNDERSTOOD.contains(&code) => {
+                let message = String::from_utf8_lossy(&message);
+                Self::Login(format!("error {code}: {message}; {HEADER_HINT}"))
+            }
+            refused @ Self::Refused { .. } => refused,
+        }
+    }
 }
 
 impl From<ReceiveError> for OpenError {

@@ -4,11 +4,12 @@ use std::io;
 use std::sync::Arc;
 
 use config::Endpoint;
-use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use wire::frame::MessageReader;
+use wire::proxy_header::ProxyHeader;
 use wire::{Capabilities, Codec as _, packet};
 
 use crate::limits::LOGIN_MESSAGE_BYTES_MAX;
@@ -39,12 +40,18 @@ async fn ask_all(shared: Arc<Shared>) {
 }
 
 async fn ask(shared: &Shared, endpoint: &Endpoint) -> io::Result<()> {
+    let header = shared.announced.header(endpoint, &ProxyHeader::Local);
     match endpoint {
         Endpoint::Tcp { host, port } => {
-            let stream = TcpStream::connect((host.as_str(), *port)).await?;
+            let mut stream = TcpStream::connect((host.as_str(), *port)).await?;
+            stream.write_all(&header).await?;
             greeted(shared, endpoint, stream).await
         }
-        Endpoint::Unix(path) => greeted(shared, endpoint, UnixStream::connect(path).await?).await,
+        Endpoint::Unix(path) => {
+            let mut stream = UnixStream::connect(path).await?;
+            stream.write_all(&header).await?;
+            greeted(shared, endpoint, stream).await
+        }
     }
 }
 
