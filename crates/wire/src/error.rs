@@ -44,6 +44,9 @@ pub enum WireError {
         /// The limit in bytes.
         limit: usize,
     },
+    /// A frame of the compressed protocol does not hold what its header says.
+    #[error("compressed frame: {0}")]
+    BadFrame(&'static str),
     /// The peer sent a packet of another kind than this state of the exchange allows.
     #[error("unexpected {got}, waiting for {expected}")]
     Unexpected {

@@ -5,6 +5,7 @@
 //! as bounded property tests with the other tests of this crate, and without bounds as the libFuzzer targets
 //! of the same names in the folder `fuzz`.
 
+mod compress;
 mod conversation;
 mod frame;
 mod handshake;
@@ -13,7 +14,8 @@ mod proxy_header;
 mod reply;
 
 pub use self::{
-    frame::frame, handshake::handshake, packet::packet, proxy_header::proxy_header, reply::reply,
+    compress::compress, frame::frame, handshake::handshake, packet::packet, proxy_header::proxy_header,
+    reply::reply,
 };
 
 use crate::Capabilities;

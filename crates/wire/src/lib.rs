@@ -10,6 +10,7 @@
 //! - [`packet`]: what servers send, and the login; [`command`]: what clients send after it;
 //! - [`proxy_header`]: the PROXY protocol's words about a client, in front of everything else;
 //! - [`auth`]: proofs of the login methods, for both sides;
+//! - [`compress`]: the compressed protocol below the packets;
 //! - [`reply`]: finds where an answer ends by looking at packet headers only, which is all that a proxy
 //!   needs to know about a result that it does not look into.
 //!
@@ -23,6 +24,7 @@ pub mod auth;
 pub mod capabilities;
 pub mod codec;
 pub mod command;
+pub mod compress;
 pub mod error;
 pub mod frame;
 pub mod fuzzing;

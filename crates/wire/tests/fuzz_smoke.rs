@@ -3,7 +3,7 @@
 
 use proptest::{collection::vec, prelude::*, sample::Index};
 use wire::proxy_header::{Addresses, ProxyHeader, Version};
-use wire::{Capabilities, Codec, StatusFlags, frame, fuzzing, packet};
+use wire::{Capabilities, Codec, StatusFlags, compress, frame, fuzzing, packet};
 
 /// Cases of each property.
 const CASES: u32 = 20_000;
@@ -143,6 +143,31 @@ fn messages() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
+/// A setting, four lengths, and frames in order, but for a changed byte now and then.
+fn frames() -> impl Strategy<Value = Vec<u8>> {
+    let contents = vec((any::<u8>(), 0..200usize), 0..5);
+    (any::<u8>(), any::<[u8; 4]>(), contents, any::<Option<(Index, u8)>>()).prop_map(
+        |(setting, lengths, contents, change)| {
+            let level = 1 + setting % 19;
+            let method =
+                if setting & 1 == 0 { compress::Method::Zlib } else { compress::Method::Zstd { level } };
+            let mut codecs = compress::Codecs::new(6);
+            let mut data = vec![setting];
+            data.extend(lengths);
+            for (seq, (byte, len)) in (0..).zip(contents) {
+                let mut plain = Vec::new();
+                frame::put_message(&mut plain, seq, &vec![byte; len]);
+                codecs.put_frame(method, seq, &plain, &mut data);
+            }
+            if let Some((at, byte)) = change {
+                let at = at.index(data.len());
+                data[at] = byte;
+            }
+            data
+        },
+    )
+}
+
 /// Capabilities, a setting, and messages that have a meaning in a login, in any order.
 fn conversation() -> impl Strategy<Value = Vec<u8>> {
     let plugins = prop_oneof![
@@ -232,8 +257,13 @@ proptest! {
 }
 
 proptest! {
-    // Fewer: the slow hash of a stored password is slow in builds for tests.
+    // Fewer: compression and the slow hash of a stored password are slow in builds for tests.
     #![proptest_config(ProptestConfig::with_cases(CASES / 10))]
+
+    #[test]
+    fn compressed_frames(data in prop_oneof![4 => frames(), 1 => vec(any::<u8>(), 0..LEN_MAX)]) {
+        fuzzing::compress(&data);
+    }
 
     #[test]
     fn login_conversations(data in conversation()) {

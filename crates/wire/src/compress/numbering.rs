@@ -1,0 +1,219 @@
+//! The sequence ids of a compressed connection: those of its frames, and those of the packets inside them.
+//!
+//! Frames are numbered like packets without compression: both directions together, from zero with every command. The
+//! packets inside are numbered as well, but whoever speaks the compressed protocol ignores their ids, and sets its own
+//! count to that of the frames now and then (`net_flush` in the servers' `net_serv.cc`). A peer without compression at
+//! the other end of a proxy is strict about them. So what comes out of frames gets the ids that it would have had
+//! without them: [`Numbering`] follows the packets of both directions, by their headers only.
+
+use crate::WireError;
+use crate::frame::{HEADER_LEN, Header};
+use crate::packet::LocalInfile;
+
+/// Who is at the other end of a compressed connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Peer {
+    /// It sends commands.
+    Client,
+    /// It answers them.
+    Server,
+}
+
+/// Counts the frames and the packets of one connection, both directions together.
+#[derive(Debug, Clone)]
+pub struct Numbering {
+    peer: Peer,
+    /// The id of the next frame, whoever sends it.
+    frame: u8,
+    /// The id of the next packet, whoever sends it.
+    packet: u8,
+    /// Whether the server's last message asks the client for a file: what the client sends is not a command then.
+    file: bool,
+    /// Whether the frame that is being read began with the beginning of a message.
+    fresh_frame: bool,
+    read: Walk,
+    write: Walk,
+}
+
+/// Where one direction is.
+#[derive(Debug, Clone, Default)]
+struct Walk {
+    /// Payload bytes of the current packet that did not pass yet.
+    left: u32,
+    /// The current header, of which `filled` bytes have passed.
+    header: [u8; HEADER_LEN],
+    filled: u8,
+    /// Whether the next packet continues the message of the last one.
+    continued: bool,
+    /// Whether the next byte is the first one of a message.
+    first: bool,
+}
+
+const _: () = assert!(size_of::<Numbering>() <= 40, "two may be held per session");
+
+impl Walk {
+    /// Before the first byte of a message.
+    const fn is_between_messages(&self) -> bool {
+        self.left == 0 && self.filled == 0 && !self.continued
+    }
+
+    /// Takes a whole header or a part of one. Whether it is whole now; then it is in `header`.
+    fn take_header(&mut self, rest: &[u8]) -> (usize, bool) {
+        let free = self.header.get_mut(usize::from(self.filled)..).unwrap_or_default();
+        let len = free.len().min(rest.len());
+        for (to, from) in free.iter_mut().zip(rest) {
+            *to = *from;
+        }
+        self.filled += u8::try_from(len).unwrap_or_default(); // at most four
+        (len, usize::from(self.filled) == HEADER_LEN)
+    }
+
+    /// The packet of this header begins.
+    fn begin(&mut self, header: Header) {
+        self.filled = 0;
+        self.first = !self.continued;
+        self.left = header.len;
+        self.continued = header.continues();
+    }
+
+    /// Passes payload; returns its length, and the message's first byte if it is among it.
+    fn pass(&mut self, rest: &[u8]) -> (usize, Option<u8>) {
+        let len = rest.len().min(self.left as usize);
+        self.left -= u32::try_from(len).unwrap_or(self.left);
+        let first = if self.first && len > 0 { rest.first().copied() } else { None };
+        self.first &= len == 0;
+        (len, first)
+    }
+}
+
+impl Numbering {
+    /// Behind the OK packet of the login, with which the connection to `peer` has begun to be compressed.
+    pub fn new(peer: Peer) -> Self {
+        Self {
+            peer,
+            frame: 0,
+            packet: 0,
+            file: false,
+            fresh_frame: false,
+            read: Walk::default(),
+            write: Walk::default(),
+        }
+    }
+
+    /// Whether a frame that was received with this id begins a new command.
+    pub fn begins_command(&self, seq: u8) -> bool {
+        let file_goes_on = self.file && self.frame == 0;
+        self.peer == Peer::Client && seq == 0 && self.read.is_between_messages() && !file_goes_on
+    }
+
+    /// A frame was received; what comes next is its content.
+    ///
+    /// # Errors
+    ///
+    /// [`WireError::OutOfOrder`] if it has not the next id of the exchange. The answer to it begins as if it had.
+    pub fn receive_frame(&mut self, seq: u8) -> Result<(), WireError> {
+        let (expected, fresh) = (self.frame, self.read.is_between_messages());
+        let command = self.begins_command(seq);
+        self.frame = seq.wrapping_add(1);
+        if command {
+            (self.packet, self.file) = (0, false);
+        } else if seq != expected {
+            // A server that nobody has asked, or that has lost count of a client that speaks out of turn, begins anew.
+            if self.peer == Peer::Client || seq > 1 || !fresh {
+                return Err(WireError::OutOfOrder { expected, got: seq });
+            }
+            self.packet = seq;
+        }
+        self.fresh_frame = fresh;
+        Ok(())
+    }
+
+    /// Bytes were received, all of one frame: gives the packets among them their ids.
+    pub fn receive(&mut self, bytes: &mut [u8]) {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            if self.read.left == 0 {
+                let begins = self.read.is_between_messages();
+                // Behind another message in the same frame, a client can only have put another command.
+                if begins && self.peer == Peer::Client && !self.file && !self.fresh_frame {
+                    self.packet = 0;
+                }
+                let (len, whole) = self.read.take_header(rest);
+                if whole {
+                    // The id is the last byte of a header.
+                    if let Some(seq) = rest.get_mut(len.saturating_sub(1)) {
+                        *seq = self.packet;
+                    }
+                    self.packet = self.packet.wrapping_add(1);
+                    self.fresh_frame = false;
+                    self.read.begin(Header::parse(self.read.header));
+                }
+                rest = rest.get_mut(len..).unwrap_or_default();
+            }
+            let (len, first) = self.read.pass(rest);
+            if self.peer == Peer::Server {
+                self.note(first);
+            }
+            rest = rest.get_mut(len..).unwrap_or_default();
+        }
+    }
+
+    /// Bytes are to be sent: returns how many of them go into the next frame, and its id. Never none, unless there are
+    /// none.
+    ///
+    /// A message with another id than the next one begins a new exchange, with a frame of its own.
+    pub fn send(&mut self, bytes: &[u8]) -> (usize, u8) {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let sent = bytes.len() - rest.len();
+            if self.write.left == 0 {
+                if self.write.is_between_messages() {
+                    match rest.first_chunk::<HEADER_LEN>() {
+                        Some(header) if self.begins_anew(Header::parse(*header).seq) => {
+                            if sent > 0 {
+                                break;
+                            }
+                            let [.., seq] = *header;
+                            (self.packet, self.frame, self.file) = (seq, seq, false);
+                        }
+                        // What a header says that is cut here cannot be known.
+                        None if sent > 0 => break,
+                        _ => {}
+                    }
+                }
+                let (len, whole) = self.write.take_header(rest);
+                if whole {
+                    let header = Header::parse(self.write.header);
+                    self.packet = header.seq.wrapping_add(1);
+                    self.write.begin(header);
+                }
+                rest = rest.get(len..).unwrap_or_default();
+            }
+            let (len, first) = self.write.pass(rest);
+            if self.peer == Peer::Client {
+                self.note(first);
+            }
+            rest = rest.get(len..).unwrap_or_default();
+        }
+        let frame = self.frame;
+        self.frame = frame.wrapping_add(1);
+        (bytes.len() - rest.len(), frame)
+    }
+
+    /// Whether a message that is sent with this id begins a new exchange.
+    const fn begins_anew(&self, seq: u8) -> bool {
+        // Ids wrap: a command may come where the count is at zero anyway, and there the frames may be elsewhere.
+        let command = matches!(self.peer, Peer::Server) && seq == 0 && !self.file;
+        seq != self.packet || command
+    }
+
+    /// Takes note of the first byte of a server's message.
+    fn note(&mut self, first: Option<u8>) {
+        if let Some(first) = first {
+            self.file = first == LocalInfile::HEADER;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
