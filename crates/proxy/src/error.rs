@@ -76,10 +76,13 @@ impl ClientError {
         Self::new(1153, *b"08S01", message)
     }
 
-    /// 1156 or 1835: bytes that are not the protocol, or not at this place.
+    /// 1156, 1157 or 1835: bytes that are not the protocol, or not at this place.
     pub(crate) fn malformed(error: wire::WireError) -> Self {
         match error {
             wire::WireError::OutOfOrder { .. } => Self::new(1156, *b"08S01", format!("Got {error}")),
+            wire::WireError::BadFrame(_) => {
+                Self::new(1157, *b"08S01", format!("Couldn't uncompress communication packet: {error}"))
+            }
             _ => Self::new(1835, *b"HY000", format!("Malformed communication packet: {error}")),
         }
     }
@@ -88,6 +91,12 @@ impl ClientError {
     pub(crate) fn lost_backend(server: &impl Display) -> Self {
         let message = format!("Lost connection to MySQL server during query (server {server})");
         Self::new(2013, *b"HY000", message)
+    }
+
+    /// 3923: a level of zstd that there is not.
+    pub(crate) fn wrong_compression_level(level: u8) -> Self {
+        let message = format!("Invalid zstd compression level {level}: there are 1 to 22");
+        Self::new(3923, *b"HY000", message)
     }
 
     /// 9001: no backend in time. `tried` says what was tried, with numbers.

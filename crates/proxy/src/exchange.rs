@@ -9,8 +9,8 @@ use wire::auth::Transport;
 use wire::frame::{MessageReader, put_message};
 
 use crate::limits::LOGIN_MESSAGE_BYTES_MAX;
-use crate::sock::Sock;
 use crate::sock::tls::{HandshakeError, Role};
+use crate::sock::{Sock, garbled};
 use crate::worker::Worker;
 
 /// A conversation in messages.
@@ -59,7 +59,10 @@ impl<'a> Exchange<'a> {
                 Poll::Ready(io::Result::Ok(n))
             });
             match read.await {
-                Ok(0) | Err(_) => return Err(ReceiveError::Closed),
+                Ok(0) => return Err(ReceiveError::Closed),
+                Err(error) => {
+                    return Err(garbled(&error).map_or(ReceiveError::Closed, ReceiveError::Malformed));
+                }
                 Ok(_) => {}
             }
         }
@@ -71,11 +74,6 @@ impl<'a> Exchange<'a> {
         let next = put_message(&mut out, self.messages.next_seq(), payload);
         self.messages.expect(next);
         self.sock.write_all(&out).await
-    }
-
-    /// The next message is a command: sequence ids start over.
-    pub(crate) fn begin_command(&mut self) {
-        self.messages.expect(0);
     }
 
     /// Speaks TLS from here on, after a message that agreed to do so; what came behind that belongs to the handshake.

@@ -6,6 +6,9 @@ use std::time::Duration;
 /// system calls, small enough to stay in the second-level cache.
 pub(crate) const SCRATCH_BYTES: usize = 64 * 1024;
 
+/// Level of zlib towards clients and servers.
+pub(crate) const ZLIB_LEVEL: u8 = 3;
+
 /// Scratch fills that one session may forward before the worker looks after the others (256 KiB).
 pub(crate) const FILLS_PER_TURN: usize = 4;
 

@@ -21,7 +21,7 @@ impl From<Vec<u8>> for Parked {
 
 impl Parked {
     /// Whether nothing is parked, and `sock` has sent all that it took.
-    pub(crate) const fn is_sent(&self, sock: &Sock) -> bool {
+    pub(crate) fn is_sent(&self, sock: &Sock) -> bool {
         self.bytes.is_empty() && !sock.holds_output()
     }
 

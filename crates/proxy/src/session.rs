@@ -29,7 +29,7 @@ use crate::control::{Control, Signal};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::relay::Parked;
-use crate::sock::Sock;
+use crate::sock::{Sock, garbled};
 use crate::worker::Worker;
 
 use command::{Command, Upload};
@@ -161,6 +161,14 @@ impl Session {
     /// The session ends with this error.
     fn told(&self, error: &ClientError, seq: u8) -> Ending {
         Ending::tell(error, seq, self.capabilities())
+    }
+
+    /// Reading from the client has failed. What is not the protocol it is told, in the place of the answer `seq`.
+    fn unreadable(&self, error: &std::io::Error, seq: u8) -> Ending {
+        match garbled(error) {
+            Some(error) => self.interrupted(&ClientError::malformed(error), seq),
+            None => Ending::ClientLeft,
+        }
     }
 
     /// The session ends with this error although the client may be in the middle of sending.

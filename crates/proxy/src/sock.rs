@@ -7,20 +7,28 @@
 //!
 //! - [`plain`]: the socket itself;
 //! - [`link`]: the socket with or without TLS;
+//! - [`compression`]: the compressed protocol on top of either;
 //! - [`tls`]: TLS on a socket.
 
+mod compression;
 mod link;
 #[cfg(feature = "memory")]
 pub mod memory;
 mod plain;
 pub(crate) mod tls;
 
+use std::cell::RefCell;
 use std::future::poll_fn;
 use std::io;
+use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use tokio::net::{TcpStream, UnixStream};
+use wire::WireError;
+use wire::compress::{Method, Peer};
 
+use compression::Compression;
+pub(crate) use compression::Workshop;
 use link::Link;
 use plain::Plain;
 
@@ -28,6 +36,8 @@ use plain::Plain;
 #[derive(Debug)]
 pub(crate) struct Sock {
     link: Link,
+    /// From the end of the login on, where it was agreed.
+    compression: Option<Box<Compression>>,
 }
 
 /// What waits on a socket that nobody reads at the moment.
@@ -41,7 +51,7 @@ pub(crate) enum Input {
 
 impl From<Plain> for Sock {
     fn from(plain: Plain) -> Self {
-        Self { link: plain.into() }
+        Self { link: plain.into(), compression: None }
     }
 }
 
@@ -65,6 +75,24 @@ impl From<memory::End> for Sock {
 }
 
 impl Sock {
+    /// Speaks the compressed protocol with `peer` from now on. `input` are bytes that were read behind the login: they
+    /// are compressed already.
+    pub(crate) fn compress(
+        &mut self,
+        workshop: &Rc<RefCell<Workshop>>,
+        peer: Peer,
+        method: Method,
+        input: Vec<u8>,
+    ) {
+        debug_assert!(self.compression.is_none(), "a connection is compressed once");
+        self.compression = Some(Box::new(Compression::new(workshop, peer, method, input)));
+    }
+
+    /// Whether the compressed protocol is spoken.
+    pub(crate) const fn is_compressed(&self) -> bool {
+        self.compression.is_some()
+    }
+
     /// Whether nobody can listen on the way: the bytes stay in this machine's kernel or are encrypted. Then clear
     /// passwords may travel.
     pub(crate) const fn is_private(&self) -> bool {
@@ -78,28 +106,40 @@ impl Sock {
 
     /// Reads into `buffer`; `Ok(0)` is the end of the stream.
     pub(crate) fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
-        self.link.poll_read(cx, buffer)
+        match &mut self.compression {
+            None => self.link.poll_read(cx, buffer),
+            Some(layer) => layer.poll_read(cx, &mut self.link, buffer),
+        }
     }
 
     /// Takes what it can of `bytes`. A layer that changes bytes on their way (TLS, compression) may hold them until
     /// [`poll_flush`](Self::poll_flush) is ready; it takes no more before.
     pub(crate) fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.link.poll_write(cx, bytes)
+        match &mut self.compression {
+            None => self.link.poll_write(cx, bytes),
+            Some(layer) => layer.poll_write(cx, &mut self.link, bytes),
+        }
     }
 
     /// Writes what is held of bytes that were taken; ready when nothing is.
     pub(crate) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.link.poll_flush(cx)
+        match &mut self.compression {
+            None => self.link.poll_flush(cx),
+            Some(layer) => layer.poll_flush(cx, &mut self.link),
+        }
     }
 
     /// Whether bytes that were taken are still held.
-    pub(crate) const fn holds_output(&self) -> bool {
-        self.link.holds_output()
+    pub(crate) fn holds_output(&self) -> bool {
+        self.link.holds_output() || self.compression.as_ref().is_some_and(|layer| layer.holds_output())
     }
 
     /// What waits on the socket, without handing it out. Costs no system call while nothing does.
     pub(crate) fn poll_input(&mut self, cx: &mut Context<'_>) -> Poll<Input> {
-        self.link.poll_input(cx)
+        match &self.compression {
+            None => self.link.poll_input(cx),
+            Some(layer) => layer.poll_input(cx, &mut self.link),
+        }
     }
 
     /// Writes all of `bytes`.
@@ -115,4 +155,9 @@ impl Sock {
     pub(crate) fn shutdown_write(&mut self) -> io::Result<()> {
         self.link.shutdown_write()
     }
+}
+
+/// What was wrong with what a peer sent, if that is why reading has failed.
+pub(crate) fn garbled(error: &io::Error) -> Option<WireError> {
+    error.get_ref()?.downcast_ref().copied()
 }

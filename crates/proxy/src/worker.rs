@@ -22,6 +22,7 @@ use crate::limits::{SCRATCH_BYTES, SWEEP_INTERVAL};
 use crate::random::Dice;
 use crate::seldom::Seldom;
 use crate::shared::Shared;
+use crate::sock::Workshop;
 use crate::sock::tls::Buffers;
 
 /// What other threads tell a worker.
@@ -76,6 +77,8 @@ pub(crate) struct Worker {
     pub(crate) scratch: RefCell<Box<[u8]>>,
     /// What the TLS connections of this worker read into and write from.
     pub(crate) tls_buffers: Rc<RefCell<Buffers>>,
+    /// What compressed connections share.
+    pub(crate) workshop: Rc<RefCell<Workshop>>,
     pub(crate) dice: Dice,
     pub(crate) dialer: Dialer,
     /// Bounds what is logged of connections that should begin with a PROXY header and do not.
@@ -118,6 +121,7 @@ impl Worker {
             shared,
             scratch: RefCell::new(vec![0; SCRATCH_BYTES].into_boxed_slice()),
             tls_buffers: Rc::default(),
+            workshop: Rc::default(),
             dice: Dice::new(),
             dialer: Dialer::default(),
             bad_headers: Seldom::default(),

@@ -79,15 +79,15 @@ pub struct FrameHeader {
 impl FrameHeader {
     /// Reads a header; every seven bytes are one.
     pub const fn parse(bytes: [u8; FRAME_HEADER_LEN]) -> Self {
-        let [a, b, c, seq, d, e, f] = bytes;
-        Self { len: u32::from_le_bytes([a, b, c, 0]), seq, plain_len: u32::from_le_bytes([d, e, f, 0]) }
+        let [l0, l1, l2, seq, p0, p1, p2] = bytes;
+        Self { len: u32::from_le_bytes([l0, l1, l2, 0]), seq, plain_len: u32::from_le_bytes([p0, p1, p2, 0]) }
     }
 
     /// The header's bytes; the upper bytes of the lengths are cut off.
     pub const fn to_bytes(self) -> [u8; FRAME_HEADER_LEN] {
-        let [a, b, c, _] = self.len.to_le_bytes();
-        let [d, e, f, _] = self.plain_len.to_le_bytes();
-        [a, b, c, self.seq, d, e, f]
+        let [l0, l1, l2, _] = self.len.to_le_bytes();
+        let [p0, p1, p2, _] = self.plain_len.to_le_bytes();
+        [l0, l1, l2, self.seq, p0, p1, p2]
     }
 }
 

@@ -23,6 +23,8 @@ pub struct Server {
     pub max_connections: u32,
     /// Connections to it use TLS, or do not come about.
     pub use_ssl: bool,
+    /// Whether the compressed protocol is spoken to this server, if it can.
+    pub compression: bool,
     /// Free text.
     pub comment: String,
 }
@@ -35,6 +37,7 @@ from_row!(Server, MYSQL_SERVERS, {
     weight,
     max_connections,
     use_ssl,
+    compression,
     comment,
 });
 

@@ -20,6 +20,8 @@ pub struct MysqlVariables {
     pub default_schema: String,
     /// The login method that the greeting offers.
     pub default_authentication_plugin: AuthPlugin,
+    /// Whether clients may choose the compressed protocol.
+    pub have_compress: bool,
     /// Longest message that a client may send, in bytes.
     pub max_allowed_packet: u32,
     /// A login must be finished within this time.
@@ -68,6 +70,7 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     server_version,
     default_schema,
     default_authentication_plugin,
+    have_compress,
     max_allowed_packet,
     connect_timeout_client,
     wait_timeout,

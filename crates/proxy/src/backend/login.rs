@@ -6,6 +6,7 @@
 use std::io;
 
 use wire::auth::{Credential, Secret, as_client};
+use wire::compress::{Method, Peer};
 use wire::{Capabilities, Codec as _, command, packet};
 
 use super::{OpenError, Target};
@@ -70,8 +71,7 @@ pub(super) async fn log_in(
     }
     let greeting = packet::Greeting::decode(&payload, Capabilities::empty()).map_err(malformed)?;
     worker.shared.servers.learn(&target.endpoint, &greeting);
-    let thread_id = greeting.connection_id;
-    let mut capabilities = agree(identity, greeting.capabilities)?;
+    let mut capabilities = agree(identity, greeting.capabilities, target)?;
     capabilities.set(Capabilities::SSL, target.use_ssl);
     if target.use_ssl {
         if !greeting.capabilities.contains(Capabilities::SSL) {
@@ -86,16 +86,26 @@ pub(super) async fn log_in(
     let packet = login_packet(identity, capabilities, plugin, &answer);
     exchange.send(&packet.encode(capabilities)).await?;
     converse(&mut exchange, login, user, &secret, capabilities).await?;
+    finish(exchange)?;
+    if let Ok(Some(method)) = Method::agreed(capabilities, packet.zstd_level) {
+        sock.compress(&worker.workshop, Peer::Server, method, Vec::new());
+    }
     if let Some(change_user) = collation_changer(&packet, identity) {
+        let mut exchange = Exchange::new(worker, sock);
         let (login, answer) = begin();
-        exchange.begin_command();
         exchange
             .send(&command::ChangeUser { auth_answer: &answer, ..change_user }.encode(capabilities))
             .await?;
         converse(&mut exchange, login, user, &secret, capabilities).await?;
+        finish(exchange)?;
     }
+    Ok(greeting.connection_id)
+}
+
+/// Behind a login nothing may come that nobody has asked for.
+fn finish(exchange: Exchange<'_>) -> Result<(), OpenError> {
     match exchange.into_unread().len() {
-        0 => Ok(thread_id),
+        0 => Ok(()),
         n => Err(OpenError::Login(format!("{n} bytes behind the login that nobody asked for"))),
     }
 }
@@ -118,7 +128,9 @@ fn login_packet<'a>(
         schema: identity.account.schema.as_deref(),
         auth_plugin: Some(plugin),
         attributes: attributes.filter(|_| capabilities.contains(Capabilities::CONNECT_ATTRS)),
-        zstd_level: None,
+        zstd_level: capabilities
+            .contains(Capabilities::ZSTD_COMPRESSION)
+            .then_some(Method::ZSTD_LEVEL_DEFAULT),
     }
 }
 
@@ -214,7 +226,7 @@ fn unsupported(what: &as_client::Unsupported, user: &User) -> OpenError {
 }
 
 /// What to announce to a server that offers `offered`.
-fn agree(identity: &Identity, offered: Capabilities) -> Result<Capabilities, OpenError> {
+fn agree(identity: &Identity, offered: Capabilities, target: &Target) -> Result<Capabilities, OpenError> {
     let wanted = identity.capabilities;
     let missing = (wanted & MUST_MATCH).difference(offered);
     if !missing.is_empty() {
@@ -224,9 +236,23 @@ fn agree(identity: &Identity, offered: Capabilities) -> Result<Capabilities, Ope
             names.join(", ")
         )));
     }
-    let mut capabilities = (wanted | OWN) & offered;
+    let mut capabilities = (wanted | OWN) & offered | compression(target, offered);
     capabilities.set(Capabilities::CONNECT_WITH_DB, identity.account.schema.is_some());
     Ok(capabilities)
+}
+
+/// The method of compression for a server that offers `offered`, as a capability: zlib if it has it, as servers choose.
+fn compression(target: &Target, offered: Capabilities) -> Capabilities {
+    if !target.compression {
+        return Capabilities::empty();
+    }
+    if offered.contains(Capabilities::COMPRESS) {
+        return Capabilities::COMPRESS;
+    }
+    if !offered.contains(Capabilities::ZSTD_COMPRESSION) && target.note_uncompressed() {
+        tracing::warn!(server = %target, "a server with compression = 1 does not offer it; its connections are not compressed");
+    }
+    offered & Capabilities::ZSTD_COMPRESSION
 }
 
 fn malformed(error: wire::WireError) -> OpenError {

@@ -1,22 +1,45 @@
 //! A server as the pool keeps it: where it is, and what its row says about talking to it.
 
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use config::Endpoint;
 
 /// A server that sessions get connections to. Displayed as its [`Endpoint`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Target {
     /// Where it is reached.
     pub(crate) endpoint: Endpoint,
     /// Whether connections use TLS, or do not come about.
     pub(crate) use_ssl: bool,
+    /// Whether the compressed protocol is spoken to it, if it can.
+    pub(crate) compression: bool,
+    /// Whether it was noted that it cannot.
+    uncompressed: Arc<AtomicBool>,
 }
 
 impl Target {
     /// The target that a row of `mysql_servers` describes.
     pub(crate) fn new(server: &config::Server) -> Self {
-        Self { endpoint: server.endpoint(), use_ssl: server.use_ssl }
+        Self {
+            endpoint: server.endpoint(),
+            use_ssl: server.use_ssl,
+            compression: server.compression,
+            uncompressed: Arc::default(),
+        }
+    }
+
+    /// Takes note of the server not speaking the compressed protocol; whether that is news.
+    pub(crate) fn note_uncompressed(&self) -> bool {
+        !self.uncompressed.swap(true, Ordering::Relaxed)
+    }
+}
+
+/// The same server, whatever its row says.
+impl PartialEq for Target {
+    fn eq(&self, other: &Self) -> bool {
+        self.endpoint == other.endpoint
     }
 }
 

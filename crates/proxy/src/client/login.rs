@@ -6,6 +6,7 @@ use std::sync::Arc;
 use config::AuthPlugin;
 use tokio::time::Instant;
 use wire::auth::{Credential, NONCE_LEN, Secret, as_server, caching_sha2, native};
+use wire::compress::{Method, Peer as CompressedPeer};
 use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
 use crate::arrival::Peer;
@@ -78,6 +79,9 @@ pub(crate) struct Dialogue<'a> {
     password_given: bool,
 }
 
+/// The compressed protocol, with either method.
+const COMPRESSION: Capabilities = Capabilities::COMPRESS.union(Capabilities::ZSTD_COMPRESSION);
+
 /// Logs a client in.
 pub(crate) async fn login(worker: &Worker, sock: &mut Sock, peer: Peer) -> Result<Box<Identity>, Ending> {
     let shared = &worker.shared;
@@ -89,6 +93,7 @@ pub(crate) async fn login(worker: &Worker, sock: &mut Sock, peer: Peer) -> Resul
     let Offer { capabilities: mut offered, version, collation } = shared.servers.offer().await;
     let tls = shared.tls.to_client();
     offered.set(Capabilities::SSL, tls.is_some());
+    offered.set(COMPRESSION, shared.variables.have_compress);
     let server_version = match shared.variables.server_version.as_bytes() {
         [] => &version,
         configured => configured,
@@ -108,6 +113,8 @@ pub(crate) async fn login(worker: &Worker, sock: &mut Sock, peer: Peer) -> Resul
     let payload = dialogue.receive_login(offered, tls).await?;
     let packet = packet::Login::decode(&payload, offered).map_err(|error| dialogue.refuse_bytes(&error))?;
     dialogue.capabilities = packet.capabilities;
+    let method = Method::agreed(packet.capabilities, packet.zstd_level)
+        .map_err(|level| dialogue.refuse(&ClientError::wrong_compression_level(level)))?;
     let claim = Claim {
         username: packet.username,
         plugin: packet.auth_plugin,
@@ -117,17 +124,21 @@ pub(crate) async fn login(worker: &Worker, sock: &mut Sock, peer: Peer) -> Resul
     let proven = dialogue.check(claim, nonce).await?;
     let account = dialogue.admit(proven, packet.schema, None)?;
     dialogue.send_ok().await?;
+    let mut backlog = dialogue.exchange.into_unread();
+    if let Some(method) = method {
+        sock.compress(&worker.workshop, CompressedPeer::Client, method, std::mem::take(&mut backlog));
+    }
     Ok(Box::new(Identity {
         connection_id,
         peer,
-        // Whether there is TLS on the other side is not the client's choice.
-        capabilities: packet.capabilities.difference(Capabilities::SSL),
+        // What there is of it on the other side is not the client's choice.
+        capabilities: packet.capabilities.difference(Capabilities::SSL | COMPRESSION),
         collation: packet.collation.into(),
         max_packet: packet.max_packet,
         attributes: packet.attributes.map(Box::from),
         nonce,
         account,
-        backlog: dialogue.exchange.into_unread(),
+        backlog,
     }))
 }
 

@@ -196,7 +196,8 @@ impl Session {
             }
             if self.backlog.is_empty() {
                 let mut scratch = self.worker.scratch.borrow_mut();
-                let n = ready!(self.client.poll_read(cx, &mut scratch))?;
+                let n = ready!(self.client.poll_read(cx, &mut scratch))
+                    .map_err(|error| self.unreadable(&error, file.message.next_seq()))?;
                 let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
                 self.backlog.extend_from_slice(input);
                 drop(scratch);

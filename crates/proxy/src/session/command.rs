@@ -54,7 +54,8 @@ impl Session {
         let worker = std::rc::Rc::clone(&self.worker);
         let mut scratch = worker.scratch.borrow_mut();
         loop {
-            let n = ready!(self.client.poll_read(cx, &mut scratch))?;
+            let n = ready!(self.client.poll_read(cx, &mut scratch))
+                .map_err(|error| self.unreadable(&error, 1))?;
             let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
             if self.backlog.is_empty() && is_visible(input) {
                 return Poll::Ready(self.begin(cx, input));
@@ -154,6 +155,10 @@ impl Session {
         if before.answer == Answer::None && self.owed.is_empty() {
             return Some(next);
         }
+        // Over the compressed protocol one count of frames goes through commands and answers.
+        if self.backend.as_ref().is_some_and(|backend| backend.connection().is_compressed()) {
+            return None;
+        }
         let mut scanner = MessageScanner::new(0);
         let whole = scanner.scan(rest).is_ok_and(|scanned| scanned.done) && self.check_size(&scanner).is_ok();
         (whole && !self.owed.is_full()).then_some(next)
@@ -193,9 +198,10 @@ impl Session {
             }
             let worker = std::rc::Rc::clone(&self.worker);
             let mut scratch = worker.scratch.borrow_mut();
-            let n = ready!(self.client.poll_read(cx, &mut scratch))?;
-            let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
             let seq = upload.scanner.next_seq();
+            let n = ready!(self.client.poll_read(cx, &mut scratch))
+                .map_err(|error| self.unreadable(&error, seq))?;
+            let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
             let scanned = upload
                 .scanner
                 .scan(input)

@@ -52,7 +52,7 @@ pub(super) const FIELDS: &[Field] = &[
     )
     .built(),
     switch("have_ssl", true, "offer TLS to clients").built(),
-    switch("have_compress", true, "offer compression to clients"),
+    switch("have_compress", true, "offer the compressed protocol to clients").built(),
     switch("enable_client_deprecate_eof", true, "use DEPRECATE_EOF with clients"),
     switch("enable_server_deprecate_eof", true, "use DEPRECATE_EOF with servers"),
     switch("enable_load_data_local_infile", false, "allow LOAD DATA LOCAL"),

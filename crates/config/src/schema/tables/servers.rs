@@ -37,7 +37,7 @@ const SERVER: &[Field] = &[
         "share of new connections, relative to the other servers of the hostgroup; 0: none",
     )
     .built(),
-    switch("compression", false, "compress the traffic to this server"),
+    switch("compression", false, "speak the compressed protocol to this server, if it can").built(),
     int("max_connections", 1_000, COUNT, "most connections to this server").built(),
     seconds("max_replication_lag", 0, (0, 126_144_000), "shun this server when it lags more; 0: never"),
     switch("use_ssl", false, "TLS to this server, or no connection").built(),
