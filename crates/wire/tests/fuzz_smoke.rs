@@ -3,7 +3,7 @@
 
 use proptest::{collection::vec, prelude::*, sample::Index};
 use wire::proxy_header::{Addresses, ProxyHeader, Version};
-use wire::{Capabilities, Codec, StatusFlags, compress, frame, fuzzing, packet};
+use wire::{Capabilities, Codec, StatusFlags, command, compress, frame, fuzzing, packet};
 
 /// Cases of each property.
 const CASES: u32 = 20_000;
@@ -50,6 +50,43 @@ fn seeds(caps: Capabilities) -> Vec<Vec<u8>> {
         packet::LocalInfile { filename: b"/tmp/rows.csv" }.encode(caps),
         row,
     ]
+}
+
+/// Commands with everything in them. What they mean without capabilities is the same.
+fn commands() -> Vec<Vec<u8>> {
+    let with_nul: &[&[u8]] = &[
+        b"\x11app\0\x02abshop\0\x2d\0mysql_native_password\0\x04\x01a\x01b",
+        b"\x04items\0i%",
+        b"\x15\x07\0\0\0\x02h1\x04repl\x02pw\xea\x0c\0\0\0\0\x01\0\0\0",
+        b"\x12\x04\0\0\0\0\0\x07\0\0\0binlog.000001",
+        b"\x1e\x04\0\x07\0\0\0\x03\0\0\0b.1\x04\0\0\0\0\0\0\0\x08\0\0\0\0\0\0\0\0\0\0\0",
+        b"\x17\x01\0\0\0\0\x01\0\0\0\0\x01\x03\0\x2a\0\0\0",
+        b"\xfa\x01\0\0\0\x80\0\x03\0\0\x2a\0\0\0",
+        b"\x18\x01\0\0\0\0\0long",
+        b"\x1c\x01\0\0\0\x10\0\0\0",
+        b"\x19\x01\0\0\0",
+        b"\x1a\x01\0\0\0",
+        b"\x0c\x09\0\0\0",
+        b"\x1b\x01\0",
+    ];
+    let plain: &[&[u8]] = &[
+        b"\x03SELECT 1",
+        // With query attributes, if there is a capability for them.
+        b"\x03\x01\x01\0\x01\xfe\0\x01n\x01vSELECT 1",
+        b"\x16SELECT ?",
+        b"\x02shop",
+        b"\x05shop",
+        b"\x06shop",
+        b"\x07\x01",
+        b"\x08",
+        b"\x01",
+        b"\x09",
+        b"\x0a",
+        b"\x0d",
+        b"\x0e",
+        b"\x1f",
+    ];
+    with_nul.iter().chain(plain).map(|bytes| bytes.to_vec()).collect()
 }
 
 fn greeting() -> packet::Greeting<'static> {
@@ -105,7 +142,8 @@ fn mutated() -> impl Strategy<Value = Vec<u8>> {
     (front, changes, any::<bool>(), any::<Index>(), any::<bool>(), behind).prop_map(
         |((caps, seed, other_caps), changes, cut, cut_at, framed, behind)| {
             let caps = *caps.get(&ANNOUNCED);
-            let seeds = seeds(Capabilities::from_bits_retain(caps));
+            let mut seeds = seeds(Capabilities::from_bits_retain(caps));
+            seeds.extend(commands());
             let mut payload = seed.get(&seeds).clone();
             for (at, byte) in changes {
                 let at = at.index(payload.len());
@@ -295,4 +333,50 @@ fn every_seed_is_decoded_by_its_type() {
         assert_eq!(decoded.len(), seeds.len());
         assert_eq!(decoded, [true; 13], "{caps:?}");
     }
+}
+
+/// Every command with a type is there once, and is decoded by it.
+#[test]
+fn every_command_is_decoded_by_its_type() {
+    macro_rules! decoded {
+        ($($command:ident),*) => {
+            |bytes: &[u8]| [$(command::$command::decode(bytes, Capabilities::PROTOCOL_41 | Capabilities::PLUGIN_AUTH
+                | Capabilities::CONNECT_ATTRS | Capabilities::SECURE_CONNECTION).is_ok()),*]
+        };
+    }
+    let decoded = decoded!(
+        BinlogDump,
+        BinlogDumpGtid,
+        ChangeUser,
+        CreateDb,
+        Debug,
+        DropDb,
+        FieldList,
+        InitDb,
+        Ping,
+        ProcessInfo,
+        ProcessKill,
+        Query,
+        Quit,
+        Refresh,
+        RegisterReplica,
+        ResetConnection,
+        SendLongData,
+        SetOption,
+        Shutdown,
+        Statistics,
+        StmtBulkExecute,
+        StmtClose,
+        StmtExecute,
+        StmtFetch,
+        StmtPrepare,
+        StmtReset
+    );
+    let mut found = [false; 26];
+    for bytes in commands() {
+        let here = decoded(&bytes);
+        assert_eq!(here.iter().filter(|decoded| **decoded).count(), 1, "{}", bytes.escape_ascii());
+        here.iter().zip(&mut found).for_each(|(here, found)| *found |= *here);
+    }
+    assert_eq!(found, [true; 26]);
 }
