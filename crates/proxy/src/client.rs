@@ -36,6 +36,7 @@ pub(crate) async fn serve(worker: Rc<Worker>, registered: Registered, arrival: A
             let Some((sock, identity)) = login.await else { return };
             let mut session = Session::new(worker, Rc::clone(&registered.control), sock, identity);
             let ending = session.run().await;
+            registered.leave_directory();
             let (worker, sock) = session.into_parts();
             Box::pin(say_goodbye(&worker, sock, ending)).await;
         }

@@ -4,6 +4,9 @@
 //! [`Control`] and wakes its task, which looks at the signal wherever it waits. That costs a query nothing but
 //! the reading of one cell.
 
+mod mail;
+mod turns;
+
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::pin::pin;
@@ -12,7 +15,11 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::directory::Seat;
+use crate::kill::Request;
 use crate::limits::SWEEP_INTERVAL;
+use mail::Mail;
+use turns::Turns;
 
 /// What a worker wants of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,6 +28,8 @@ pub(crate) enum Signal {
     None,
     /// End as soon as no statement runs and no transaction is open.
     Drain,
+    /// Somebody has killed the session: end as soon as no statement runs. What runs is being killed at its server.
+    Kill,
     /// End now: the proxy's time to drain is over.
     Stop,
     /// End now: idle, or in a transaction, for longer than a variable allows.
@@ -58,11 +67,20 @@ pub(crate) struct Control {
     waker: RefCell<Option<Waker>>,
     activity: Cell<Activity>,
     transaction_since: Cell<Option<Instant>>,
+    /// The session's place among its worker's.
+    key: usize,
+    seat: Cell<Option<Seat>>,
+    mail: Mail,
+    turns: Turns,
 }
 
 impl Control {
-    pub(crate) const fn new() -> Self {
+    pub(crate) fn new(key: usize) -> Self {
         Self {
+            key,
+            seat: Cell::new(None),
+            mail: Mail::default(),
+            turns: Turns::default(),
             signal: Cell::new(Signal::None),
             waker: RefCell::new(None),
             activity: Cell::new(Activity::Login),
@@ -87,17 +105,90 @@ impl Control {
     pub(crate) fn send(&self, signal: Signal) {
         if signal > self.signal.get() {
             self.signal.set(signal);
-            if let Some(waker) = self.waker.borrow().as_ref() {
-                waker.wake_by_ref();
-            }
+            self.wake();
         }
     }
 
-    /// Runs `work` until it is done or a signal of at least `least` arrives.
+    fn wake(&self) {
+        if let Some(waker) = self.waker.borrow().as_ref() {
+            waker.wake_by_ref();
+        }
+    }
+
+    /// Takes the next seat in the directory of sessions: at the login and when the user changes.
+    pub(crate) fn take_seat(&self, id: u32) -> Seat {
+        // What was meant for the login before this one.
+        self.mail.take();
+        let login = self.seat.get().map_or(0, |seat| seat.login + 1);
+        let seat = Seat { key: self.key, id, login };
+        self.seat.set(Some(seat));
+        seat
+    }
+
+    /// Gives the seat up. Who wants to kill something here hears that it is gone.
+    pub(crate) fn leave_seat(&self) -> Option<Seat> {
+        self.mail.take();
+        self.seat.take()
+    }
+
+    /// Hands over what somebody wants killed, if this is still the login that was meant.
+    pub(crate) fn deliver(&self, seat: Seat, request: Request) -> Result<(), Request> {
+        if self.seat.get() != Some(seat) {
+            return Err(request);
+        }
+        self.mail.put(request);
+        self.wake();
+        Ok(())
+    }
+
+    /// Whether somebody wants something killed.
+    pub(crate) const fn has_mail(&self) -> bool {
+        self.mail.is_there()
+    }
+
+    /// What is to be killed.
+    pub(crate) fn take_mail(&self) -> Vec<Request> {
+        self.mail.take()
+    }
+
+    /// A statement is with the server, from now until [`end_statement`](Self::end_statement).
+    pub(crate) fn begin_statement(&self) {
+        self.turns.begin();
+    }
+
+    pub(crate) fn end_statement(&self) {
+        self.turns.end();
+    }
+
+    /// The number of the statement that runs.
+    pub(crate) fn statement(&self) -> Option<u64> {
+        self.turns.current()
+    }
+
+    /// Whether the next statement has to wait, because a KILL is on its way to the server.
+    pub(crate) const fn is_held(&self) -> bool {
+        self.turns.is_held()
+    }
+
+    /// From now until [`release`](Self::release), no statement is sent.
+    pub(crate) fn hold(&self) {
+        self.turns.hold();
+    }
+
+    pub(crate) fn release(&self) {
+        if self.turns.release() {
+            self.wake();
+        }
+    }
+
+    /// Runs `work` until it is done, a signal of at least `least` arrives, or somebody kills the session. In a tunnel,
+    /// where statements have no end, killing the statement is that, too.
     pub(crate) async fn until<T>(&self, least: Signal, work: impl Future<Output = T>) -> Result<T, Signal> {
         let mut work = pin!(work);
         poll_fn(|cx| match self.signal() {
             signal if signal >= least => Poll::Ready(Err(signal)),
+            _ if self.mail.is_final() => Poll::Ready(Err(Signal::Kill)),
+            _ if self.activity.get() == Activity::Tunnel && self.has_mail() => Poll::Ready(Err(Signal::Kill)),
             _ => work.as_mut().poll(cx).map(Ok),
         })
         .await
@@ -155,7 +246,7 @@ mod tests {
 
     #[test]
     fn idle_sessions_end_after_wait_timeout() {
-        let (control, start) = (Control::new(), Instant::now());
+        let (control, start) = (Control::new(0), Instant::now());
         assert_eq!(after(&control, start, 1000), Signal::None, "logging in");
         control.set_idle(start, false);
         assert_eq!(after(&control, start, 101), Signal::None);
@@ -164,20 +255,20 @@ mod tests {
 
     #[test]
     fn idle_transactions_end_earlier_and_busy_ones_by_their_own_limit() {
-        let (control, start) = (Control::new(), Instant::now());
+        let (control, start) = (Control::new(0), Instant::now());
         control.set_idle(start, true);
         control.set_busy();
         assert_eq!(after(&control, start, 51), Signal::None);
         assert_eq!(after(&control, start, 52), Signal::Timeout);
 
-        let control = Control::new();
+        let control = Control::new(0);
         control.set_idle(start, true);
         assert_eq!(after(&control, start, 12), Signal::Timeout);
     }
 
     #[test]
     fn a_weaker_signal_does_not_replace_a_stronger_one() {
-        let control = Control::new();
+        let control = Control::new(0);
         control.send(Signal::Stop);
         control.send(Signal::Drain);
         assert_eq!(control.signal(), Signal::Stop);

@@ -64,6 +64,22 @@ impl ClientError {
         Self::new(1053, *b"08S01", "Server shutdown in progress".to_owned())
     }
 
+    /// 1094: no session of this user has the id.
+    pub(crate) fn unknown_thread(id: u64) -> Self {
+        Self::new(1094, *b"HY000", format!("Unknown thread id: {id}"))
+    }
+
+    /// 1105: a KILL did not reach the server that it was for, or the server did not answer.
+    pub(crate) fn kill_failed(id: u64, server: &impl Display, why: &impl Display) -> Self {
+        Self::new(1105, *b"HY000", format!("Cannot kill {id} at server {server}: {why}"))
+    }
+
+    /// 1105: a KILL was sent to the session that it names, which did not react.
+    pub(crate) fn kill_unanswered(id: u64, waited: Duration) -> Self {
+        let ms = waited.as_millis();
+        Self::new(1105, *b"HY000", format!("Cannot kill {id}: no answer within {ms}ms"))
+    }
+
     /// 1148: a server has asked for a file on a statement that loads none, or the client offers none.
     pub(crate) fn file_not_expected(server: &impl Display) -> Self {
         let message = format!("Server {server} asked for a local file that this statement does not load");
@@ -85,6 +101,16 @@ impl ClientError {
             }
             _ => Self::new(1835, *b"HY000", format!("Malformed communication packet: {error}")),
         }
+    }
+
+    /// 1317: somebody has killed the statement before a server had it.
+    pub(crate) fn interrupted() -> Self {
+        Self::new(1317, *b"70100", "Query execution was interrupted".to_owned())
+    }
+
+    /// 1927: somebody has killed the session. The code is MariaDB's; MySQL says nothing to idle clients.
+    pub(crate) fn killed() -> Self {
+        Self::new(1927, *b"70100", "Connection was killed".to_owned())
     }
 
     /// 2013: the backend went away while it owed an answer.
@@ -110,11 +136,6 @@ impl ClientError {
     /// 9002: a backend answered, and the login to it cannot succeed.
     pub(crate) fn backend_login(server: &impl Display, why: &impl Display) -> Self {
         Self::new(9002, *b"HY000", format!("Cannot log in to server {server}: {why}"))
-    }
-
-    /// 9003: a command that the proxy does not forward.
-    pub(crate) fn not_supported(command: &impl Display) -> Self {
-        Self::new(9003, *b"28000", format!("Command not supported: {command}"))
     }
 
     /// The error as one packet with sequence id `seq`. Before the login there is no SQLSTATE in it.

@@ -61,6 +61,23 @@ pub(crate) const REFUSALS_LOGGED_MAX: u32 = 20;
 /// See [`REFUSALS_LOGGED_MAX`].
 pub(crate) const REFUSALS_INTERVAL: Duration = Duration::from_secs(10);
 
+/// Bytes of a statement, comments included, within which the proxy looks for connection ids: enough for what people and
+/// tools write into a KILL. It is kept until it is complete.
+pub(crate) const OWN_STATEMENT_BYTES_MAX: u32 = 1024;
+
+/// Connections that one worker has open to servers in order to kill something there, beside those that the servers'
+/// `max_connections` allow. Whoever comes later waits in line.
+pub(crate) const KILLS_MAX: usize = 16;
+
+/// How long a KILL may take, from the line to the server's answer.
+pub(crate) const KILL_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// How long somebody waits who has sent a KILL: the session that it names may have to end a login before it looks.
+pub(crate) const KILL_ANSWER_MAX: Duration = Duration::from_secs(25);
+
+/// How long a session whose connection was killed at its server has for the rest of its answer.
+pub(crate) const KILL_GRACE: Duration = Duration::from_secs(2);
+
 /// Bits of the RSA key that protects passwords of `caching_sha2_password` on unencrypted connections.
 pub(crate) const RSA_KEY_SIZE: aws_lc_rs::rsa::KeySize = aws_lc_rs::rsa::KeySize::Rsa2048;
 

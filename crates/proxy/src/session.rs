@@ -7,11 +7,15 @@
 //! - [`command`]: from the client to the backend;
 //! - [`answer`]: from the backend to the client;
 //! - [`owed`]: the answers of several commands that were sent together;
+//! - [`ids`]: commands that name or show connections;
+//! - [`kill`]: killing and being killed;
 //! - [`last_words`]: what a backend says out of turn;
 //! - [`own`]: commands that the proxy answers itself, and getting a backend.
 
 mod answer;
 mod command;
+mod ids;
+mod kill;
 mod last_words;
 mod owed;
 mod own;
@@ -28,6 +32,7 @@ use crate::client::login::Identity;
 use crate::control::{Control, Signal};
 use crate::ending::Ending;
 use crate::error::ClientError;
+use crate::listing::Listing;
 use crate::relay::Parked;
 use crate::sock::{Sock, garbled};
 use crate::worker::Worker;
@@ -49,6 +54,8 @@ pub(crate) struct Session {
     to_backend: Parked,
     to_client: Parked,
     owed: Owed,
+    /// The answer that is on its way, if it shows connection ids.
+    listing: Option<Box<Listing>>,
     /// The connection's status, as the backend told it last.
     status: StatusFlags,
     /// Whether the last statement that was sent may ask the client for a file.
@@ -66,6 +73,7 @@ impl Session {
         mut identity: Box<Identity>,
     ) -> Self {
         control.set_idle(worker.now(), false);
+        worker.seat(&control, &identity);
         Self {
             worker,
             control,
@@ -76,6 +84,7 @@ impl Session {
             to_backend: Parked::default(),
             to_client: Parked::default(),
             owed: Owed::default(),
+            listing: None,
             status: StatusFlags::AUTOCOMMIT,
             may_ask_for_file: false,
             client_waits: false,
@@ -93,6 +102,10 @@ impl Session {
             Ok(never) => match never {},
             Err(Ending::TooLarge(command)) => Box::pin(self.refuse_too_large(command)).await,
             Err(Ending::BackendSpoke { answer_seq }) => Box::pin(self.last_words(answer_seq)).await,
+            Err(Ending::ClientLeft) => {
+                self.leave_nothing_running();
+                Ending::ClientLeft
+            }
             Err(ending) => ending,
         }
     }
@@ -147,12 +160,17 @@ impl Session {
 
     /// What a signal means, between commands or while one runs.
     fn obey(&self, running: bool) -> Result<(), Ending> {
+        if self.control.has_mail() {
+            self.be_killed(running)?;
+        }
         let in_transaction = self.status.contains(StatusFlags::IN_TRANSACTION);
         match self.control.signal() {
             Signal::None => Ok(()),
             Signal::Drain if running || in_transaction => Ok(()),
             // With sequence id 1 it is what the client reads as the answer to its next command.
             Signal::Drain => Err(self.told(&ClientError::shutdown(), 1)),
+            Signal::Kill if running => Ok(()),
+            Signal::Kill => Err(self.told(&ClientError::killed(), 1)),
             Signal::Stop if !running => Err(self.told(&ClientError::shutdown(), 1)),
             Signal::Stop | Signal::Timeout => Err(Ending::Silent),
         }

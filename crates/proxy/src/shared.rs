@@ -9,6 +9,7 @@ use pool::{Availability, Pool, ServerSpec};
 
 use crate::backend::{Announced, Target};
 use crate::control::Patience;
+use crate::directory::Directory;
 use crate::keys::Keys;
 use crate::limits::{FIRST_CONNECTION_ID, LAST_CONNECTION_ID};
 use crate::refusals::Refusals;
@@ -28,6 +29,7 @@ pub(crate) struct Shared {
     pub(crate) announced: Announced,
     pub(crate) keys: Keys,
     pub(crate) refusals: Refusals,
+    pub(crate) directory: Directory,
     pub(crate) threads: Arc<Threads>,
     pub(crate) tls: Tls,
     clients: Arc<AtomicU32>,
@@ -51,10 +53,20 @@ impl Shared {
             announced: Announced::new(config),
             keys,
             refusals: Refusals::default(),
+            directory: Directory::default(),
             threads: Arc::default(),
             tls,
             clients: Arc::default(),
             next_connection_id: AtomicU32::new(FIRST_CONNECTION_ID),
+        }
+    }
+
+    /// Whether clients are told that they talk to MariaDB.
+    pub(crate) async fn says_mariadb(&self) -> bool {
+        let is_mariadb = |version: &[u8]| version.windows(7).any(|part| part == b"MariaDB");
+        match self.variables.server_version.as_bytes() {
+            [] => is_mariadb(&self.servers.offer().await.version),
+            configured => is_mariadb(configured),
         }
     }
 

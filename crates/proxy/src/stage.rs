@@ -39,8 +39,9 @@ impl Stage {
         let shared = Arc::new(Shared::new(&config, Keys::new(&Handle::current()), tls));
         let (sender, receiver) = mpsc::unbounded_channel();
         let sessions = Arc::new(AtomicUsize::new(0));
+        let weak = sender.downgrade();
         let inbox = Inbox::new(sender, Arc::clone(&sessions));
-        let mut worker = Worker::new(Arc::clone(&shared), sessions);
+        let mut worker = Worker::new(Arc::clone(&shared), sessions, weak);
         worker.dialer = Dialer::Scripted(Box::new(move |endpoint| dial(endpoint).map(Sock::from)));
         tokio::task::spawn_local(Rc::new(worker).run(receiver));
         Self { shared, inbox, config }

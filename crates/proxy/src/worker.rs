@@ -12,13 +12,16 @@ use std::time::Duration;
 
 use slab::Slab;
 use tokio::runtime::{Builder, LocalOptions};
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::arrival::Arrival;
 use crate::backend::Dialer;
+use crate::client::login::Identity;
 use crate::control::{Control, Signal};
-use crate::limits::{SCRATCH_BYTES, SWEEP_INTERVAL};
+use crate::directory::Seat;
+use crate::kill::{Request, Verdict};
+use crate::limits::{KILLS_MAX, SCRATCH_BYTES, SWEEP_INTERVAL};
 use crate::random::Dice;
 use crate::seldom::Seldom;
 use crate::shared::Shared;
@@ -32,6 +35,8 @@ pub(crate) enum Message {
     Client(Arrival),
     /// End sessions as they become idle, and all of them when the time is over.
     Drain(Duration),
+    /// Something of this session is to be killed.
+    Kill(Seat, Request),
 }
 
 /// The sending side of a worker, with the number of sessions that it has.
@@ -88,6 +93,10 @@ pub(crate) struct Worker {
     controls: RefCell<Slab<Rc<Control>>>,
     sessions: Arc<AtomicUsize>,
     drain: Cell<Option<Instant>>,
+    /// The way for others to send messages here.
+    inbox: mpsc::WeakUnboundedSender<Message>,
+    /// Places for connections that kill something at a server.
+    pub(crate) kills: Semaphore,
 }
 
 /// Starts a worker thread; it ends when all senders of its inbox are gone or it has drained.
@@ -97,6 +106,7 @@ pub(crate) fn spawn(
 ) -> std::io::Result<(Inbox, std::thread::JoinHandle<()>)> {
     let (sender, receiver) = mpsc::unbounded_channel();
     let sessions = Arc::new(AtomicUsize::new(0));
+    let weak = sender.downgrade();
     let inbox = Inbox::new(sender, Arc::clone(&sessions));
     let runtime = move || Builder::new_current_thread().enable_all().build_local(LocalOptions::default());
     let (ready, outcome) = std::sync::mpsc::sync_channel(1);
@@ -105,7 +115,7 @@ pub(crate) fn spawn(
             Ok(runtime) => runtime,
             Err(error) => return drop(ready.send(Err(error))),
         };
-        let worker = runtime.block_on(async { Rc::new(Worker::new(shared, sessions)) });
+        let worker = runtime.block_on(async { Rc::new(Worker::new(shared, sessions, weak)) });
         let _ = ready.send(Ok(()));
         runtime.block_on(worker.run(receiver));
     })?;
@@ -116,7 +126,11 @@ pub(crate) fn spawn(
 }
 
 impl Worker {
-    pub(crate) fn new(shared: Arc<Shared>, sessions: Arc<AtomicUsize>) -> Self {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        sessions: Arc<AtomicUsize>,
+        inbox: mpsc::WeakUnboundedSender<Message>,
+    ) -> Self {
         Self {
             shared,
             scratch: RefCell::new(vec![0; SCRATCH_BYTES].into_boxed_slice()),
@@ -129,6 +143,8 @@ impl Worker {
             controls: RefCell::new(Slab::new()),
             sessions,
             drain: Cell::new(None),
+            inbox,
+            kills: Semaphore::new(KILLS_MAX),
         }
     }
 
@@ -137,13 +153,14 @@ impl Worker {
         let mut sweep = interval(SWEEP_INTERVAL);
         sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            if self.drain.get().is_some() && self.controls.borrow().is_empty() {
+            if self.is_drained() {
                 return;
             }
             tokio::select! {
                 message = inbox.recv() => match message {
                     Some(Message::Client(arrival)) => self.admit(arrival),
                     Some(Message::Drain(timeout)) => self.start_drain(timeout),
+                    Some(Message::Kill(seat, request)) => self.deliver(seat, request),
                     None => return,
                 },
                 _ = sweep.tick() => self.sweep(),
@@ -159,12 +176,38 @@ impl Worker {
 
     /// Enters a session into the worker's books; it leaves them when the guard is dropped.
     pub(crate) fn register(self: &Rc<Self>) -> Registered {
-        let control = Rc::new(Control::new());
+        let mut controls = self.controls.borrow_mut();
+        let entry = controls.vacant_entry();
+        let key = entry.key();
+        let control = Rc::new(Control::new(key));
+        entry.insert(Rc::clone(&control));
         if self.drain.get().is_some() {
             control.send(Signal::Drain);
         }
-        let key = self.controls.borrow_mut().insert(Rc::clone(&control));
         Registered { worker: Rc::clone(self), control, key }
+    }
+
+    /// Enters a session into the directory, under its id and the user that it has now.
+    pub(crate) fn seat(&self, control: &Control, identity: &Identity) {
+        let seat = control.take_seat(identity.connection_id);
+        self.shared.directory.enter(seat, Arc::clone(&identity.account.user), self.inbox.clone());
+    }
+
+    fn deliver(&self, seat: Seat, request: Request) {
+        let refused = match self.controls.borrow().get(seat.key) {
+            Some(control) => control.deliver(seat, request),
+            None => Err(request),
+        };
+        if let Err(request) = refused {
+            request.answer(Verdict::Unknown);
+        }
+    }
+
+    /// Whether the worker can end: all sessions are gone, and nothing is being killed for them unless the time is up.
+    fn is_drained(&self) -> bool {
+        let Some(deadline) = self.drain.get() else { return false };
+        let kills_nothing = self.kills.available_permits() == KILLS_MAX || Instant::now() >= deadline;
+        kills_nothing && self.controls.borrow().is_empty()
     }
 
     /// The time, up to a second old.
@@ -212,8 +255,18 @@ pub(crate) struct Registered {
     key: usize,
 }
 
+impl Registered {
+    /// Takes the session out of the directory: it cannot be killed any more.
+    pub(crate) fn leave_directory(&self) {
+        if let Some(seat) = self.control.leave_seat() {
+            self.worker.shared.directory.leave(seat);
+        }
+    }
+}
+
 impl Drop for Registered {
     fn drop(&mut self) {
+        self.leave_directory();
         self.worker.controls.borrow_mut().remove(self.key);
         self.worker.sessions.fetch_sub(1, Ordering::Relaxed);
     }

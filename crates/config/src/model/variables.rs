@@ -62,6 +62,8 @@ pub struct MysqlVariables {
     pub ssl_p2s_crl: String,
     /// Folder of revoked certificates.
     pub ssl_p2s_crlpath: String,
+    /// Whether the statement of a client that vanished is killed at its server.
+    pub kill_backend_connection_when_disconnect: bool,
 }
 
 from_row!(MysqlVariables, MYSQL_VARIABLES, {
@@ -91,6 +93,7 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     ssl_p2s_cipher,
     ssl_p2s_crl,
     ssl_p2s_crlpath,
+    kill_backend_connection_when_disconnect,
 });
 
 impl MysqlVariables {

@@ -39,6 +39,25 @@ pub(crate) struct Identity {
     pub(crate) backlog: Vec<u8>,
 }
 
+impl Identity {
+    /// The same user on a connection that the proxy opens for itself: for plain statements, in no schema, and with an
+    /// id that no client has.
+    pub(crate) fn for_own_use(&self, connection_id: u32) -> Box<Self> {
+        let Account { user, secret, .. } = &self.account;
+        Box::new(Self {
+            connection_id,
+            peer: self.peer,
+            capabilities: Capabilities::PROTOCOL_41 | Capabilities::TRANSACTIONS,
+            collation: self.collation,
+            max_packet: self.max_packet,
+            attributes: None,
+            nonce: self.nonce,
+            account: Account { user: Arc::clone(user), secret: secret.clone(), schema: None, slot: None },
+            backlog: Vec::new(),
+        })
+    }
+}
+
 /// The user that a client is logged in as, which `COM_CHANGE_USER` may replace.
 #[derive(Debug)]
 pub(crate) struct Account {
@@ -46,8 +65,8 @@ pub(crate) struct Account {
     /// What the proxy can log in to servers with.
     pub(crate) secret: Secret,
     pub(crate) schema: Option<Box<[u8]>>,
-    /// The session's place among the user's connections.
-    slot: Rc<Slot>,
+    /// The session's place among the user's connections; `None` for the proxy's own ones.
+    slot: Option<Rc<Slot>>,
 }
 
 /// A proof that a user asks to be checked: the parts that a login and `COM_CHANGE_USER` have in common.
@@ -282,12 +301,12 @@ impl<'a> Dialogue<'a> {
     ) -> Result<Account, Ending> {
         let Proven { user, secret } = proven;
         let held = held.filter(|account| Arc::ptr_eq(&account.user, &user));
-        let slot = held.map(|account| Rc::clone(&account.slot)).or_else(|| user.admit().map(Rc::new));
-        let Some(slot) = slot else {
+        let slot = held.and_then(|account| account.slot.clone()).or_else(|| user.admit().map(Rc::new));
+        if slot.is_none() {
             let error = ClientError::too_many_user_connections(&user.name, user.max_connections);
             self.note_refusal(&user.name, Reason::TooManyConnections);
             return Err(self.refuse(&error));
-        };
+        }
         let fallback = &self.worker.shared.variables.default_schema;
         let schema = schema
             .filter(|schema| !schema.is_empty())

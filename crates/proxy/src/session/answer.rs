@@ -8,7 +8,9 @@ use wire::reply::{Answer, End, Event, Outcome, ReplyScanner};
 use wire::{Capabilities, StatusFlags};
 
 use super::Session;
+use super::ids::translate;
 use crate::backend::Target;
+use crate::control::Signal;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::FILLS_PER_TURN;
@@ -21,11 +23,13 @@ const ER_LOCK_DEADLOCK: u16 = 1213;
 impl Session {
     /// Relays this answer, which begins with sequence id `seq`, and all that are owed after it.
     pub(super) async fn relay_answers(&mut self, first: Answer, seq: u8) -> Result<(), Ending> {
+        self.control.begin_statement();
         self.relay_answer(first, seq).await?;
         while !self.owed.is_empty() {
             let next = self.owed.pop();
             self.relay_answer(next, 1).await?;
         }
+        self.control.end_statement();
         Ok(())
     }
 
@@ -62,7 +66,10 @@ impl Session {
             let mut scratch = self.worker.scratch.borrow_mut();
             let n = match ready!(backend.connection_mut().poll_read(cx, &mut scratch)) {
                 Ok(0) | Err(_) => {
-                    let error = ClientError::lost_backend(backend.server().endpoint());
+                    let error = match self.control.signal() {
+                        Signal::Kill => ClientError::killed(),
+                        _ => ClientError::lost_backend(backend.server().endpoint()),
+                    };
                     return Poll::Ready(Err(self.told_if(
                         reply.is_between_packets(),
                         &error,
@@ -104,7 +111,15 @@ impl Session {
                 let error = ClientError::file_not_expected(server);
                 return Poll::Ready(Err(self.told_if(between_packets, &error, seq)));
             }
-            self.to_client.send(cx, &mut self.client, input.get(..scanned).unwrap_or(input))?;
+            let output = input.get(..scanned).unwrap_or(input);
+            match &mut self.listing {
+                None => self.to_client.send(cx, &mut self.client, output)?,
+                Some(listing) => {
+                    let output =
+                        translate(listing, output, &self.worker, &backend.server().endpoint().endpoint);
+                    self.to_client.send(cx, &mut self.client, &output)?;
+                }
+            }
             if event == Event::More {
                 continue;
             }

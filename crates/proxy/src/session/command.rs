@@ -8,6 +8,7 @@ use wire::reply::Answer;
 use wire::{Capabilities, Codec as _};
 
 use super::Session;
+use super::ids::Look;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::FILLS_PER_TURN;
@@ -45,6 +46,9 @@ impl Session {
     /// The client's next command. This is where idle sessions wait.
     pub(super) fn poll_command(&mut self, cx: &mut Context<'_>) -> Poll<Result<Command, Ending>> {
         self.obey(false)?;
+        if self.control.is_held() {
+            return Poll::Pending;
+        }
         self.client_waits = false;
         self.poll_idle_backend(cx)?;
         if is_visible(&self.backlog) {
@@ -81,7 +85,9 @@ impl Session {
     fn begin(&mut self, cx: &mut Context<'_>, input: &[u8]) -> Result<Command, Ending> {
         self.control.set_busy();
         match self.first_kind(input)? {
-            Some(kind) if self.backend.is_some() && !is_own(kind) => self.forward(cx, input, kind),
+            Some(kind) if self.backend.is_some() && !self.is_own(kind, input) => {
+                self.forward(cx, input, kind)
+            }
             kind => {
                 self.backlog = input.to_vec();
                 Ok(kind.map_or(Command::Unknown, Command::Own))
@@ -150,7 +156,7 @@ impl Session {
         {
             return None;
         }
-        let goes_along = |next: &Kind| !is_own(*next) && next.answer() != Answer::Endless;
+        let goes_along = |next: &Kind| !self.is_own(*next, rest) && next.answer() != Answer::Endless;
         let next = self.first_kind(rest).ok().flatten().filter(goes_along)?;
         if before.answer == Answer::None && self.owed.is_empty() {
             return Some(next);
@@ -162,6 +168,11 @@ impl Session {
         let mut scanner = MessageScanner::new(0);
         let whole = scanner.scan(rest).is_ok_and(|scanned| scanned.done) && self.check_size(&scanner).is_ok();
         (whole && !self.owed.is_full()).then_some(next)
+    }
+
+    /// Whether the command that `input` begins with is not simply forwarded, even when there is a backend.
+    fn is_own(&self, kind: Kind, input: &[u8]) -> bool {
+        matches!(kind, Kind::Quit | Kind::ChangeUser) || self.look(kind, input) != Look::Plain
     }
 
     /// The text of the statement in a `COM_QUERY`, without its attributes. Of one that is cut, what is there.
@@ -265,11 +276,6 @@ fn may_load_a_file(statement: &[u8]) -> bool {
         Some((_, rest)) => rest.contains(&b';'),
         None => false,
     }
-}
-
-/// Commands that are not simply forwarded, even when there is a backend.
-const fn is_own(kind: Kind) -> bool {
-    matches!(kind, Kind::Quit | Kind::ChangeUser | Kind::ProcessKill)
 }
 
 #[cfg(test)]

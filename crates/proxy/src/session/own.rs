@@ -9,6 +9,7 @@ use wire::frame::{MessageScanner, put_message};
 use wire::{Codec as _, StatusFlags};
 
 use super::Session;
+use super::kill::killed_here;
 use crate::backend::{AcquireError, Target, acquire, open};
 use crate::client::login::{Claim, Dialogue, ok};
 use crate::control::Signal;
@@ -32,10 +33,7 @@ impl Session {
                 self.reply(seq, &ok(self.capabilities())).await
             }
             Kind::ChangeUser => self.change_user().await,
-            Kind::ProcessKill => {
-                let seq = self.skip_command().await?;
-                self.reply_error(seq, &ClientError::not_supported(&kind.name())).await
-            }
+            Kind::Query | Kind::ProcessKill | Kind::ProcessInfo => self.handle_ids(kind).await,
             // Nothing to close or reset where nothing was prepared.
             Kind::StmtClose | Kind::SendLongData if self.backend.is_none() => {
                 self.skip_command().await.map(drop)
@@ -82,12 +80,15 @@ impl Session {
 
     /// Gets a backend. The command stays in the backlog and is forwarded when there is one; without one the
     /// command is answered with the reason.
-    async fn borrow_backend(&mut self) -> Result<(), Ending> {
+    pub(super) async fn borrow_backend(&mut self) -> Result<(), Ending> {
         let open = async |target: &Target| open(&self.worker, target, &self.identity).await;
         let hostgroup = self.identity.account.user.default_hostgroup;
         let acquired = {
             let mut acquiring = pin!(acquire(&self.worker, hostgroup, open));
             poll_fn(|cx| match self.client.poll_input(cx) {
+                _ if killed_here(&self.control, self.identity.capabilities, true)? => {
+                    Poll::Ready(Ok(Err(AcquireError::Proxy(ClientError::interrupted()))))
+                }
                 _ if self.control.signal() >= Signal::Stop => Poll::Ready(Err(Ending::Silent)),
                 Poll::Ready(Input::End) => Poll::Ready(Err(Ending::ClientLeft)),
                 _ => acquiring.as_mut().poll(cx).map(Ok),
@@ -145,6 +146,7 @@ impl Session {
         self.backend = None;
         self.status = StatusFlags::AUTOCOMMIT;
         self.identity.account = account;
+        self.worker.seat(&self.control, &self.identity);
         self.identity.collation = packet.collation.unwrap_or(self.identity.collation);
         if let Some(attributes) = packet.attributes {
             self.identity.attributes = Some(attributes.into());
@@ -153,7 +155,7 @@ impl Session {
     }
 
     /// Reads one command to its end and forgets it. Returns the sequence id that an answer begins with.
-    async fn skip_command(&mut self) -> Result<u8, Ending> {
+    pub(super) async fn skip_command(&mut self) -> Result<u8, Ending> {
         // Until the command is whole the client is as good as idle, and has as long as an idle one.
         self.set_idle();
         let mut scanner = MessageScanner::new(0);
@@ -188,13 +190,13 @@ impl Session {
     }
 
     /// Answers a command with one packet.
-    async fn reply(&mut self, seq: u8, payload: &[u8]) -> Result<(), Ending> {
+    pub(super) async fn reply(&mut self, seq: u8, payload: &[u8]) -> Result<(), Ending> {
         let mut packet = Vec::new();
         put_message(&mut packet, seq, payload);
         self.write_to_client(&packet).await
     }
 
-    async fn reply_error(&mut self, seq: u8, error: &ClientError) -> Result<(), Ending> {
+    pub(super) async fn reply_error(&mut self, seq: u8, error: &ClientError) -> Result<(), Ending> {
         let packet = error.to_packet(seq, self.capabilities());
         self.write_to_client(&packet).await
     }

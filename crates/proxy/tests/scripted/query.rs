@@ -80,14 +80,3 @@ fn an_unknown_command_is_refused_and_the_session_goes_on() {
         expect_alive(&mut client, &mut server).await;
     });
 }
-
-#[test]
-fn commands_that_are_not_passed_on_are_refused_and_the_session_goes_on() {
-    play(async || {
-        let (_stage, mut client, mut server) = session().await;
-        client.send_command(Kind::ProcessKill, &7_u32.to_le_bytes()).await;
-        let error = client.expect_err(9003).await;
-        assert!(error.message.contains("COM_PROCESS_KILL"), "{error}");
-        expect_alive(&mut client, &mut server).await;
-    });
-}

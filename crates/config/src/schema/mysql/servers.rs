@@ -78,7 +78,8 @@ pub(super) const FIELDS: &[Field] = &[
         "a SET that is not understood ties the session to its hostgroup",
     ),
     int("set_parser_algorithm", 2, (1, 2), "generation of the SET parser"),
-    switch("kill_backend_connection_when_disconnect", true, "KILL the statement of a client that vanished"),
+    switch("kill_backend_connection_when_disconnect", true, "KILL the statement of a client that vanished")
+        .built(),
     int(
         "max_stmts_per_connection",
         20,

@@ -1,0 +1,74 @@
+//! Where the session is that has a connection id: for KILL, from any client on any worker.
+//!
+//! Written when a client logs in, changes its user or leaves; read when somebody is to be killed; never touched for a
+//! statement.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{mpsc, oneshot};
+
+use crate::kill::{Request, Verdict};
+use crate::limits::BOOK_SHARDS;
+use crate::statement::Kill;
+use crate::users::User;
+use crate::worker::Message;
+
+/// One login of one session. Whatever is addressed to it does not reach another login or another session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Seat {
+    /// The session's index on its worker, where another session may have it later.
+    pub(crate) key: usize,
+    /// The connection id.
+    pub(crate) id: u32,
+    /// How often the session has changed its user before.
+    pub(crate) login: u32,
+}
+
+#[derive(Debug)]
+struct Entry {
+    seat: Seat,
+    user: Arc<User>,
+    /// The worker that the session lives on; does not keep it alive.
+    worker: mpsc::WeakUnboundedSender<Message>,
+}
+
+/// All sessions that are logged in.
+#[derive(Debug, Default)]
+pub(crate) struct Directory {
+    shards: [Mutex<HashMap<u32, Entry>>; BOOK_SHARDS],
+}
+
+impl Directory {
+    /// Enters a login, in place of the one that the session had before.
+    pub(crate) fn enter(&self, seat: Seat, user: Arc<User>, worker: mpsc::WeakUnboundedSender<Message>) {
+        self.shard(seat.id).insert(seat.id, Entry { seat, user, worker });
+    }
+
+    pub(crate) fn leave(&self, seat: Seat) {
+        let mut shard = self.shard(seat.id);
+        // The id may have been given anew, after 2^30 others.
+        if shard.get(&seat.id).is_some_and(|entry| entry.seat == seat) {
+            shard.remove(&seat.id);
+        }
+    }
+
+    /// Sends a KILL of `user` to the session that it names. The answer comes later; `None` if the user has no such
+    /// session. Without an answer the session ended meanwhile.
+    pub(crate) fn kill(&self, kill: Kill, user: &User) -> Option<oneshot::Receiver<Verdict>> {
+        let id = u32::try_from(kill.id).ok()?;
+        let (seat, worker) = {
+            let shard = self.shard(id);
+            let entry = shard.get(&id).filter(|entry| entry.user.name == user.name)?;
+            (entry.seat, entry.worker.upgrade()?)
+        };
+        let (reply, answer) = oneshot::channel();
+        worker.send(Message::Kill(seat, Request { kill, reply })).ok()?;
+        Some(answer)
+    }
+
+    /// Nothing in here is left half done by a panic.
+    fn shard(&self, id: u32) -> MutexGuard<'_, HashMap<u32, Entry>> {
+        self.shards[id as usize % BOOK_SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

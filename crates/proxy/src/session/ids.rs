@@ -1,0 +1,116 @@
+//! Commands with connection ids in them or in their answers.
+
+use std::future::poll_fn;
+use std::task::{Poll, ready};
+
+use config::Endpoint;
+use wire::Codec as _;
+use wire::command::{Kind, ProcessKill};
+use wire::frame::{HEADER_LEN, Header, MessageScanner};
+use wire::reply::Answer;
+
+use super::Session;
+use crate::ending::Ending;
+use crate::limits::OWN_STATEMENT_BYTES_MAX;
+use crate::listing::Listing;
+use crate::statement::{self, Kill, Own};
+use crate::worker::Worker;
+
+/// What a command is to the proxy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Look {
+    /// The server's.
+    Plain,
+    /// Not complete, and maybe one of ours.
+    Cut,
+    Ours(Own),
+}
+
+impl Session {
+    /// Looks for connection ids in the command that `input` begins with.
+    pub(super) fn look(&self, kind: Kind, input: &[u8]) -> Look {
+        let Some(header) = input.first_chunk().map(|bytes| Header::parse(*bytes)) else { return Look::Cut };
+        let behind = input.get(HEADER_LEN..).unwrap_or_default();
+        let payload = behind.get(..header.len as usize);
+        let may_be_ours = match kind {
+            Kind::ProcessKill | Kind::ProcessInfo => true,
+            Kind::Query => match self.statement(payload.unwrap_or(behind)).first() {
+                Some(&first) => statement::may_be_own(first),
+                None => payload.is_none(),
+            },
+            _ => false,
+        };
+        if !may_be_ours || header.len > OWN_STATEMENT_BYTES_MAX {
+            return Look::Plain;
+        }
+        let Some(payload) = payload else { return Look::Cut };
+        let ours = match kind {
+            Kind::ProcessInfo => Some(Own::Listing),
+            Kind::ProcessKill => ProcessKill::decode(payload, self.capabilities())
+                .map(|command| Kill::connection(command.connection_id))
+                .ok()
+                .filter(Kill::is_of_a_session)
+                .map(Own::Kill),
+            _ => statement::judge(self.statement(payload)),
+        };
+        ours.map_or(Look::Plain, Look::Ours)
+    }
+
+    /// Deals with such a command, which is in the backlog.
+    pub(super) async fn handle_ids(&mut self, kind: Kind) -> Result<(), Ending> {
+        match self.look(kind, &self.backlog) {
+            Look::Ours(Own::Kill(kill)) => self.run_kill(kill).await,
+            Look::Cut => self.complete_command(kind).await,
+            Look::Plain | Look::Ours(Own::Listing) if self.backend.is_none() => self.borrow_backend().await,
+            Look::Ours(Own::Listing) => self.list().await,
+            // It has become complete, and is forwarded like any other.
+            Look::Plain => Ok(()),
+        }
+    }
+
+    /// Reads on until it is clear what the command is.
+    async fn complete_command(&mut self, kind: Kind) -> Result<(), Ending> {
+        self.set_idle();
+        poll_fn(|cx| {
+            self.obey(true)?;
+            while self.look(kind, &self.backlog) == Look::Cut {
+                let mut scratch = self.worker.scratch.borrow_mut();
+                let n = ready!(self.client.poll_read(cx, &mut scratch))?;
+                let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
+                self.backlog.extend_from_slice(input);
+                drop(scratch);
+                // Each piece counts as a sign of life; between two the client may be as slow as an idle one.
+                self.set_idle();
+            }
+            Poll::Ready(Ok::<_, Ending>(()))
+        })
+        .await?;
+        self.control.set_busy();
+        Ok(())
+    }
+
+    /// Forwards a command whose answer shows ids of connections, and puts those of sessions into it.
+    async fn list(&mut self) -> Result<(), Ending> {
+        let scanned = MessageScanner::new(0).scan(&self.backlog).map_or(0, |scanned| scanned.len);
+        let later = self.backlog.split_off(scanned);
+        let command = std::mem::replace(&mut self.backlog, later);
+        poll_fn(|cx| Poll::Ready(self.send_to_backend(cx, &command))).await?;
+        poll_fn(|cx| {
+            self.obey(true)?;
+            let Some(backend) = &mut self.backend else { return Poll::Ready(Err(Ending::Silent)) };
+            // A server that does not take it may have said why.
+            self.to_backend.poll_flush(cx, backend.connection_mut()).map(|_| Ok(()))
+        })
+        .await?;
+        self.listing = Some(Box::new(Listing::new(self.capabilities())));
+        self.relay_answers(Answer::Result, 1).await?;
+        self.listing = None;
+        Ok(())
+    }
+}
+
+/// The next bytes of an answer with ids, as the client gets them.
+pub(super) fn translate(listing: &mut Listing, bytes: &[u8], worker: &Worker, server: &Endpoint) -> Vec<u8> {
+    let threads = &worker.shared.threads;
+    listing.rewrite(bytes, |id| threads.session(server, u32::try_from(id).ok()?))
+}

@@ -1,0 +1,157 @@
+//! KILL, from both sides: a session that wants another one killed, and a session that is to be killed.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::Poll;
+
+use tokio::task::spawn_local;
+use wire::{Capabilities, Codec as _, packet};
+
+use super::Session;
+use crate::backend::Backend;
+use crate::control::{Control, Signal};
+use crate::ending::Ending;
+use crate::error::ClientError;
+use crate::kill::{Shot, Verdict, Victim, clean_up, kill};
+use crate::limits::KILL_ANSWER_MAX;
+use crate::sock::Input;
+use crate::statement::Kill;
+use crate::statement::kill::What;
+
+impl Session {
+    /// Runs a KILL of this client, whose command is in the backlog.
+    pub(super) async fn run_kill(&mut self, kill: Kill) -> Result<(), Ending> {
+        let seq = self.skip_command().await?;
+        if kill.id == u64::from(self.identity.connection_id) {
+            return self.kill_self(kill.what, seq).await;
+        }
+        match self.kill_other(kill).await? {
+            Verdict::Done => self.reply(seq, &self.plain_ok()).await,
+            Verdict::Unknown => self.reply_error(seq, &ClientError::unknown_thread(kill.id)).await,
+            Verdict::Failed(error) => self.reply_error(seq, &error).await,
+            Verdict::Refused(payload) => self.reply(seq, &payload).await,
+        }
+    }
+
+    /// The statement that runs is the KILL itself.
+    async fn kill_self(&mut self, what: What, seq: u8) -> Result<(), Ending> {
+        match what {
+            What::Query => self.reply_error(seq, &ClientError::interrupted()).await,
+            // What they say themselves.
+            What::Connection if self.worker.shared.says_mariadb().await => {
+                Err(self.told(&ClientError::killed(), seq))
+            }
+            What::Connection => Err(self.told(&ClientError::interrupted(), seq)),
+        }
+    }
+
+    /// Sends a KILL to the session that it names, and waits for what comes of it. A client that leaves meanwhile does
+    /// not take it back.
+    async fn kill_other(&mut self, kill: Kill) -> Result<Verdict, Ending> {
+        let shared = &self.worker.shared;
+        let Some(answer) = shared.directory.kill(kill, &self.identity.account.user) else {
+            return Ok(Verdict::Unknown);
+        };
+        let mut answer = pin!(tokio::time::timeout(KILL_ANSWER_MAX, answer));
+        poll_fn(|cx| {
+            // Two sessions may kill each other.
+            if killed_here(&self.control, self.capabilities(), true)? {
+                return Poll::Ready(Ok(Verdict::Failed(ClientError::interrupted())));
+            }
+            match self.client.poll_input(cx) {
+                _ if self.control.signal() >= Signal::Stop => Poll::Ready(Err(Ending::Silent)),
+                Poll::Ready(Input::End) => Poll::Ready(Err(Ending::ClientLeft)),
+                _ => answer.as_mut().poll(cx).map(|answer| {
+                    Ok(match answer {
+                        Ok(Ok(verdict)) => verdict,
+                        // The session has ended, and with it what was to be killed.
+                        Ok(Err(_)) => Verdict::Done,
+                        Err(_) => Verdict::Failed(ClientError::kill_unanswered(kill.id, KILL_ANSWER_MAX)),
+                    })
+                }),
+            }
+        })
+        .await
+    }
+
+    /// An OK packet that tells the connection's status.
+    fn plain_ok(&self) -> Vec<u8> {
+        let packet = packet::Ok {
+            header: packet::OkHeader::Ok,
+            affected_rows: 0,
+            last_insert_id: 0,
+            status: self.status,
+            warnings: 0,
+            info: b"",
+            session_state: None,
+        };
+        packet.encode(self.capabilities())
+    }
+
+    /// Does what others want killed here. `running` says whether the client is in the middle of a command.
+    pub(super) fn be_killed(&self, running: bool) -> Result<(), Ending> {
+        let statement = self.control.statement();
+        let Some((number, backend)) = statement.zip(self.backend.as_ref()) else {
+            return killed_here(&self.control, self.capabilities(), running).map(drop);
+        };
+        for request in self.control.take_mail() {
+            if request.kill.what == What::Connection {
+                self.control.send(Signal::Kill);
+            }
+            let Some(shot) = self.shot(backend, request.kill) else {
+                request.answer(Verdict::Done);
+                continue;
+            };
+            let victim = Victim { control: Rc::clone(&self.control), number };
+            spawn_local(kill(shot, victim, request));
+        }
+        Ok(())
+    }
+
+    /// Sees to it that the statement of a client that has vanished does not run on.
+    pub(super) fn leave_nothing_running(&mut self) {
+        let wanted = self.worker.shared.variables.kill_backend_connection_when_disconnect;
+        if !wanted || self.control.statement().is_none() {
+            return;
+        }
+        let Some(backend) = self.backend.take() else { return };
+        if let Some(shot) = self.shot(&backend, Kill::connection(self.identity.connection_id)) {
+            spawn_local(clean_up(shot, backend));
+        }
+    }
+
+    /// A KILL of what runs on `backend`; `None` if the server has not told its id.
+    fn shot(&self, backend: &Backend, kill: Kill) -> Option<Shot> {
+        Some(Shot {
+            worker: Rc::clone(&self.worker),
+            kill,
+            target: backend.server().endpoint().clone(),
+            thread_id: backend.connection().thread_id()?,
+            identity: self.identity.for_own_use(self.worker.shared.connection_id()),
+        })
+    }
+}
+
+/// Does what others want killed in a session of which nothing runs at a server. Returns whether its statement, which may
+/// wait for a server, is over. `running` says whether the client is in the middle of a command.
+pub(super) fn killed_here(
+    control: &Control,
+    capabilities: Capabilities,
+    running: bool,
+) -> Result<bool, Ending> {
+    if !control.has_mail() {
+        return Ok(false);
+    }
+    for request in control.take_mail() {
+        let what = request.kill.what;
+        request.answer(Verdict::Done);
+        if what == What::Connection {
+            let error = ClientError::killed();
+            // With sequence id 1 it is what the client reads as the answer to this command, or to its next one.
+            let ending = if running { Ending::interrupt } else { Ending::tell };
+            return Err(ending(&error, 1, capabilities));
+        }
+    }
+    Ok(true)
+}
