@@ -9,6 +9,9 @@ mod scripted {
     mod commands;
     mod drain;
     mod infile;
+    mod kill;
+    mod kill_races;
+    mod listing;
     mod methods;
     mod pipeline;
     mod pressure;

@@ -3,13 +3,14 @@
 use config::Config;
 use proptest::collection::vec;
 use proptest::prelude::*;
+use proxy::stage::Stage;
 use tokio::task::spawn_local;
 use wire::StatusFlags;
 use wire::command::Kind;
 
 use super::support::{
-    CAPACITY, config, expect_alive, expect_nothing_left, first_query, log_in, long_query, messages, play,
-    play_all, session, settle, stage,
+    CAPACITY, Database, Servers, config, expect_alive, expect_nothing_left, first_query, log_in, long_query,
+    messages, play, play_all, session, settle, stage,
 };
 
 /// The default configuration with another `mysql-max_allowed_packet`.
@@ -81,15 +82,70 @@ fn a_client_that_leaves_in_the_middle_of_a_command_leaves_it_incomplete() {
     }
 }
 
+/// A client with a statement that runs on `server`, and leaves.
+async fn leave_a_statement(kill: bool) -> (Stage, Servers, Database) {
+    let mut config = config();
+    config.variables.kill_backend_connection_when_disconnect = kill;
+    let (stage, mut servers) = stage(config);
+    let mut client = log_in(&stage).await;
+    let mut server = first_query(&mut client, &mut servers).await;
+    client.send_query("SELECT sleep(1000)").await;
+    server.expect_query("SELECT sleep(1000)").await;
+    drop(client);
+    (stage, servers, server)
+}
+
 #[test]
-fn a_client_that_leaves_while_its_statement_runs_closes_the_connection_at_once() {
+fn c23_the_statement_of_a_client_that_leaves_is_killed() {
     play(async || {
-        let (stage, mut client, mut server) = session().await;
-        client.send_query("SELECT sleep(1000)").await;
-        server.expect_query("SELECT sleep(1000)").await;
-        drop(client);
+        let (stage, mut servers, mut server) = leave_a_statement(true).await;
+        let mut side = servers.accept().await;
+        side.expect_query("KILL CONNECTION 7").await;
+        assert_eq!((stage.sessions(), stage.usage(0).open), (0, 1), "it runs, so it counts");
+        side.ok().await;
+        server.expect_end().await;
+        assert_eq!(side.next_command().await, None);
+        expect_nothing_left(&stage).await;
+    });
+}
+
+#[test]
+fn the_connection_of_a_client_that_leaves_is_closed_when_it_cannot_be_killed() {
+    // The server takes no connection, or does not answer.
+    for silent in [true, false] {
+        play(async || {
+            let (stage, mut servers, mut server) = leave_a_statement(true).await;
+            let (_, side) = servers.dialled().await;
+            let side = silent.then_some(side);
+            server.expect_end().await;
+            drop(side);
+            expect_nothing_left(&stage).await;
+        });
+    }
+}
+
+#[test]
+fn a_drain_waits_for_what_is_being_killed() {
+    play(async || {
+        let (stage, mut servers, mut server) = leave_a_statement(true).await;
+        let (_, side) = servers.dialled().await;
+        stage.drain();
+        settle().await;
+        let (mut side, _) = testkit::script::ScriptedServer::accept(side).await;
+        side.expect_query("KILL CONNECTION 7").await;
+        side.ok().await;
         server.expect_end().await;
         expect_nothing_left(&stage).await;
+    });
+}
+
+#[test]
+fn a_client_that_leaves_while_its_statement_runs_can_close_the_connection_at_once() {
+    play(async || {
+        let (stage, mut servers, mut server) = leave_a_statement(false).await;
+        server.expect_end().await;
+        expect_nothing_left(&stage).await;
+        assert!(servers.settled().await.is_none());
     });
 }
 

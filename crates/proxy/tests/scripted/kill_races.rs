@@ -1,0 +1,288 @@
+//! KILL at the wrong moment: what it was meant for ends, somebody leaves, a server is slow, the proxy ends.
+
+use std::time::Duration;
+
+use config::{Config, Server};
+use testkit::script::ScriptedServer;
+use tokio::time::{Instant, timeout};
+use wire::command::Kind;
+
+use super::kill::{expect_killed, log_in_with_id, running};
+use super::support::{
+    Database, config, database, expect_alive, expect_nothing_left, first_query, log_in, options, play,
+    settle, stage, user,
+};
+
+/// Connections that a worker has open at a time to kill something.
+const KILLS_MAX: usize = 16;
+
+/// Nothing has come to a server for some seconds.
+async fn expect_silence(server: &mut Database) {
+    let waited = timeout(Duration::from_secs(5), server.read_command()).await;
+    assert!(waited.is_err(), "expected nothing, got {waited:?}");
+}
+
+#[test]
+fn c03_a_kill_never_hits_the_next_statement() {
+    play(async || {
+        let (_stage, mut servers, mut client, id, mut server, mut killer) = running().await;
+        killer.send_query(&format!("KILL QUERY {id}")).await;
+        let (_, side) = servers.dialled().await;
+        // The statement ends before the proxy is logged in, and the next one begins.
+        server.ok().await;
+        client.expect_ok().await;
+        client.send_query("SELECT 'innocent'").await;
+        server.expect_query("SELECT 'innocent'").await;
+        let (mut side, _) = ScriptedServer::accept(side).await;
+        assert_eq!(side.next_command().await, None, "nothing is killed");
+        killer.expect_ok().await;
+        server.ok().await;
+        client.expect_ok().await;
+        expect_alive(&mut client, &mut server).await;
+    });
+}
+
+#[test]
+fn c03_the_next_statement_waits_for_a_kill_that_is_on_its_way() {
+    play(async || {
+        let (_stage, mut servers, mut client, id, mut server, mut killer) = running().await;
+        killer.send_query(&format!("KILL QUERY {id}")).await;
+        let mut side = servers.accept().await;
+        side.expect_query("KILL QUERY 7").await;
+        // The statement ends before the server kills it.
+        server.ok().await;
+        client.expect_ok().await;
+        client.send_query("SELECT 'innocent'").await;
+        expect_silence(&mut server).await;
+        side.ok().await;
+        killer.expect_ok().await;
+        server.expect_query("SELECT 'innocent'").await;
+        server.ok().await;
+        client.expect_ok().await;
+        expect_alive(&mut client, &mut server).await;
+    });
+}
+
+#[test]
+fn c03_a_session_ends_when_nobody_knows_whether_it_will_be_killed() {
+    // The server closes instead of answering, or does not answer in time.
+    for closes in [true, false] {
+        play(async || {
+            let (_stage, mut servers, mut client, id, mut server, mut killer) = running().await;
+            let start = Instant::now();
+            killer.send_query(&format!("KILL QUERY {id}")).await;
+            let mut side = servers.accept().await;
+            side.expect_query("KILL QUERY 7").await;
+            let side = (!closes).then_some(side);
+            let error = killer.expect_err(1105).await;
+            let why = if closes { "unexpected end of file" } else { "no answer within 10000ms" };
+            assert_eq!(error.message, format!("Cannot kill {id} at server db:3306: {why}"));
+            assert_eq!(start.elapsed().as_secs(), if closes { 0 } else { 10 });
+            // What runs may end in peace.
+            server.ok().await;
+            client.expect_ok().await;
+            expect_killed(&mut client).await;
+            server.expect_end().await;
+            drop(side);
+        });
+    }
+}
+
+#[test]
+fn a_statement_runs_on_when_no_kill_can_be_sent() {
+    play(async || {
+        let (_stage, mut servers, mut client, id, mut server, mut killer) = running().await;
+        killer.send_query(&format!("KILL QUERY {id}")).await;
+        let mut side = Database::new(servers.dialled().await.1);
+        side.packets().expect_seq(0);
+        side.err(1040, "08004", "Too many connections").await;
+        killer.expect_err(1040).await;
+        // A connection that is only opened.
+        killer.send_query(&format!("KILL QUERY {id}")).await;
+        let (_, silent) = servers.dialled().await;
+        killer.expect_err(1105).await;
+        drop(silent);
+        server.ok().await;
+        client.expect_ok().await;
+        expect_alive(&mut client, &mut server).await;
+    });
+}
+
+#[test]
+fn a_session_is_killed_even_if_its_server_cannot_be_told() {
+    play(async || {
+        let (stage, mut servers, mut client, id, mut server, mut killer) = running().await;
+        killer.send_query(&format!("KILL {id}")).await;
+        drop(servers.dialled().await);
+        killer.expect_ok().await;
+        client.expect_end().await;
+        server.expect_end().await;
+        drop(killer);
+        expect_nothing_left(&stage).await;
+    });
+}
+
+#[test]
+fn sessions_that_wait_for_a_server_can_be_killed() {
+    // In line, and in the login to a server.
+    for max_connections in [1, 2] {
+        play(async || {
+            let db = Server { max_connections, ..database("db") };
+            let (stage, mut servers) = stage(Config { servers: vec![db], ..config() });
+            let (mut first, _) = log_in_with_id(&stage, &options()).await;
+            let _server = first_query(&mut first, &mut servers).await;
+            let (mut client, id) = log_in_with_id(&stage, &options()).await;
+            let mut killer = log_in(&stage).await;
+            client.send_query("SELECT 1").await;
+            settle().await;
+            killer.send_query(&format!("KILL QUERY {id}")).await;
+            killer.expect_ok().await;
+            client.expect_err(1317).await;
+            client.send_query("SELECT 1").await;
+            settle().await;
+            killer.send_query(&format!("KILL {id}")).await;
+            killer.expect_ok().await;
+            expect_killed(&mut client).await;
+            drop(client);
+            settle().await;
+            let usage = stage.usage(0);
+            assert_eq!((stage.sessions(), usage.open, usage.waiting), (2, 1, 0));
+        });
+    }
+}
+
+#[test]
+fn a_killer_can_be_killed() {
+    play(async || {
+        let (stage, mut servers, mut client, id, mut server, _) = running().await;
+        let (mut killer, killer_id) = log_in_with_id(&stage, &options()).await;
+        killer.send_query(&format!("KILL QUERY {id}")).await;
+        let mut side = servers.accept().await;
+        side.expect_query("KILL QUERY 7").await;
+        let mut second = log_in(&stage).await;
+        second.send_query(&format!("KILL QUERY {killer_id}")).await;
+        second.expect_ok().await;
+        killer.expect_err(1317).await;
+        killer.send_query(&format!("KILL QUERY {id}")).await;
+        let mut another_side = servers.accept().await;
+        another_side.expect_query("KILL QUERY 7").await;
+        second.send_query(&format!("KILL {killer_id}")).await;
+        second.expect_ok().await;
+        expect_killed(&mut killer).await;
+        // What they have begun goes on.
+        side.ok().await;
+        another_side.ok().await;
+        server.ok().await;
+        client.expect_ok().await;
+        expect_alive(&mut client, &mut server).await;
+    });
+}
+
+#[test]
+fn a_killer_that_leaves_does_not_take_its_kill_back() {
+    play(async || {
+        let (_stage, mut servers, mut client, id, mut server, mut killer) = running().await;
+        killer.send_query(&format!("KILL QUERY {id}")).await;
+        let (_, side) = servers.dialled().await;
+        drop(killer);
+        let (mut side, _) = ScriptedServer::accept(side).await;
+        side.expect_query("KILL QUERY 7").await;
+        side.ok().await;
+        server.err(1317, "70100", "Query execution was interrupted").await;
+        client.expect_err(1317).await;
+        expect_alive(&mut client, &mut server).await;
+    });
+}
+
+#[test]
+fn a_victim_that_leaves_is_gone() {
+    play(async || {
+        let (stage, mut servers, client, id, server, mut killer) = running().await;
+        killer.send_query(&format!("KILL QUERY {id}")).await;
+        let (_, side) = servers.dialled().await;
+        drop((client, server));
+        settle().await;
+        let (mut side, _) = ScriptedServer::accept(side).await;
+        side.expect_query("KILL QUERY 7").await;
+        side.err(1094, "HY000", "Unknown thread id: 7").await;
+        killer.expect_err(1094).await;
+        killer.send_query(&format!("KILL QUERY {id}")).await;
+        killer.expect_err(1094).await;
+        drop((killer, servers));
+        settle().await;
+        assert_eq!(stage.sessions(), 0);
+    });
+}
+
+#[test]
+fn an_id_is_its_users_of_today() {
+    play(async || {
+        let users = vec![user("app", "secret"), user("other", "secret")];
+        let (stage, _servers) = stage(Config { users, ..config() });
+        let (mut client, id) = log_in_with_id(&stage, &options()).await;
+        let mut killer = log_in(&stage).await;
+        client.send_command(Kind::ChangeUser, b"other\0\0\0").await;
+        client.expect_err(1045).await;
+        client.expect_end().await;
+        killer.send_query(&format!("KILL {id}")).await;
+        killer.expect_err(1094).await;
+    });
+}
+
+#[test]
+fn kills_of_one_worker_wait_in_line() {
+    play(async || {
+        let db = Server { max_connections: 100, ..database("db") };
+        let (stage, mut servers) = stage(Config { servers: vec![db], ..config() });
+        let mut victims = Vec::new();
+        for _ in 0..=KILLS_MAX {
+            let (mut client, id) = log_in_with_id(&stage, &options()).await;
+            let mut server = first_query(&mut client, &mut servers).await;
+            client.send_query("SELECT SLEEP(60)").await;
+            server.expect_query("SELECT SLEEP(60)").await;
+            victims.push((client, server, log_in(&stage).await, id));
+        }
+        for (_, _, killer, id) in &mut victims {
+            killer.send_query(&format!("KILL QUERY {id}")).await;
+        }
+        let mut sides = Vec::new();
+        for _ in 0..KILLS_MAX {
+            sides.push(servers.accept().await);
+        }
+        assert!(servers.settled().await.is_none(), "the last one waits");
+        assert_eq!(stage.usage(0).open as usize, KILLS_MAX + 1, "they count for nobody's limit");
+        sides[3].expect_query("KILL QUERY 7").await;
+        sides[3].ok().await;
+        let mut last = servers.accept().await;
+        last.expect_query("KILL QUERY 7").await;
+        last.ok().await;
+        victims[KILLS_MAX].2.expect_ok().await;
+    });
+}
+
+#[test]
+fn a_drain_lets_a_kill_end_and_its_deadline_does_not() {
+    for answered in [true, false] {
+        play(async || {
+            let (stage, mut servers, mut client, id, mut server, mut killer) = running().await;
+            killer.send_query(&format!("KILL QUERY {id}")).await;
+            let mut side = servers.accept().await;
+            side.expect_query("KILL QUERY 7").await;
+            stage.drain();
+            settle().await;
+            if answered {
+                side.ok().await;
+                killer.expect_ok().await;
+                server.err(1317, "70100", "Query execution was interrupted").await;
+                client.expect_err(1317).await;
+            } else {
+                killer.patience(Duration::from_secs(60));
+                killer.expect_gone().await;
+            }
+            client.expect_gone().await;
+            server.expect_gone().await;
+            drop((client, killer));
+            expect_nothing_left(&stage).await;
+        });
+    }
+}

@@ -1,0 +1,99 @@
+//! Connection ids in answers: clients see those of the proxy's sessions.
+
+use wire::command::Kind;
+
+use super::kill::log_in_with_id;
+use super::support::{config, expect_alive, first_query, messages, options, play, stage};
+
+#[test]
+fn c03_ids_in_answers_are_those_of_greetings() {
+    play(async || {
+        let (stage, mut servers) = stage(config());
+        let (mut client, id) = log_in_with_id(&stage, &options()).await;
+        let id = id.to_string();
+        // The first command of a session is no different.
+        client.send_query("select Connection_Id()").await;
+        let mut server = servers.accept().await;
+        server.expect_query("select Connection_Id()").await;
+        server.rows(&["Connection_Id()"], &[&[Some("7")]]).await;
+        client.expect_rows(&[&[Some(&id)]]).await;
+        let long = "x".repeat(100_000);
+        for (kind, text) in [
+            (Kind::Query, "SHOW FULL PROCESSLIST"),
+            (Kind::Query, "/* tool */ show processlist;"),
+            (Kind::ProcessInfo, ""),
+        ] {
+            client.send_command(kind, text.as_bytes()).await;
+            server.expect_command(kind, text.as_bytes()).await;
+            let rows = async {
+                server.columns(&["Id", "Info"]).await;
+                for row in [["5", "7"], ["7", &long], ["1", ""], ["7", "again"]] {
+                    server.row(&row.map(Some)).await;
+                }
+                server.end_of_rows().await;
+            };
+            let all: [[Option<&str>; 2]; 4] =
+                [["5", "7"], [&id, &long], ["1", ""], [&id, "again"]].map(|row| row.map(Some));
+            let expected: Vec<&[Option<&str>]> = all.iter().map(|row| &row[..]).collect();
+            tokio::join!(rows, client.expect_rows(&expected));
+        }
+        expect_alive(&mut client, &mut server).await;
+    });
+}
+
+#[test]
+fn other_answers_are_not_touched() {
+    play(async || {
+        let (stage, mut servers) = stage(config());
+        let (mut client, _) = log_in_with_id(&stage, &options()).await;
+        let mut server = first_query(&mut client, &mut servers).await;
+        for text in ["SELECT CONNECTION_ID() AS id", "SELECT 7", "SELECT CONNECTION_ID(), 1"] {
+            client.send_query(text).await;
+            server.expect_query(text).await;
+            server.rows(&["id"], &[&[Some("7")]]).await;
+            client.expect_rows(&[&[Some("7")]]).await;
+        }
+        client.send_query("SHOW PROCESSLIST").await;
+        server.expect_query("SHOW PROCESSLIST").await;
+        server.err(1227, "42000", "Access denied").await;
+        client.expect_err(1227).await;
+        expect_alive(&mut client, &mut server).await;
+    });
+}
+
+#[test]
+fn commands_behind_a_listing_wait_for_their_turn() {
+    play(async || {
+        let (stage, mut servers) = stage(config());
+        let (mut client, id) = log_in_with_id(&stage, &options()).await;
+        let mut server = first_query(&mut client, &mut servers).await;
+        let mut commands = messages(0, &[b"\x03SELECT 1"]);
+        commands.extend(messages(0, &[b"\x03SELECT CONNECTION_ID()"]));
+        commands.extend(messages(0, &[b"\x03SELECT 7"]));
+        client.send_bytes(&commands).await;
+        for (text, expected) in
+            [("SELECT 1", "7"), ("SELECT CONNECTION_ID()", &id.to_string()), ("SELECT 7", "7")]
+        {
+            server.expect_query(text).await;
+            server.rows(&["id"], &[&[Some("7")]]).await;
+            client.packets().expect_seq(1);
+            client.expect_rows(&[&[Some(expected)]]).await;
+        }
+    });
+}
+
+#[test]
+fn ids_are_forgotten_with_their_connections() {
+    play(async || {
+        let (stage, mut servers) = stage(config());
+        let (mut gone, _) = log_in_with_id(&stage, &options()).await;
+        drop(first_query(&mut gone, &mut servers).await);
+        gone.expect_end().await;
+        let (mut client, id) = log_in_with_id(&stage, &options()).await;
+        let mut server = first_query(&mut client, &mut servers).await;
+        client.send_query("SHOW PROCESSLIST").await;
+        server.expect_query("SHOW PROCESSLIST").await;
+        server.rows(&["Id"], &[&[Some("7")], &[Some("8")]]).await;
+        client.expect_rows(&[&[Some(&id.to_string())], &[Some("8")]]).await;
+    });
+}
