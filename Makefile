@@ -3,7 +3,7 @@
 CARGO ?= cargo
 # The demo, the tests and the benchmark need these programs; each is looked for before anything is installed.
 RUN_TOOLS   = mariadbd:mariadb-server-core mariadb:mariadb-client-core cc:gcc
-TEST_TOOLS  = $(RUN_TOOLS) sysbench:sysbench haproxy:haproxy
+TEST_TOOLS  = $(RUN_TOOLS) sysbench:sysbench haproxy:haproxy mariadb-binlog:mariadb-client
 BENCH_TOOLS = $(TEST_TOOLS)
 CARGO_DENY_VERSION = 0.20.2
 
