@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::model::{Address, AuthPlugin, CheckLogins, CheckLogins, Networks, Protocol, ProxyProtocol, ServerStatus};
+use crate::model::{Address, AuthPlugin, CheckLogins, Networks, Protocol, ProxyProtocol, ServerStatus};
 use crate::schema::{Field, Kind, Preset, Scalar, Section, Unit};
 use crate::tree::Place;
 
