@@ -1,0 +1,258 @@
+//! Where tests run: a server with the suite's own settings, the proxy in front of it, and their folder.
+//!
+//! Tests change global variables, users and files. After each one the server's state is compared with what it was
+//! at the start; where they differ the server gets a fresh copy of its data, so that no test sees another one.
+
+mod options;
+mod state;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use e2e::{Proxy, Setup as ProxySetup};
+use testkit::guard::Sandbox;
+use testkit::mariadb::{self, Server, Setup};
+
+use crate::suite::Suite;
+use crate::users::Users;
+
+/// Whom tests log in as, unless they say otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Account {
+    /// The name.
+    pub name: &'static str,
+    /// The password, in clear text.
+    pub password: &'static str,
+}
+
+/// The administrator, without a password: what the suite is written for.
+pub const ROOT: Account = Account { name: "root", password: "" };
+/// An account like everybody's: with a password, and with a name that the suite does not know.
+pub const ORDINARY: Account = Account { name: "developer", password: "developer's secret" };
+
+/// How long the connections of a test that has ended may take to go away.
+const QUIET_TIME_MAX: Duration = Duration::from_secs(3);
+/// How often that is looked at.
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+/// Timeout of everything in the proxy that a test might wait for; longer than any test may take. In ms.
+const PROXY_TIME_MS: u32 = 600_000;
+/// Lines of a proxy's log, which is kept in memory, after which another one is started.
+const LOG_LINES_MAX: usize = 10_000;
+/// Longest message that the proxy takes: as long as the protocol allows, so that the server decides. In bytes.
+const PROXY_PACKET_MAX: u32 = 1 << 30;
+
+/// A data directory to copy.
+#[derive(Debug)]
+pub struct Template {
+    sandbox: Sandbox,
+    datadir: PathBuf,
+    /// Places made so far: the number of the next one's folder.
+    places: AtomicUsize,
+}
+
+/// A server, the proxy in front of it, and their folder.
+#[derive(Debug)]
+pub struct Place {
+    template: PathBuf,
+    sandbox: Sandbox,
+    server: Server,
+    account: Account,
+    folder: PathBuf,
+    state: String,
+    greeting: String,
+    proxy: Option<(Users, Proxy)>,
+    restarts: u32,
+}
+
+impl Template {
+    /// Installs system tables and what the suite's runner adds to them.
+    ///
+    /// # Errors
+    /// When MariaDB is not installed or does not start.
+    pub fn new(suite: &Suite) -> anyhow::Result<Self> {
+        let sandbox = Sandbox::new()?;
+        let folder = sandbox.path().join("t");
+        let mut server = start(suite, &sandbox, &folder)?;
+        server.sql(&state::preparation(suite, &folder)?)?;
+        server.stop()?;
+        Ok(Self { datadir: server.datadir(), sandbox, places: AtomicUsize::new(0) })
+    }
+}
+
+/// Starts a server in `folder`, which becomes the suite's `vardir`.
+fn start(suite: &Suite, sandbox: &Sandbox, folder: &Path) -> anyhow::Result<Server> {
+    for part in ["tmp", "log", "run", "r", "mysqld.1"] {
+        std::fs::create_dir_all(folder.join(part))?;
+    }
+    // No link: the server reads only below `vardir`, wherever links lead.
+    copy(&suite.folder.join("std_data"), &folder.join("std_data"))?;
+    let options = options::of_server(suite, folder)?;
+    Setup::new("mysqld.1").dir(folder.join("mysqld.1")).args(options).start(&mariadb::find()?, sandbox)
+}
+
+impl Place {
+    /// Starts a server with a copy of the template.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn new(suite: &Suite, template: &Template, account: Account) -> anyhow::Result<Self> {
+        let sandbox = template.sandbox.clone();
+        let number = template.places.fetch_add(1, Ordering::Relaxed);
+        let folder = sandbox.path().join(format!("{number}"));
+        std::fs::create_dir_all(folder.join("mysqld.1"))?;
+        copy(&template.datadir, &folder.join("mysqld.1/data"))?;
+        let server = start(suite, &sandbox, &folder)?;
+        let greeting = state::version_in_greeting(&server.socket())?;
+        let template = template.datadir.clone();
+        let (state, proxy, restarts) = (String::new(), None, 0);
+        let mut place = Self { template, sandbox, server, account, folder, state, greeting, proxy, restarts };
+        place.admit()?;
+        Ok(place)
+    }
+
+    /// Creates the account, and remembers the state to come back to.
+    fn admit(&mut self) -> anyhow::Result<()> {
+        let Account { name, password } = self.account;
+        if self.account != ROOT {
+            let password = password.replace('\'', "''");
+            self.server.sql(&format!(
+                "CREATE USER {name}@localhost IDENTIFIED BY '{password}'; \
+                 GRANT ALL ON *.* TO {name}@localhost WITH GRANT OPTION; \
+                 GRANT PROXY ON ''@'%' TO {name}@localhost WITH GRANT OPTION"
+            ))?;
+        }
+        self.server.sql(state::FRESH_SCHEMA)?;
+        self.state = self.server.sql(state::FINGERPRINT)?;
+        Ok(())
+    }
+
+    /// Makes everything as it was: an empty schema `test`, an empty folder for files, and the server's state.
+    ///
+    /// # Errors
+    /// When the server does not start again.
+    pub fn restore(&mut self) -> anyhow::Result<()> {
+        let deadline = Instant::now() + QUIET_TIME_MAX;
+        loop {
+            let state = self.server.sql(&format!("{};{}", state::FRESH_SCHEMA, state::FINGERPRINT));
+            if state.is_ok_and(|state| state == self.state) {
+                break;
+            }
+            // Differences that stay are no connections that are about to go.
+            if Instant::now() > deadline || self.server.sql("DO 1").is_err() || self.is_quiet() {
+                self.reset()?;
+                break;
+            }
+            std::thread::sleep(LOOK_INTERVAL);
+        }
+        let tmp = self.tmp();
+        std::fs::remove_dir_all(&tmp)?;
+        Ok(std::fs::create_dir(&tmp)?)
+    }
+
+    /// Whether nobody else is connected.
+    fn is_quiet(&self) -> bool {
+        self.server.sql(state::OTHERS).is_ok_and(|others| others.trim() == "0")
+    }
+
+    /// Starts the server again with a fresh copy of the data.
+    fn reset(&mut self) -> anyhow::Result<()> {
+        self.server.kill()?;
+        let datadir = self.server.datadir();
+        std::fs::remove_dir_all(&datadir)?;
+        copy(&self.template, &datadir)?;
+        self.server.restart()?;
+        self.restarts += 1;
+        self.admit()
+    }
+
+    /// Makes sure that a proxy runs that knows the account, `root` and these users.
+    ///
+    /// # Panics
+    /// When the proxy does not start.
+    pub(crate) fn provide_proxy(&mut self, mut users: Users) {
+        for Account { name, password } in [ROOT, self.account] {
+            users.insert(name.to_owned(), password.to_owned());
+        }
+        let fits = |(known, proxy): &(Users, Proxy)| *known == users && proxy.log().len() < LOG_LINES_MAX;
+        if self.proxy.as_ref().is_some_and(fits) {
+            return;
+        }
+        self.proxy = None;
+        let server = format!("hostname = \"{}\"\nport = 0", self.server.socket().display());
+        let setup = ProxySetup::new(&self.sandbox)
+            .row("mysql_servers", &server)
+            .variable("server_version", format!("\"{}\"", self.greeting))
+            .variable("max_allowed_packet", PROXY_PACKET_MAX)
+            .variable("connect_timeout_client", PROXY_TIME_MS);
+        let setup = users
+            .iter()
+            .fold(setup, |setup, (name, password)| setup.row("mysql_users", &user(name, password)));
+        self.proxy = Some((users, setup.start()));
+    }
+
+    /// The account of its tests.
+    pub const fn account(&self) -> Account {
+        self.account
+    }
+
+    /// The folder that the suite calls `vardir`.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The folder for files of tests.
+    pub fn tmp(&self) -> PathBuf {
+        self.folder.join("tmp")
+    }
+
+    /// The sandbox of everything.
+    pub const fn sandbox(&self) -> &Sandbox {
+        &self.sandbox
+    }
+
+    /// Port and Unix socket that clients connect to: the proxy's, or the server's own.
+    ///
+    /// # Errors
+    /// When the proxy was not started.
+    pub fn target(&self, through_proxy: bool) -> anyhow::Result<(u16, PathBuf)> {
+        if through_proxy {
+            let (_, proxy) = self.proxy.as_ref().context("there is no proxy yet")?;
+            Ok((proxy.tcp().port(), proxy.socket().to_owned()))
+        } else {
+            Ok((self.server.port(), self.server.socket()))
+        }
+    }
+
+    /// What the proxy has logged; empty without one.
+    pub fn proxy_log(&self) -> Vec<String> {
+        self.proxy.as_ref().map(|(_, proxy)| proxy.log()).unwrap_or_default()
+    }
+
+    /// How often the server had to be started again.
+    pub const fn restarts(&self) -> u32 {
+        self.restarts
+    }
+}
+
+/// A row of `mysql_users`.
+fn user(name: &str, password: &str) -> String {
+    let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"");
+    format!("username = \"{}\"\npassword = \"{}\"", quoted(name), quoted(password))
+}
+
+/// Copies a folder.
+fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else {
+            std::fs::copy(entry.path(), &target)?;
+        }
+    }
+    Ok(())
+}
