@@ -47,3 +47,13 @@ tools-test:
 	@sh scripts/need $(TEST_TOOLS)
 tools-bench:
 	@sh scripts/need $(BENCH_TOOLS)
+
+# MariaDB's own test suite, which needs a package that brings a whole server.
+.PHONY: test-mysqltest tools-mysqltest
+SUITE_TOOLS = $(RUN_TOOLS) mariadb-test:mariadb-test patch:patch perl:perl
+
+test-mysqltest: tools-mysqltest ## Run MariaDB's own test suite directly and through the proxy.
+	$(CARGO) build --locked --package pointsman --package mysqltest
+	$(or $(CARGO_TARGET_DIR),./target)/debug/mysqltest $(MYSQLTEST_ARGS)
+tools-mysqltest:
+	@sh scripts/need $(SUITE_TOOLS)

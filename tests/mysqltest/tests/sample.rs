@@ -1,0 +1,68 @@
+//! A sample of MariaDB's own test suite: quick tests of many parts of the server, as text, through the proxy.
+//!
+//! `make test-mysqltest` runs all of it.
+
+use std::sync::Mutex;
+
+use mysqltest::place::{ROOT, Template};
+use mysqltest::plan::{self, Job, Outcome};
+use mysqltest::suite::{Suite, Test};
+use mysqltest::trial::Mode;
+
+/// Tests that take less than a second each.
+const SAMPLE: [&str; 24] = [
+    "alias",
+    "auto_increment",
+    "bigint",
+    "binary",
+    "bool",
+    "case",
+    "cast",
+    "count_distinct",
+    "distinct",
+    "fulltext",
+    "func_concat",
+    "func_equal",
+    "func_op",
+    "func_set",
+    "having",
+    "insert",
+    "limit",
+    "multi_statement",
+    "ps_1general",
+    "sp_trans",
+    "temp_table",
+    "type_bit",
+    "union",
+    "update",
+];
+
+#[test]
+fn a_sample_of_the_suite_passes_through_the_proxy_as_it_does_directly() {
+    let Ok(suite) = Suite::find() else {
+        return println!("skipped: MariaDB's test suite is not installed; `make test-mysqltest` installs it");
+    };
+    let tests: Vec<Test> =
+        suite.tests().unwrap().into_iter().filter(|test| SAMPLE.contains(&test.name.as_str())).collect();
+    assert_eq!(tests.iter().find(|test| test.skip.is_some()).map(|test| &test.name), None);
+    let template = Template::new(&suite).unwrap();
+    let bad = Mutex::new(Vec::new());
+    let report = |test: &Test, outcome: &Outcome, _| {
+        if !matches!(outcome, Outcome::Same) {
+            bad.lock().unwrap().push(format!("{}: {outcome:?}", test.name));
+        }
+        Ok(())
+    };
+    let job = Job {
+        suite: &suite,
+        template: &template,
+        tests: &tests,
+        mode: Mode::Text,
+        account: ROOT,
+        report: &report,
+    };
+    let outcomes = plan::run(&job, 2).unwrap();
+    let bad = bad.into_inner().unwrap();
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
+    assert!(outcomes.by_test.len() > SAMPLE.len() / 2, "the suite has other tests now: {outcomes:?}");
+}
