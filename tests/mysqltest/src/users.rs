@@ -63,7 +63,8 @@ fn on_command_line(command: &str) -> Option<(String, String)> {
 }
 
 fn strip_word<'a>(command: &'a str, word: &str) -> Option<&'a str> {
-    let rest = command.strip_prefix(word)?;
+    let (start, rest) = command.split_at_checked(word.len())?;
+    let rest = Some(rest).filter(|_| start.eq_ignore_ascii_case(word))?;
     rest.starts_with(|next: char| next.is_whitespace() || next == '(').then_some(rest)
 }
 
