@@ -144,6 +144,8 @@ impl ServerLogin {
         // A client whose method is not the one in the greeting waits for that method's first data, and would take an
         // OK for them. To a change of the user these two answer at once.
         let has_answered = match (plugin, offered) {
+            // The zero byte is an answer of the method; clients that wait send nothing at all.
+            _ if answer == [0] => true,
             (None, _) => true,
             (Some(plugin), Some(offered)) => plugin == offered.as_bytes(),
             (Some(plugin), None) => matches!(Method::of(plugin), Some(Method::Native | Method::CachingSha2)),
