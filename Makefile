@@ -3,11 +3,11 @@
 CARGO ?= cargo
 # The demo, the tests and the benchmark need these programs; each is looked for before anything is installed.
 RUN_TOOLS   = mariadbd:mariadb-server-core mariadb:mariadb-client-core cc:gcc
-TEST_TOOLS  = $(RUN_TOOLS) sysbench:sysbench haproxy:haproxy mariadb-binlog:mariadb-client
+TEST_TOOLS  = $(RUN_TOOLS) sysbench:sysbench haproxy:haproxy
 BENCH_TOOLS = $(TEST_TOOLS)
 CARGO_DENY_VERSION = 0.20.2
 
-.PHONY: help run build test test-servers lint bench fuzz docs tools-run tools-test tools-bench
+.PHONY: help run build test test-servers test-clients lint bench fuzz docs tools-run tools-test tools-bench
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -25,6 +25,11 @@ test: tools-test test-servers ## Install what is missing and run every test.
 
 test-servers: ## Put MySQL 9.7 for tests into the user's cache folder, once.
 	@sh scripts/test-servers
+
+test-clients: tools-test test-servers ## Run every client driver with and without the proxy: make test-clients DRIVERS=pymysql,sqlx
+	@sh scripts/need mariadb_config:libmariadb-dev pkg-config:pkg-config || echo "mysqlclient will be skipped"
+	$(CARGO) build --locked --package pointsman
+	DRIVERS=$(DRIVERS) $(CARGO) test --locked --package e2e --test clients -- --ignored
 
 lint: ## Formatting, clippy, docs, and what may enter the dependency tree.
 	$(CARGO) fmt --all --check

@@ -84,8 +84,14 @@ impl Setup {
 
     /// Sets `drain_timeout_ms`.
     #[must_use]
-    pub fn drain_timeout_ms(mut self, ms: u64) -> Self {
-        self.pointsman_variables = format!("drain_timeout_ms = {ms}\n");
+    pub fn drain_timeout_ms(self, ms: u64) -> Self {
+        self.pointsman_variable("drain_timeout_ms", ms)
+    }
+
+    /// Sets one of `pointsman_variables`; the value is TOML.
+    #[must_use]
+    pub fn pointsman_variable(mut self, name: &str, value: impl std::fmt::Display) -> Self {
+        let _ = writeln!(self.pointsman_variables, "{name} = {value}");
         self
     }
 

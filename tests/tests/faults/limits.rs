@@ -50,7 +50,7 @@ fn c24_an_idle_transaction_is_rolled_back() {
         let mut client = Client::connect(&proxy.options()).await.unwrap();
         client.query("BEGIN").await.unwrap();
         client.query("INSERT INTO forgotten VALUES (1)").await.unwrap();
-        let id = client.query("SELECT CONNECTION_ID() + 0").await.unwrap().first().unwrap();
+        let id = client.query("SELECT CONNECTION_ID()").await.unwrap().first().unwrap();
         wait_for("the backend to be closed", || {
             DB.sql(&format!("SELECT COUNT(*) FROM information_schema.processlist WHERE id = {id}")) == "0\n"
         });

@@ -190,7 +190,7 @@ fn a_session_that_the_server_ends_is_over() {
         let mut client = Client::connect(&proxy.options()).await.unwrap();
         let mut busy = Client::connect(&proxy.options()).await.unwrap();
         let id = async |client: &mut Client| {
-            client.query("SELECT CONNECTION_ID() + 0").await.unwrap().first().unwrap()
+            client.query("SELECT CONNECTION_ID()").await.unwrap().first().unwrap()
         };
         let (idle_id, busy_id) = (id(&mut client).await, id(&mut busy).await);
         busy.send_command(Kind::Query, b"SELECT SLEEP(100)").await.unwrap();

@@ -9,10 +9,9 @@ use crate::{
 /// Bytes behind the capabilities that say which answer it is, and how the rest is split.
 const SETTING: usize = 5;
 
-const ANSWERS: [Answer; 10] = [
+const ANSWERS: [Answer; 9] = [
     Answer::None,
     Answer::Result,
-    Answer::Cursor,
     Answer::Prepare,
     Answer::FieldList,
     Answer::Fetch,
