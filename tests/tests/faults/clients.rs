@@ -3,21 +3,28 @@
 use std::time::Duration;
 
 use e2e::tools::{Running, start_mariadb, start_sysbench, sysbench};
-use e2e::{Backend, Proxy, Setup, run, wait_for};
+use e2e::{Backend, Proxy, Setup, on_each_server, run, wait_for};
 use testkit::client::{Client, Options};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use wire::command::Kind;
 use wire::frame::put_message;
 
-use super::{Bystander, DB, Leave, raw, setup};
+use super::{Bystander, Leave, raw, setup_for};
+
+on_each_server! {
+    c23_kill_9_of_clients_gives_their_backends_back,
+    c09_a_client_may_go_at_any_moment_and_leaves_nothing,
+}
 
 /// Connections that the proxy may have to the server in these tests.
 const LIMIT: usize = 4;
 
 /// A proxy that may have [`LIMIT`] connections to the server, for a user of its own.
 fn limited(db: &Backend, user: &str, wait_ms: u32) -> Proxy {
-    db.sql(&format!("CREATE OR REPLACE USER {user} IDENTIFIED BY 'pw'; GRANT ALL ON *.* TO {user}"));
+    db.sql(&format!(
+        "DROP USER IF EXISTS {user}; CREATE USER {user} IDENTIFIED BY 'pw'; GRANT ALL ON *.* TO {user}"
+    ));
     Setup::new(&db.sandbox)
         .server(&db.server, &format!("max_connections = {LIMIT}"))
         .user(user, "pw", "")
@@ -52,27 +59,26 @@ fn sleeper(db: &Backend, proxy: &Proxy, user: &str) -> Running {
     start_mariadb(&db.sandbox, &[&fixed[..], &[&port, &name]].concat())
 }
 
-#[test]
-fn c23_kill_9_of_clients_gives_their_backends_back() {
-    let proxy = limited(&DB, "killed", 5000);
+fn c23_kill_9_of_clients_gives_their_backends_back(db: &Backend) {
+    let proxy = limited(db, "killed", 5000);
     let options = Options::tcp(proxy.tcp(), "killed", "pw");
     let sleepers = || {
         let sql = "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'killed' AND info LIKE '%SLEEP%'";
-        DB.sql(sql).trim().parse::<usize>().unwrap()
+        db.sql(sql).trim().parse::<usize>().unwrap()
     };
     for _ in 0..2 {
-        let mut clients: Vec<Running> = (0..LIMIT).map(|_| sleeper(&DB, &proxy, "killed")).collect();
+        let mut clients: Vec<Running> = (0..LIMIT).map(|_| sleeper(db, &proxy, "killed")).collect();
         wait_for("all statements to run", || sleepers() == LIMIT);
         // One more has to wait, and gets the place of the first that dies.
-        let waiting = sleeper(&DB, &proxy, "killed");
+        let waiting = sleeper(db, &proxy, "killed");
         clients.remove(0).process().kill().unwrap();
-        wait_for("one statement to end", || DB.connections_of("killed") == LIMIT);
+        wait_for("one statement to end", || db.connections_of("killed") == LIMIT);
         wait_for("the next to run", || sleepers() == LIMIT);
         for mut client in clients.into_iter().chain([waiting]) {
             client.process().kill().unwrap();
         }
         drop(run(take_all(&options)));
-        wait_for("the backends to be gone", || DB.connections_of("killed") == 0);
+        wait_for("the backends to be gone", || db.connections_of("killed") == 0);
     }
     run(assert_exact(&options));
 }
@@ -146,7 +152,8 @@ impl Moment {
             put_message(&mut bytes, 0, payload);
             bytes
         };
-        let large = command(b"\x03SELECT REPEAT('x', 100000) FROM seq_1_to_100000");
+        let large =
+            command(b"\x03SELECT REPEAT('x', 100000) FROM test.seq_1_to_2000 a, test.seq_1_to_2000 b");
         let load = command(b"\x03LOAD DATA LOCAL INFILE 'x' INTO TABLE test.abandoned");
         let bytes = match self {
             Self::Header => vec![5, 0],
@@ -177,11 +184,10 @@ impl Moment {
     }
 }
 
-#[test]
-fn c09_a_client_may_go_at_any_moment_and_leaves_nothing() {
-    DB.sql("CREATE TABLE test.abandoned (line TEXT) ENGINE=InnoDB");
-    DB.sql("CREATE USER goes IDENTIFIED BY 'pw'; GRANT ALL ON *.* TO goes");
-    let proxy = setup().user("goes", "pw", "").start();
+fn c09_a_client_may_go_at_any_moment_and_leaves_nothing(db: &Backend) {
+    db.sql("CREATE TABLE test.abandoned (line TEXT) ENGINE=InnoDB");
+    db.sql("CREATE USER goes IDENTIFIED BY 'pw'; GRANT ALL ON *.* TO goes");
+    let proxy = setup_for(db).user("goes", "pw", "").start();
     let options = Options::tcp(proxy.tcp(), "goes", "pw");
     run(async {
         let mut bystander = Bystander::new(&proxy).await;
@@ -191,11 +197,11 @@ fn c09_a_client_may_go_at_any_moment_and_leaves_nothing() {
                 moment.reach(&mut stream).await;
                 leave.leave(stream);
                 wait_for(&format!("the backend to be gone after {moment:?}, {leave:?}"), || {
-                    DB.connections_of("goes") == 0
+                    db.connections_of("goes") == 0
                 });
                 bystander.check().await;
             }
         }
     });
-    assert_eq!(DB.sql("SELECT COUNT(*) FROM test.abandoned"), "0\n");
+    assert_eq!(db.sql("SELECT COUNT(*) FROM test.abandoned"), "0\n");
 }

@@ -2,11 +2,16 @@
 
 use std::time::{Duration, Instant};
 
-use e2e::{run, wait_for};
-use testkit::client::Client;
+use e2e::{Backend, on_each_server, run, wait_for};
+use testkit::client::{Client, Options};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use super::{DB, raw, setup};
+use super::{raw, setup, setup_for};
+
+on_each_server! {
+    c24_an_idle_transaction_is_rolled_back,
+    c24_a_client_that_does_not_read_is_disconnected,
+}
 
 /// How long clients may be idle here.
 const IDLE: Duration = Duration::from_millis(1500);
@@ -42,21 +47,22 @@ fn c24_an_idle_client_is_disconnected() {
     });
 }
 
-#[test]
-fn c24_an_idle_transaction_is_rolled_back() {
-    DB.sql("CREATE TABLE test.forgotten (a INT) ENGINE=InnoDB");
-    let proxy = setup().variable("max_transaction_idle_time", IDLE.as_millis()).start();
+fn c24_an_idle_transaction_is_rolled_back(db: &Backend) {
+    db.sql("CREATE TABLE test.forgotten (a INT) ENGINE=InnoDB");
+    db.sql("CREATE USER forgets IDENTIFIED BY 'pw'; GRANT ALL ON *.* TO forgets");
+    let proxy = setup_for(db)
+        .user("forgets", "pw", "")
+        .variable("max_transaction_idle_time", IDLE.as_millis())
+        .start();
     run(async {
-        let mut client = Client::connect(&proxy.options()).await.unwrap();
+        let options = Options::tcp(proxy.tcp(), "forgets", "pw").schema("test");
+        let mut client = Client::connect(&options).await.unwrap();
         client.query("BEGIN").await.unwrap();
         client.query("INSERT INTO forgotten VALUES (1)").await.unwrap();
-        let id = client.query("SELECT CONNECTION_ID()").await.unwrap().first().unwrap();
-        wait_for("the backend to be closed", || {
-            DB.sql(&format!("SELECT COUNT(*) FROM information_schema.processlist WHERE id = {id}")) == "0\n"
-        });
+        wait_for("the backend to be closed", || db.connections_of("forgets") == 0);
         assert!(client.query("COMMIT").await.is_err());
     });
-    assert_eq!(DB.sql("SELECT COUNT(*) FROM test.forgotten"), "0\n");
+    assert_eq!(db.sql("SELECT COUNT(*) FROM test.forgotten"), "0\n");
 }
 
 #[test]
@@ -82,15 +88,14 @@ fn c24_a_client_that_stops_in_the_middle_of_a_command_is_disconnected() {
     });
 }
 
-#[test]
-fn c24_a_client_that_does_not_read_is_disconnected() {
-    let proxy = setup().variable("wait_timeout", IDLE.as_millis()).start();
+fn c24_a_client_that_does_not_read_is_disconnected(db: &Backend) {
+    let proxy = setup_for(db).variable("wait_timeout", IDLE.as_millis()).start();
     run(async {
         let mut stream = raw(&proxy.options(), &proxy).await;
         let started = Instant::now();
         stream.write_all(b"\x2f\0\0\0\x03SELECT REPEAT('x', 100000) FROM seq_1_to_10000").await.unwrap();
-        wait_for("the statement to run", || DB.sql(LARGE_RESULTS) == "1\n");
-        wait_for("the backend to be closed", || DB.sql(LARGE_RESULTS) == "0\n");
+        wait_for("the statement to run", || db.sql(LARGE_RESULTS) == "1\n");
+        wait_for("the backend to be closed", || db.sql(LARGE_RESULTS) == "0\n");
         assert!(started.elapsed() >= IDLE, "ended after {:?}", started.elapsed());
         let mut rest = Vec::new();
         let _ = stream.read_to_end(&mut rest).await;

@@ -17,8 +17,14 @@ use wire::StatusFlags;
 /// The server of the tests that do not kill it.
 static DB: LazyLock<Backend> = LazyLock::new(|| Backend::start(&[]));
 
+static MYSQL: LazyLock<Option<Backend>> = LazyLock::new(|| Backend::start_mysql(&[]));
+
 fn setup() -> Setup {
-    Setup::before(&DB.sandbox, &DB.server)
+    setup_for(&DB)
+}
+
+fn setup_for(db: &Backend) -> Setup {
+    Setup::before(&db.sandbox, &db.server)
 }
 
 /// How a client goes away.

@@ -2,11 +2,19 @@
 
 use std::time::{Duration, Instant};
 
-use e2e::{Backend, Setup, run, wait_for};
+use e2e::{Backend, Setup, on_each_own_server, run, wait_for};
 use testkit::client::{Client, ClientError, Options};
 use testkit::load::{Group, Load, Mix, create_schema};
 use testkit::mariadb::{PASSWORD, USER};
 use wire::command::Kind;
+
+on_each_own_server! {
+    kill_9_of_the_server_under_load_ends_sessions_and_nothing_else,
+    c08_a_transaction_does_not_go_on_after_its_server_has_died,
+    a_server_that_dies_in_the_middle_of_data_ends_the_session,
+    c24_a_server_that_freezes_is_left_alone_until_it_is_back,
+    a_session_that_the_server_ends_is_over,
+}
 
 /// How long a session waits for a backend here.
 const WAIT: Duration = Duration::from_secs(2);
@@ -26,11 +34,9 @@ fn is_loss(error: &ClientError) -> bool {
     }
 }
 
-#[test]
-fn kill_9_of_the_server_under_load_ends_sessions_and_nothing_else() {
+fn kill_9_of_the_server_under_load_ends_sessions_and_nothing_else(db: &mut Backend) {
     const CONNECTIONS: usize = 16;
-    let mut db = Backend::start(&[]);
-    let proxy = setup(&db).start();
+    let proxy = setup(db).start();
     let options = Options::tcp(proxy.tcp(), USER, PASSWORD);
     run(async { create_schema(&mut Client::connect(&options).await.unwrap()).await.unwrap() });
     let group = Group { options: options.clone(), connections: CONNECTIONS, mix: Mix::ReadsAndWrites };
@@ -64,11 +70,9 @@ fn kill_9_of_the_server_under_load_ends_sessions_and_nothing_else() {
     wait_for("the backends to be gone", || db.connections_of(USER) == 0);
 }
 
-#[test]
-fn c08_a_transaction_does_not_go_on_after_its_server_has_died() {
-    let mut db = Backend::start(&[]);
+fn c08_a_transaction_does_not_go_on_after_its_server_has_died(db: &mut Backend) {
     db.sql("CREATE TABLE test.t (a INT) ENGINE=InnoDB");
-    let proxy = setup(&db).start();
+    let proxy = setup(db).start();
     run(async {
         let mut in_transaction = Client::connect(&proxy.options()).await.unwrap();
         in_transaction.query("BEGIN").await.unwrap();
@@ -103,15 +107,13 @@ fn c08_a_transaction_does_not_go_on_after_its_server_has_died() {
     });
 }
 
-#[test]
-fn a_server_that_dies_in_the_middle_of_data_ends_the_session() {
-    let mut db = Backend::start(&["--max-allowed-packet=256M"]);
-    let proxy = setup(&db).variable("max_allowed_packet", 256 << 20).start();
+fn a_server_that_dies_in_the_middle_of_data_ends_the_session(db: &mut Backend) {
+    let proxy = setup(db).variable("max_allowed_packet", 256 << 20).start();
     for round in 0..3 {
         run(async {
             // In the middle of a result.
             let mut reading = Client::connect(&proxy.options()).await.unwrap();
-            let sql = "SELECT REPEAT('x', 100000) FROM seq_1_to_1000000";
+            let sql = "SELECT REPEAT('x', 100000) FROM seq_1_to_2000 a, seq_1_to_2000 b";
             reading.send_command(Kind::Query, sql.as_bytes()).await.unwrap();
             for _ in 0..=10 * round {
                 reading.packets().read().await.unwrap();
@@ -160,10 +162,8 @@ fn a_server_that_dies_in_the_middle_of_data_ends_the_session() {
     }
 }
 
-#[test]
-fn c24_a_server_that_freezes_is_left_alone_until_it_is_back() {
-    let db = Backend::start(&[]);
-    let proxy = setup(&db).variable("connect_timeout_server", 700).start();
+fn c24_a_server_that_freezes_is_left_alone_until_it_is_back(db: &mut Backend) {
+    let proxy = setup(db).variable("connect_timeout_server", 700).start();
     run(async {
         let mut before = Client::connect(&proxy.options()).await.unwrap();
         before.query("SET @a = 7").await.unwrap();
@@ -182,18 +182,21 @@ fn c24_a_server_that_freezes_is_left_alone_until_it_is_back() {
     });
 }
 
-#[test]
-fn a_session_that_the_server_ends_is_over() {
-    let db = Backend::start(&[]);
-    let proxy = setup(&db).start();
+fn a_session_that_the_server_ends_is_over(db: &mut Backend) {
+    let proxy = setup(db).start();
     run(async {
         let mut client = Client::connect(&proxy.options()).await.unwrap();
         let mut busy = Client::connect(&proxy.options()).await.unwrap();
-        let id = async |client: &mut Client| {
-            client.query("SELECT CONNECTION_ID()").await.unwrap().first().unwrap()
-        };
-        let (idle_id, busy_id) = (id(&mut client).await, id(&mut busy).await);
+        client.query("SET @a = 1").await.unwrap();
         busy.send_command(Kind::Query, b"SELECT SLEEP(100)").await.unwrap();
+        let id = |which: &str| {
+            let sql = format!(
+                "SELECT id FROM information_schema.processlist WHERE user = '{USER}' AND IFNULL(info, '') {which}"
+            );
+            db.sql(&sql).trim_end().to_owned()
+        };
+        wait_for("the statement to run", || !id("LIKE 'SELECT SLEEP%'").is_empty());
+        let (idle_id, busy_id) = (id("= ''"), id("LIKE 'SELECT SLEEP%'"));
         db.sql(&format!("KILL {idle_id}"));
         let error = client.query("SELECT 1").await.unwrap_err();
         assert!(is_loss(&error) || error.code() == Some(1927), "{error}");

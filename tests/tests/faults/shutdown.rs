@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use e2e::{Setup, run, wait_for};
+use e2e::{Backend, Setup, on_each_server, run, wait_for};
 use testkit::client::{Client, ClientError, Options};
 use testkit::guard::Signal;
 use testkit::mariadb::{PASSWORD, USER};
@@ -11,17 +11,22 @@ use testkit::script::ScriptedClient;
 use tokio::net::TcpStream;
 use wire::command::Kind;
 
-use super::{DB, setup};
+use super::{DB, setup, setup_for};
 
-/// The server without a proxy.
-fn direct() -> Options {
-    Options::tcp(DB.server.address(), USER, PASSWORD)
+on_each_server! {
+    sigterm_tells_idle_clients_and_lets_transactions_finish,
+    a_transaction_that_does_not_finish_in_time_is_rolled_back,
+    c09_kill_9_of_the_proxy_leaves_nothing_and_it_can_start_again,
 }
 
-#[test]
-fn sigterm_tells_idle_clients_and_lets_transactions_finish() {
-    DB.sql("CREATE TABLE test.finished (a INT) ENGINE=InnoDB");
-    let mut proxy = setup().start();
+/// The server without a proxy.
+fn direct(db: &Backend) -> Options {
+    Options::tcp(db.server.address(), USER, PASSWORD)
+}
+
+fn sigterm_tells_idle_clients_and_lets_transactions_finish(db: &Backend) {
+    db.sql("CREATE TABLE test.finished (a INT) ENGINE=InnoDB");
+    let mut proxy = setup_for(db).start();
     let options = proxy.options();
     run(async {
         let connect = async || {
@@ -33,13 +38,13 @@ fn sigterm_tells_idle_clients_and_lets_transactions_finish() {
         let mut in_transaction = connect().await;
         in_transaction.query("BEGIN").await.unwrap();
         // A statement that runs for as long as somebody else has the lock.
-        let mut holder = Client::connect(&direct()).await.unwrap();
+        let mut holder = Client::connect(&direct(db)).await.unwrap();
         holder.query("SELECT GET_LOCK('held', 0)").await.unwrap();
         let mut busy = connect().await;
         busy.send_query("SELECT GET_LOCK('held', 1000), 'busy'").await;
         let running =
             "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE '%1000), ''busy'''";
-        wait_for("the statement to run", || DB.sql(running) == "1\n");
+        wait_for("the statement to run", || db.sql(running) == "1\n");
 
         proxy.signal(Signal::TERM);
         for client in [&mut idle, &mut with_backend] {
@@ -64,14 +69,14 @@ fn sigterm_tells_idle_clients_and_lets_transactions_finish() {
         busy.expect_err(1053).await;
     });
     assert_eq!(proxy.wait().code(), Some(0));
-    assert_eq!(DB.sql("SELECT COUNT(*) FROM test.finished"), "1\n");
+    assert_eq!(db.sql("SELECT COUNT(*) FROM test.finished"), "1\n");
 }
 
-#[test]
-fn a_transaction_that_does_not_finish_in_time_is_rolled_back() {
+fn a_transaction_that_does_not_finish_in_time_is_rolled_back(db: &Backend) {
     const TIMEOUT: Duration = Duration::from_millis(700);
-    DB.sql("CREATE TABLE test.unfinished (a INT) ENGINE=InnoDB");
-    let mut proxy = setup().layer4().drain_timeout_ms(u64::try_from(TIMEOUT.as_millis()).unwrap()).start();
+    db.sql("CREATE TABLE test.unfinished (a INT) ENGINE=InnoDB");
+    let mut proxy =
+        setup_for(db).layer4().drain_timeout_ms(u64::try_from(TIMEOUT.as_millis()).unwrap()).start();
     run(async {
         let mut in_transaction = Client::connect(&proxy.options()).await.unwrap();
         in_transaction.query("BEGIN").await.unwrap();
@@ -81,7 +86,10 @@ fn a_transaction_that_does_not_finish_in_time_is_rolled_back() {
         let layer4 = Options::tcp(proxy.layer4(), USER, PASSWORD);
         let mut tunnel = Client::connect(&layer4).await.unwrap();
         let mut reading = Client::connect(&proxy.options()).await.unwrap();
-        reading.send_command(Kind::Query, b"SELECT REPEAT('x', 100000) FROM seq_1_to_100000").await.unwrap();
+        reading
+            .send_command(Kind::Query, b"SELECT REPEAT('x', 100000) FROM seq_1_to_2000 a, seq_1_to_2000 b")
+            .await
+            .unwrap();
         reading.packets().read().await.unwrap();
 
         let started = Instant::now();
@@ -97,9 +105,9 @@ fn a_transaction_that_does_not_finish_in_time_is_rolled_back() {
         }
     });
     wait_for("the server to roll back", || {
-        DB.sql("SELECT COUNT(*) FROM information_schema.innodb_trx") == "0\n"
+        db.sql("SELECT COUNT(*) FROM information_schema.innodb_trx") == "0\n"
     });
-    assert_eq!(DB.sql("SELECT COUNT(*) FROM test.unfinished"), "0\n");
+    assert_eq!(db.sql("SELECT COUNT(*) FROM test.unfinished"), "0\n");
 }
 
 #[test]
@@ -158,14 +166,13 @@ fn sighup_does_nothing() {
     assert!(proxy.runs());
 }
 
-#[test]
-fn c09_kill_9_of_the_proxy_leaves_nothing_and_it_can_start_again() {
-    DB.sql("CREATE TABLE test.killed (a INT) ENGINE=InnoDB");
-    DB.sql("CREATE USER survivor IDENTIFIED BY 'pw'; GRANT ALL ON test.* TO survivor");
+fn c09_kill_9_of_the_proxy_leaves_nothing_and_it_can_start_again(db: &Backend) {
+    db.sql("CREATE TABLE test.killed (a INT) ENGINE=InnoDB");
+    db.sql("CREATE USER survivor IDENTIFIED BY 'pw'; GRANT ALL ON test.* TO survivor");
     let address = format!("127.0.0.1:{}", free_port().unwrap());
-    let setup = Setup::new(&DB.sandbox)
+    let setup = Setup::new(&db.sandbox)
         .row("listeners", &format!("address = \"{address}\""))
-        .server(&DB.server, "")
+        .server(&db.server, "")
         .user("survivor", "pw", "");
     for round in 0..3_u64 {
         let mut proxy = setup.clone().start();
@@ -188,8 +195,8 @@ fn c09_kill_9_of_the_proxy_leaves_nothing_and_it_can_start_again() {
                 assert!(matches!(error, ClientError::Io(_)), "{error}");
             }
         });
-        wait_for("the server to notice", || DB.connections_of("survivor") == 0);
-        assert_eq!(DB.sql("SELECT COUNT(*) FROM test.killed"), "0\n");
+        wait_for("the server to notice", || db.connections_of("survivor") == 0);
+        assert_eq!(db.sql("SELECT COUNT(*) FROM test.killed"), "0\n");
     }
     // The socket's file of the killed one is in nobody's way.
     let proxy = setup.start();
