@@ -3,8 +3,8 @@
 CARGO ?= cargo
 # The demo, the tests and the benchmark need these programs; each is looked for before anything is installed.
 RUN_TOOLS   = mariadbd:mariadb-server-core mariadb:mariadb-client-core cc:gcc
-TEST_TOOLS  = $(RUN_TOOLS) sysbench:sysbench haproxy:haproxy
-BENCH_TOOLS = $(TEST_TOOLS)
+TEST_TOOLS  = $(RUN_TOOLS) sysbench:sysbench haproxy:haproxy mariadb-binlog:mariadb-client
+BENCH_TOOLS = $(TEST_TOOLS) mariadb-dump:mariadb-client
 CARGO_DENY_VERSION = 0.20.2
 
 .PHONY: help run build test test-servers test-clients lint bench fuzz docs tools-run tools-test tools-bench

@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 use crate::procfs;
 use crate::progress::Progress;
 use crate::target::{Kind, Stage, Target};
+use crate::tls::{self, Connector};
 
 /// Most clients with a backend each: every one is also a connection and a thread of MariaDB.
 pub(crate) const WITH_BACKEND: u32 = 500;
@@ -31,6 +32,8 @@ pub(crate) struct Idle {
     /// Whether each of them has a connection to MariaDB: because it has sent a statement, or because the
     /// proxy opens one for every client.
     pub(crate) backend: bool,
+    /// Whether they use TLS.
+    pub(crate) tls: bool,
     /// Resident memory before, in KiB.
     pub(crate) before_kib: u32,
     /// Resident memory with all clients logged in, in KiB.
@@ -58,22 +61,26 @@ pub(crate) fn raise_file_limit() -> u32 {
     u32::try_from(clients).unwrap_or(u32::MAX)
 }
 
-/// Measures `clients` of Pointsman without a backend, and fewer of every target with one each.
+/// Measures `clients` of Pointsman without a backend, as many with TLS, and fewer of every target with one each.
 pub(crate) fn measure(stage: &Stage, clients: u32) -> anyhow::Result<Vec<Idle>> {
     if clients == 0 {
         return Ok(Vec::new());
     }
     let with_backend = WITH_BACKEND.min(clients);
-    let mut parts = vec![(Kind::Pointsman, clients, false)];
-    parts.extend(Kind::ALL.map(|kind| (kind, with_backend, true)));
+    let mut parts = vec![(Kind::Pointsman, clients, false, false), (Kind::Pointsman, clients, false, true)];
+    parts.extend(Kind::ALL.map(|kind| (kind, with_backend, true, false)));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut progress = Progress::new("idle clients", u32::try_from(parts.len())?);
     let mut results = Vec::new();
-    for (kind, clients, backend) in parts {
-        progress.next(&format!("{clients} of {kind}"));
+    for (kind, clients, backend, tls) in parts {
+        progress.next(&format!("{clients} of {kind}{}", if tls { ", TLS" } else { "" }));
         // A process of its own: nothing that an earlier load has left behind is in its memory.
         let (target, _) = Target::start(stage, kind)?;
-        let idle = runtime.block_on(measure_one(&target, clients, backend));
+        let idle = if tls {
+            measure_tls(stage, &target, clients)
+        } else {
+            runtime.block_on(measure_one(&target, clients, backend))
+        };
         results.push(idle.with_context(|| format!("{clients} idle clients of {kind}"))?);
     }
     Ok(results)
@@ -95,7 +102,21 @@ async fn measure_one(target: &Target, clients: u32, backend: bool) -> anyhow::Re
     tokio::time::sleep(SETTLE_TIME).await;
     let after_kib = procfs::rss_kib(target.pid())?;
     drop(connected);
-    Ok(Idle { kind: target.kind, clients, backend, before_kib, after_kib })
+    Ok(Idle { kind: target.kind, clients, backend, tls: false, before_kib, after_kib })
+}
+
+/// The same with TLS: clients without a backend, one after the other.
+fn measure_tls(stage: &Stage, target: &Target, clients: u32) -> anyhow::Result<Idle> {
+    let connector = Connector::new(&tls::folder(stage.sandbox))?;
+    drop(connector.connect(target.address())?);
+    std::thread::sleep(SETTLE_TIME);
+    let before_kib = procfs::rss_kib(target.pid())?;
+    let connected: Vec<_> =
+        (0..clients).map(|_| connector.connect(target.address())).collect::<anyhow::Result<_>>()?;
+    std::thread::sleep(SETTLE_TIME);
+    let after_kib = procfs::rss_kib(target.pid())?;
+    drop(connected);
+    Ok(Idle { kind: target.kind, clients, backend: false, tls: true, before_kib, after_kib })
 }
 
 /// Logs a client in, and has it send a statement if it shall have a backend.

@@ -1,5 +1,6 @@
 //! The project's limits, and whether this run keeps them.
 
+use crate::idle::Idle;
 use crate::plan::Cell;
 use crate::results::{CPU, P95, Results};
 use crate::target::Kind;
@@ -12,6 +13,12 @@ const CPU_RATIO_MAX: f64 = 1.20;
 const P95_RATIO_MAX: f64 = 1.10;
 /// Most resident memory per idle client, in KiB.
 const IDLE_KIB_MAX: f64 = 4.0;
+/// The same of one with TLS.
+const IDLE_TLS_KIB_MAX: f64 = 24.0;
+/// Most processor time per statement over TLS, as a multiple of that without.
+const TLS_CPU_RATIO_MAX: f64 = 1.60;
+/// Most time of a compressed dump, as a multiple of the server's own.
+const DUMP_RATIO_MAX: f64 = 1.15;
 /// Every start takes less, in ms.
 const START_MS_MAX: f64 = 100.0;
 
@@ -45,13 +52,19 @@ pub(crate) fn judge(results: &Results) -> Vec<Verdict> {
             })
         })
         .collect();
+    verdicts.extend(tls(results));
     let idles = results.idles.iter().filter(|idle| idle.kind == Kind::Pointsman && !idle.backend);
     verdicts.extend(idles.map(|idle| Verdict {
-        what: format!("resident memory, {} idle clients", idle.clients),
+        what: format!(
+            "resident memory, {} idle clients{}",
+            idle.clients,
+            if idle.tls { ", TLS" } else { "" }
+        ),
         measured: format!("{:.2} KiB each", idle.per_client_kib()),
-        limit: format!("<= {IDLE_KIB_MAX} KiB each"),
-        kept: idle.per_client_kib() <= IDLE_KIB_MAX,
+        limit: format!("<= {} KiB each", idle_max(idle)),
+        kept: idle.per_client_kib() <= idle_max(idle),
     }));
+    verdicts.extend(dump(results));
     if results.starts.iter().any(|start| start.kind == Kind::Pointsman) {
         let (median, longest) = results.start(Kind::Pointsman);
         let [median_ms, longest_ms] = [median, longest].map(|time| time.as_secs_f64() * 1e3);
@@ -65,9 +78,40 @@ pub(crate) fn judge(results: &Results) -> Vec<Verdict> {
     verdicts
 }
 
+/// Processor time over TLS.
+fn tls(results: &Results) -> Option<Verdict> {
+    let cell = Cell::judged_tls();
+    let ratio = results.ratio(cell, Kind::Pointsman, CPU);
+    ratio.median.is_finite().then(|| Verdict {
+        what: format!("CPU per query, {cell}"),
+        measured: format!("{:.2} x plain ({:.2} to {:.2})", ratio.median, ratio.least, ratio.most),
+        limit: format!("<= {TLS_CPU_RATIO_MAX:.2} x plain"),
+        kept: ratio.median <= TLS_CPU_RATIO_MAX,
+    })
+}
+
+const fn idle_max(idle: &Idle) -> f64 {
+    if idle.tls { IDLE_TLS_KIB_MAX } else { IDLE_KIB_MAX }
+}
+
+/// The compressed dump.
+fn dump(results: &Results) -> Option<Verdict> {
+    let first = results.dumps.first()?;
+    let ((through, _), (direct, _)) = (results.dump(Some(Kind::Pointsman)), results.dump(None));
+    Some(Verdict {
+        what: format!("compressed dump of {} MiB", first.mib),
+        measured: format!("{:.2} x direct ({through:.1} s)", through / direct),
+        limit: format!("<= {DUMP_RATIO_MAX:.2} x direct"),
+        kept: through / direct <= DUMP_RATIO_MAX,
+    })
+}
+
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::load::Sample;
     use crate::results::tests::example;
 
     fn kept(results: &Results) -> Vec<bool> {
@@ -77,15 +121,36 @@ mod tests {
     #[test]
     fn each_limit_is_judged_by_its_own_figure() {
         let mut results = example();
-        // Processor time 1.10 x, 2 KiB per client, and one start of 120 ms.
-        assert_eq!(kept(&results), [true, true, false]);
+        // Processor time 1.10 x, 2 KiB per client, a dump of 1.10 x, and one start of 120 ms.
+        assert_eq!(kept(&results), [true, true, true, false]);
         results.starts.pop();
         results.idles[0].after_kib += 10_001;
-        assert_eq!(kept(&results), [true, false, true]);
+        results.dumps[1].time += Duration::from_secs(1);
+        assert_eq!(kept(&results), [true, false, false, true]);
         for sample in &mut results.samples {
             sample.cpu_us *= if sample.kind == Kind::Pointsman { 1.2 } else { 1.0 };
         }
-        assert_eq!(kept(&results), [false, false, true]);
+        assert_eq!(kept(&results), [false, false, false, true]);
+    }
+
+    #[test]
+    fn tls_is_judged_by_the_same_without_it() {
+        let mut results = example();
+        let plain: Vec<_> =
+            results.samples.iter().filter(|sample| sample.kind == Kind::Pointsman).copied().collect();
+        for factor in [1.5, 1.7] {
+            let over_tls = plain.iter().map(|sample| Sample {
+                cell: Cell::judged_tls(),
+                cpu_us: sample.cpu_us * factor,
+                ..*sample
+            });
+            results.samples.retain(|sample| !sample.cell.tls);
+            results.samples.extend(over_tls);
+            assert_eq!(kept(&results)[1], factor < 1.6, "{factor}");
+        }
+        results.idles[0].tls = true;
+        results.idles[0].after_kib += 100_000;
+        assert!(kept(&results)[2], "22 KiB");
     }
 
     #[test]
@@ -94,6 +159,7 @@ mod tests {
         results.samples.clear();
         results.idles.clear();
         results.starts.clear();
+        results.dumps.clear();
         assert_eq!(judge(&results), []);
     }
 }

@@ -50,8 +50,8 @@ pub(crate) struct Plan {
 impl Plan {
     /// Number of runs of all targets in all rounds.
     pub(crate) fn runs(&self) -> u32 {
-        let passes: u32 = self.cells.iter().map(|cell| cell.passes()).sum();
-        self.rounds * passes * Kind::COUNT
+        let runs = |cell: &Cell| cell.passes() * u32::try_from(cell.kinds().len()).unwrap_or(u32::MAX);
+        self.rounds * self.cells.iter().map(runs).sum::<u32>()
     }
 }
 
@@ -68,7 +68,8 @@ pub(crate) fn measure(sysbench: &Sysbench, targets: &[Target], plan: &Plan) -> a
         for &cell in &plan.cells {
             for pass in 0..cell.passes() {
                 let first = usize::try_from(round + pass)? % targets.len();
-                for target in targets[first..].iter().chain(&targets[..first]) {
+                let turns = targets[first..].iter().chain(&targets[..first]);
+                for target in turns.filter(|target| cell.kinds().contains(&target.kind)) {
                     progress.next(&format!("round {round} of {}, {cell}, {}", plan.rounds, target.kind));
                     samples.push(run(sysbench, target, cell, round, plan.seconds)?);
                 }

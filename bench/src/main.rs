@@ -3,6 +3,7 @@
 //! What it measures and how to read it is in `bench/README.md`. Its end says whether it could measure, never
 //! whether the figures are good: they depend on the machine, and ratios within one run are what counts.
 
+mod dump;
 mod idle;
 mod limits;
 mod load;
@@ -17,6 +18,7 @@ mod startup;
 mod sysbench;
 mod table;
 mod target;
+mod tls;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -34,11 +36,11 @@ use crate::target::{BACKENDS_MAX, Kind, Stage, Target};
 
 /// Where runs are kept.
 const RUNS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/runs");
-/// Seconds of one run and number of rounds of a full benchmark: 21 runs of each target per round, 11 minutes
-/// in all.
-const FULL: (u32, u32) = (3, 3);
+/// Seconds of one run, number of rounds, and MiB of the dump of a full benchmark: 21 runs of each target per round,
+/// 15 minutes in all.
+const FULL: (u32, u32, u32) = (3, 3, 1000);
 /// The same of a quick benchmark.
-const QUICK: (u32, u32) = (1, 1);
+const QUICK: (u32, u32, u32) = (1, 1, 50);
 
 /// Compares the layer-4 floor, `HAProxy` and Pointsman before one private `MariaDB`.
 #[derive(Debug, Parser)]
@@ -63,6 +65,9 @@ struct Options {
     /// Idle clients without a backend; 0 leaves this part out
     #[arg(long, value_name = "N", default_value_t = 5000, value_parser = clap::value_parser!(u32).range(0..=9000))]
     idle_clients: u32,
+    /// Size of a dump over the compressed protocol, in MiB; 0 leaves this part out [default: 1000, with --quick 50]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    dump_mib: Option<u32>,
     /// How often the start of each proxy is timed; 0 leaves this part out
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=1000))]
     starts: u32,
@@ -106,7 +111,7 @@ fn run(options: &Options) -> anyhow::Result<()> {
 }
 
 fn measure(options: &Options, programs: &Programs) -> anyhow::Result<Results> {
-    let (mut cells, (seconds, rounds)) =
+    let (mut cells, (seconds, rounds, dump_mib)) =
         if options.quick { (plan::quick(), QUICK) } else { (plan::full(), FULL) };
     if let Some(part) = &options.only {
         cells.retain(|cell| cell.to_string().contains(part));
@@ -119,6 +124,7 @@ fn measure(options: &Options, programs: &Programs) -> anyhow::Result<Results> {
         eprintln!("only {idle_clients} idle clients: the system does not allow more open files");
     }
     let sandbox = Sandbox::new()?;
+    tls::prepare(&sandbox)?;
     let database = database(programs, &sandbox)?;
     let sysbench = Sysbench::new(programs.sysbench.clone(), sandbox.clone());
     database.sql(&format!("CREATE DATABASE {SCHEMA}"))?;
@@ -127,10 +133,11 @@ fn measure(options: &Options, programs: &Programs) -> anyhow::Result<Results> {
     let stage = Stage { programs, sandbox: &sandbox, database: &database, threads: options.threads };
     let starts = startup::measure(&stage, options.starts)?;
     let idles = idle::measure(&stage, idle_clients)?;
+    let dumps = dump::measure(&stage, options.dump_mib.unwrap_or(dump_mib), plan.rounds)?;
     let targets = Kind::ALL.map(|kind| Target::start(&stage, kind).map(|(target, _)| target)).into_iter();
     let targets = targets.collect::<anyhow::Result<Vec<_>>>()?;
     let samples = load::measure(&sysbench, &targets, &plan)?;
-    Ok(Results { plan, threads: options.threads, samples, starts, idles })
+    Ok(Results { plan, threads: options.threads, samples, starts, idles, dumps })
 }
 
 /// A server with room for the whole data set in memory, so that it takes as little of the time as it can.

@@ -2,8 +2,12 @@
 
 use std::fmt;
 
+use crate::target::Kind;
+
 /// Numbers of clients of the whole benchmark.
 const CLIENTS: [u32; 3] = [1, 16, 128];
+/// Number of clients with TLS.
+const TLS_CLIENTS: u32 = 16;
 /// How often per round a cell is run that a limit is judged by: more samples for the figures that count.
 const JUDGED_PASSES: u32 = 2;
 
@@ -50,22 +54,44 @@ pub(crate) struct Cell {
     pub(crate) prepared: bool,
     /// How many there are.
     pub(crate) clients: u32,
+    /// Whether they use TLS.
+    pub(crate) tls: bool,
 }
 
 impl Cell {
     /// The cell of this many clients that the project's limits are about.
     pub(crate) const fn judged(clients: u32) -> Self {
-        Self { workload: Workload::PointSelect, prepared: false, clients }
+        Self { workload: Workload::PointSelect, prepared: false, clients, tls: false }
+    }
+
+    /// The same with TLS, which is judged by the one without.
+    pub(crate) const fn judged_tls() -> Self {
+        Self { tls: true, ..Self::judged(TLS_CLIENTS) }
     }
 
     /// How often each target is measured with it in one round.
     pub(crate) fn passes(self) -> u32 {
-        if self == Self::judged(self.clients) { JUDGED_PASSES } else { 1 }
+        if self == Self::judged(self.clients) || self.tls { JUDGED_PASSES } else { 1 }
+    }
+
+    /// What is measured with it. Only Pointsman has TLS of its own.
+    pub(crate) const fn kinds(self) -> &'static [Kind] {
+        if self.tls { &[Kind::Pointsman] } else { &Kind::ALL }
+    }
+
+    /// What its figures are compared with: those of the floor, and with TLS those of Pointsman without.
+    pub(crate) const fn base(self) -> (Self, Kind) {
+        if self.tls { (Self { tls: false, ..self }, Kind::Pointsman) } else { (self, Kind::Floor) }
     }
 
     /// How statements are sent: the word of tables and files.
     pub(crate) const fn statements(self) -> &'static str {
-        if self.prepared { "prepared" } else { "text" }
+        match (self.prepared, self.tls) {
+            (false, false) => "text",
+            (true, false) => "prepared",
+            (false, true) => "text over TLS",
+            (true, true) => "prepared over TLS",
+        }
     }
 }
 
@@ -76,12 +102,19 @@ impl fmt::Display for Cell {
     }
 }
 
-/// Every workload, as text and prepared, with every number of clients.
+/// Every workload, as text and prepared, with every number of clients; and once over TLS.
 pub(crate) fn full() -> Vec<Cell> {
     let mut cells = Vec::new();
     for workload in Workload::ALL {
         for prepared in [false, true] {
-            cells.extend(CLIENTS.map(|clients| Cell { workload, prepared, clients }));
+            for clients in CLIENTS {
+                let cell = Cell { workload, prepared, clients, tls: false };
+                cells.push(cell);
+                // Right behind the one that it is compared with.
+                if cell == Cell::judged(TLS_CLIENTS) {
+                    cells.push(Cell::judged_tls());
+                }
+            }
         }
     }
     cells
@@ -100,7 +133,8 @@ mod tests {
     fn both_plans_have_what_the_limits_are_about() {
         for plan in [full(), quick()] {
             assert!(CLIENTS.iter().all(|&clients| plan.contains(&Cell::judged(clients))), "{plan:?}");
+            assert!(plan.contains(&Cell::judged_tls()), "{plan:?}");
         }
-        assert_eq!((full().len(), quick().len()), (18, 8));
+        assert_eq!((full().len(), quick().len()), (19, 9));
     }
 }

@@ -18,6 +18,8 @@ pub(crate) struct Programs {
     pub(crate) haproxy: PathBuf,
     /// What makes the load.
     pub(crate) sysbench: PathBuf,
+    /// What reads a whole schema.
+    pub(crate) mariadb_dump: PathBuf,
     /// The server.
     pub(crate) mariadb: Binaries,
 }
@@ -39,8 +41,9 @@ impl Programs {
         );
         Ok(Self {
             pointsman: pointsman.canonicalize()?,
-            haproxy: installed("haproxy")?,
-            sysbench: installed("sysbench")?,
+            haproxy: installed("haproxy", "haproxy")?,
+            sysbench: installed("sysbench", "sysbench")?,
+            mariadb_dump: installed("mariadb-dump", "mariadb-client")?,
             mariadb: mariadb::find()?,
         })
     }
@@ -58,14 +61,14 @@ impl Programs {
     }
 }
 
-/// A program of a Debian package that has the same name.
-fn installed(name: &str) -> anyhow::Result<PathBuf> {
+/// A program of a Debian package.
+fn installed(name: &str, package: &str) -> anyhow::Result<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
         .chain(EXTRA_FOLDERS.map(PathBuf::from))
         .map(|folder| folder.join(name))
         .find(|path| path.is_file())
-        .with_context(|| format!("`{name}` is not installed:\n    sudo apt-get install {name}"))
+        .with_context(|| format!("`{name}` is not installed:\n    sudo apt-get install {package}"))
 }
 
 /// The first line that a program prints with one argument, or `unknown`.
@@ -81,8 +84,8 @@ mod tests {
 
     #[test]
     fn a_missing_program_names_its_package() {
-        let error = installed("no-such-program").unwrap_err().to_string();
-        assert!(error.contains("apt-get install no-such-program"), "{error}");
+        let error = installed("no-such-program", "no-such-package").unwrap_err().to_string();
+        assert!(error.contains("apt-get install no-such-package"), "{error}");
     }
 
     #[test]

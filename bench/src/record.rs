@@ -9,6 +9,7 @@ use anyhow::Context as _;
 use crate::machine::{free_name, slug, today};
 use crate::results::Results;
 use crate::table::table;
+use crate::target::Kind;
 
 /// The columns of `raw.csv`. Cells that a measure does not have are empty.
 const COLUMNS: &str = "measure,proxy,workload,statements,clients,round,seconds,queries,qps,p50_ms,p95_ms,p99_ms,\
@@ -67,10 +68,18 @@ fn raw(results: &Results) -> String {
         let _ = writeln!(csv, "start,{},,,,,,,,,,,,,,{ms:.3},", start.kind.id());
     }
     for idle in &results.idles {
-        let measure = if idle.backend { "idle with backend" } else { "idle" };
+        let measure = match (idle.backend, idle.tls) {
+            (true, _) => "idle with backend",
+            (false, true) => "idle over TLS",
+            (false, false) => "idle",
+        };
         let (kind, clients) = (idle.kind.id(), idle.clients);
         let _ =
             writeln!(csv, "{measure},{kind},,,{clients},,,,,,,,,{},,,{}", idle.after_kib, idle.before_kib);
+    }
+    for dump in &results.dumps {
+        let (proxy, seconds) = (dump.through.map_or("", Kind::id), dump.time.as_secs_f64());
+        let _ = writeln!(csv, "compressed dump,{proxy},,,1,,{seconds:.3},,,,,,,,,,");
     }
     csv
 }
@@ -84,9 +93,10 @@ mod tests {
     fn every_row_has_every_column() {
         let csv = raw(&example());
         let columns: Vec<usize> = csv.lines().map(|line| line.split(',').count()).collect();
-        assert_eq!(columns, [17; 11]);
+        assert_eq!(columns, [17; 13]);
         assert!(csv.contains("\nload,pointsman,oltp_point_select,text,16,2,2,50000,"), "{csv}");
         assert!(csv.contains("\nstart,pointsman,,,,,,,,,,,,,,120.000,\n"), "{csv}");
+        assert!(csv.contains("\ncompressed dump,pointsman,,,1,,11.000,"), "{csv}");
         assert!(csv.contains("\nidle,pointsman,,,5000,,,,,,,,,20000,,,10000\n"), "{csv}");
     }
 

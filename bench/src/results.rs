@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::dump::Dump;
 use crate::idle::Idle;
 use crate::load::{Plan, Sample};
 use crate::plan::Cell;
@@ -21,6 +22,8 @@ pub(crate) struct Results {
     pub(crate) starts: Vec<Start>,
     /// The idle clients.
     pub(crate) idles: Vec<Idle>,
+    /// The compressed dumps.
+    pub(crate) dumps: Vec<Dump>,
 }
 
 /// One figure of a sample.
@@ -41,7 +44,7 @@ pub(crate) const RSS: Figure = |sample| f64::from(sample.rss_kib) / 1024.0;
 /// Repeated transactions.
 pub(crate) const ERRORS: Figure = |sample| f64::from(sample.figures.errors);
 
-/// A ratio to the floor.
+/// A ratio to the floor, or to another base.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Ratio {
     /// Median to median.
@@ -58,10 +61,11 @@ impl Results {
         median(self.values(cell, kind, figure))
     }
 
-    /// One figure in relation to the floor's.
+    /// One figure in relation to that of the cell's [base](Cell::base).
     pub(crate) fn ratio(&self, cell: Cell, kind: Kind, figure: Figure) -> Ratio {
         let own = self.values(cell, kind, figure);
-        let floor = self.values(cell, Kind::Floor, figure);
+        let (base, base_kind) = cell.base();
+        let floor = self.values(base, base_kind, figure);
         let singles = || own.iter().zip(&floor).map(|(own, floor)| own / floor);
         Ratio {
             least: singles().fold(f64::INFINITY, f64::min),
@@ -74,6 +78,15 @@ impl Results {
     fn values(&self, cell: Cell, kind: Kind, figure: Figure) -> Vec<f64> {
         let samples = self.samples.iter().filter(|sample| sample.cell == cell && sample.kind == kind);
         samples.map(figure).collect()
+    }
+
+    /// Median time and processor time of the proxy, in seconds, of the dumps through a proxy or directly.
+    pub(crate) fn dump(&self, through: Option<Kind>) -> (f64, f64) {
+        let dumps = || self.dumps.iter().filter(|dump| dump.through == through);
+        (
+            median(dumps().map(|dump| dump.time.as_secs_f64()).collect()),
+            median(dumps().map(|dump| dump.cpu.as_secs_f64()).collect()),
+        )
     }
 
     /// Median and longest time of the starts.
@@ -125,6 +138,12 @@ pub(crate) mod tests {
                 });
             }
         }
+        let dump = |through, seconds| Dump {
+            through,
+            mib: 1000,
+            time: Duration::from_secs(seconds),
+            cpu: Duration::from_secs(2),
+        };
         let start = |kind, ms| Start { kind, time: Duration::from_millis(ms) };
         Results {
             plan: Plan { cells: vec![cell], seconds: 2, rounds: 2 },
@@ -135,9 +154,11 @@ pub(crate) mod tests {
                 kind: Kind::Pointsman,
                 clients: 5000,
                 backend: false,
+                tls: false,
                 before_kib: 10_000,
                 after_kib: 20_000,
             }],
+            dumps: vec![dump(None, 10), dump(Some(Kind::Pointsman), 11)],
         }
     }
 

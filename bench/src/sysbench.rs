@@ -12,6 +12,7 @@ use testkit::guard::Sandbox;
 use testkit::mariadb::{PASSWORD, USER};
 
 use crate::plan::Cell;
+use crate::tls;
 
 /// The schema that sysbench works in.
 pub(crate) const SCHEMA: &str = "sbtest";
@@ -75,6 +76,7 @@ impl Sysbench {
             &format!("--time={seconds}"),
             &format!("--forced-shutdown={OVERTIME_SECONDS}"),
             if cell.prepared { "--db-ps-mode=auto" } else { "--db-ps-mode=disable" },
+            if cell.tls { "--mysql-ssl=on" } else { "--mysql-ssl=off" },
             "--rand-type=uniform",
             "--histogram",
             "run",
@@ -92,6 +94,7 @@ impl Sysbench {
     ) -> anyhow::Result<String> {
         let mut command = self.sandbox.command(&self.program)?;
         command
+            .current_dir(tls::folder(&self.sandbox))
             .args(["--db-driver=mysql", "--mysql-host=127.0.0.1"])
             .arg(format!("--mysql-port={port}"))
             .arg(format!("--mysql-user={USER}"))

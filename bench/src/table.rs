@@ -19,12 +19,14 @@ fn write(out: &mut String, results: &Results) -> std::fmt::Result {
     let plan = &results.plan;
     writeln!(
         out,
-        "runs of {} s, rounds: {}, threads per proxy: {}; medians; x is the ratio to the floor",
+        "runs of {} s, rounds: {}, threads per proxy: {}; medians; x is the ratio to the floor, over TLS to Pointsman without",
         plan.seconds, plan.rounds, results.threads
     )?;
     let mut previous: Option<Cell> = None;
-    for &cell in &plan.cells {
-        let same = |other: Cell| (other.workload, other.prepared) == (cell.workload, cell.prepared);
+    // Measured in between, shown behind.
+    let (tls, plain): (Vec<_>, Vec<_>) = plan.cells.iter().copied().partition(|cell| cell.tls);
+    for cell in plain.into_iter().chain(tls) {
+        let same = |other: Cell| other.workload == cell.workload && other.statements() == cell.statements();
         if !previous.is_some_and(same) {
             writeln!(out, "\n{}, {}", cell.workload, cell.statements())?;
             writeln!(
@@ -34,12 +36,13 @@ fn write(out: &mut String, results: &Results) -> std::fmt::Result {
             )?;
         }
         previous = Some(cell);
-        for kind in Kind::ALL {
+        for &kind in cell.kinds() {
             load_row(out, results, cell, kind)?;
         }
     }
     starts(out, results)?;
     idles(out, results)?;
+    dumps(out, results)?;
     limits(out, results)
 }
 
@@ -82,19 +85,31 @@ fn idles(out: &mut String, results: &Results) -> std::fmt::Result {
     }
     writeln!(
         out,
-        "\nidle clients, logged in\nproxy     clients  backends  RSS before KiB  after KiB  KiB each"
+        "\nidle clients, logged in\nproxy     clients  backends  TLS  RSS before KiB  after KiB  KiB each"
     )?;
     for idle in &results.idles {
         writeln!(
             out,
-            "{:<9} {:>7}  {:>8}  {:>14}  {:>9}  {:>8.2}",
+            "{:<9} {:>7}  {:>8}  {:>3}  {:>14}  {:>9}  {:>8.2}",
             idle.kind,
             idle.clients,
             if idle.backend { idle.clients } else { 0 },
+            if idle.tls { "yes" } else { "no" },
             idle.before_kib,
             idle.after_kib,
             idle.per_client_kib()
         )?;
+    }
+    Ok(())
+}
+
+fn dumps(out: &mut String, results: &Results) -> std::fmt::Result {
+    let Some(first) = results.dumps.first() else { return Ok(()) };
+    writeln!(out, "\ncompressed dump of {} MiB\nfrom         seconds     x  CPU of the proxy s", first.mib)?;
+    let (direct, _) = results.dump(None);
+    for (name, through) in [("MariaDB", None), ("Pointsman", Some(Kind::Pointsman))] {
+        let (seconds, cpu) = results.dump(through);
+        writeln!(out, "{name:<9} {seconds:>10.2} {:>5.2}  {cpu:>18.2}", seconds / direct)?;
     }
     Ok(())
 }
@@ -104,7 +119,7 @@ fn limits(out: &mut String, results: &Results) -> std::fmt::Result {
     for verdict in judge(results) {
         writeln!(
             out,
-            "{:<47} {:<29} {:<15} {}",
+            "{:<54} {:<29} {:<15} {}",
             verdict.what,
             verdict.measured,
             verdict.limit,
@@ -139,10 +154,12 @@ mod tests {
             "0",
         ];
         assert_eq!(words, expected);
+        let dumped = text.lines().find(|line| line.starts_with("Pointsman      11.00")).unwrap();
+        assert!(dumped.ends_with(" 1.10                2.00"), "{dumped}");
         let verdicts: Vec<&str> =
             text.lines().skip_while(|line| !line.starts_with("limits")).skip(1).collect();
-        assert_eq!(verdicts.len(), 3);
+        assert_eq!(verdicts.len(), 4);
         assert!(verdicts[0].ends_with("<= 1.20 x floor ok"), "{}", verdicts[0]);
-        assert!(verdicts[2].ends_with("MISSED"), "{}", verdicts[2]);
+        assert!(verdicts[3].ends_with("MISSED"), "{}", verdicts[3]);
     }
 }

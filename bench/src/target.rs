@@ -4,6 +4,7 @@ use std::fmt;
 use std::fs;
 use std::io::Read as _;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
@@ -12,6 +13,7 @@ use testkit::mariadb::{PASSWORD, Server, USER};
 use testkit::net::free_port;
 
 use crate::programs::Programs;
+use crate::tls;
 
 /// Longest time for a proxy to start to serve.
 const START_TIME_MAX: Duration = Duration::from_secs(10);
@@ -35,9 +37,7 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// In the order in which they are measured and shown; the floor is first because the rest relates to it.
-    pub(crate) const ALL: [Self; Self::COUNT as usize] = [Self::Floor, Self::Haproxy, Self::Pointsman];
-    /// How many there are.
-    pub(crate) const COUNT: u32 = 3;
+    pub(crate) const ALL: [Self; 3] = [Self::Floor, Self::Haproxy, Self::Pointsman];
 
     /// A short name for files.
     pub(crate) const fn id(self) -> &'static str {
@@ -49,7 +49,7 @@ impl Kind {
     }
 
     /// The configuration of one that listens on `port` in front of the server on `database`.
-    fn config(self, port: u16, database: u16, threads: u32) -> String {
+    fn config(self, port: u16, database: u16, threads: u32, datadir: &Path) -> String {
         let servers = format!(
             "[mysql_variables]\nthreads = {threads}\n\n\
              [[mysql_servers]]\nhostname = \"127.0.0.1\"\nport = {database}\nmax_connections = {BACKENDS_MAX}\n"
@@ -59,8 +59,9 @@ impl Kind {
                 "[[listeners]]\naddress = \"127.0.0.1:{port}\"\nprotocol = \"tcp\"\nhostgroup = 0\n\n{servers}"
             ),
             Self::Pointsman => format!(
-                "[[listeners]]\naddress = \"127.0.0.1:{port}\"\n\n{servers}\n\
-                 [[mysql_users]]\nusername = \"{USER}\"\npassword = \"{PASSWORD}\"\n"
+                "datadir = \"{}\"\n[[listeners]]\naddress = \"127.0.0.1:{port}\"\n\n{servers}\n\
+                 [[mysql_users]]\nusername = \"{USER}\"\npassword = \"{PASSWORD}\"\n",
+                datadir.display()
             ),
             Self::Haproxy => format!(
                 "global\n    nbthread {threads}\n    maxconn {BACKENDS_MAX}\n\
@@ -113,7 +114,10 @@ impl Target {
         let port = free_port()?;
         let file = |extension| stage.sandbox.path().join(format!("{}.{extension}", kind.id()));
         let (config, log) = (file("conf"), file("log"));
-        fs::write(&config, kind.config(port, stage.database.port(), stage.threads))?;
+        fs::write(
+            &config,
+            kind.config(port, stage.database.port(), stage.threads, &tls::folder(stage.sandbox)),
+        )?;
         let output = fs::File::create(&log)?;
         let mut command = match kind {
             Kind::Haproxy => stage.sandbox.command(&stage.programs.haproxy)?,
