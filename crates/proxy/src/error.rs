@@ -43,10 +43,10 @@ impl ClientError {
 
     /// 1045 for a client that has sent its password where others can read it, right or not.
     pub(crate) fn unprotected_password(user: &[u8], host: &impl Display) -> Self {
-        let Self { code, sql_state, message } = Self::access_denied(user, host, true);
+        let denied = Self::access_denied(user, host, true);
         let advice = "the client sent its password unencrypted, which is refused; use TLS, or make it encrypt the \
                       password with RSA (MariaDB's client: --skip-ssl)";
-        Self::new(code, sql_state, format!("{message}: {advice}"))
+        Self { message: format!("{}: {advice}", denied.message), ..denied }
     }
 
     /// 1043: the client's side of the login makes no sense.
