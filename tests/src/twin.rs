@@ -56,7 +56,7 @@ impl Twin {
     ///
     /// # Panics
     /// When that fails, or server and proxy do not offer the same of `capabilities`.
-    pub async fn new(db: &Backend, proxy: &Proxy, capabilities: Capabilities, collation: u8) -> Self {
+    pub async fn new(db: &Backend, proxy: &Proxy, capabilities: Capabilities, collation: u16) -> Self {
         let options =
             |options: Options| options.schema("test").capabilities(capabilities).collation(collation);
         let (direct, ours) = Side::new(options(Options::tcp(db.server.address(), USER, PASSWORD))).await;

@@ -21,9 +21,9 @@ mod tree;
 use std::path::Path;
 
 pub use model::{
-    Address, AuthPlugin, Config, Endpoint, InvalidAddress, InvalidNetworks, Listener, MysqlVariables,
-    Network, Networks, PointsmanVariables, Protocol, ProxyProtocol, Server, ServerOptions, ServerStatus,
-    ServerTls, TlsParams, UNIX_PATH_MAX_BYTES, User,
+    Address, AuthPlugin, CheckLogins, Config, Endpoint, InvalidAddress, InvalidNetworks, Listener,
+    MysqlVariables, Network, Networks, PointsmanVariables, Protocol, ProxyProtocol, Server, ServerOptions,
+    ServerStatus, ServerTls, TlsParams, UNIX_PATH_MAX_BYTES, User,
 };
 pub use problem::{Problem, Problems};
 

@@ -15,7 +15,7 @@ pub use server::{Endpoint, Server, ServerStatus};
 pub use server_options::{ProxyProtocol, ServerOptions};
 pub use tls::{ServerTls, TlsParams};
 pub use user::User;
-pub use variables::{AuthPlugin, MysqlVariables, PointsmanVariables};
+pub use variables::{AuthPlugin, CheckLogins, MysqlVariables, PointsmanVariables};
 
 /// A whole configuration. `Default` is what an empty file means.
 #[derive(Clone, Debug, PartialEq, Eq)]

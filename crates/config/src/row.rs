@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::model::{Address, AuthPlugin, Networks, Protocol, ProxyProtocol, ServerStatus};
+use crate::model::{Address, AuthPlugin, CheckLogins, Networks, Protocol, ProxyProtocol, ServerStatus};
 use crate::schema::{Field, Kind, Preset, Scalar, Section, Unit};
 use crate::tree::Place;
 
@@ -169,6 +169,7 @@ words!(ServerStatus {
     "OFFLINE_SOFT" => Self::OfflineSoft,
     "OFFLINE_HARD" => Self::OfflineHard,
 });
+words!(CheckLogins { "never" => Self::Never, "first" => Self::First, "always" => Self::Always, });
 words!(AuthPlugin {
     "mysql_native_password" => Self::MysqlNativePassword,
     "caching_sha2_password" => Self::CachingSha2Password,

@@ -2,6 +2,7 @@
 
 mod acquire;
 mod announce;
+mod check;
 mod connect;
 mod link;
 mod login;
@@ -10,6 +11,7 @@ mod target;
 
 pub(crate) use acquire::{AcquireError, acquire};
 pub(crate) use announce::{Announced, connect};
+pub(crate) use check::check_login;
 pub(crate) use connect::{Dialer, OpenError};
 pub(crate) use link::Link;
 pub(crate) use open::open;

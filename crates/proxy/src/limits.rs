@@ -33,6 +33,12 @@ pub(crate) const LISTEN_BACKLOG: i32 = 4096;
 /// Wait after `accept` failed for want of file descriptors or memory, before it is tried again.
 pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
+/// How long a login that a server has accepted vouches for the next ones of the same user and schema.
+pub(crate) const VOUCHED_FOR: Duration = Duration::from_mins(1);
+
+/// Schemas of one user that are remembered as accepted. A client that goes through more asks servers again.
+pub(crate) const VOUCHED_SCHEMAS_MAX: usize = 256;
+
 /// How long a client's greeting waits for servers that are being asked what they can do, which they are at start. A
 /// server that is there answers in milliseconds; for one that is not, nobody should wait.
 pub(crate) const PROBE_WAIT_MAX: Duration = Duration::from_millis(250);

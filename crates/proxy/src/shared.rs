@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use config::{Config, Endpoint, MysqlVariables};
+use config::{CheckLogins, Config, Endpoint, MysqlVariables};
 use pool::{Availability, Pool, ServerSpec};
 
 use crate::backend::{Announced, Target};
@@ -23,6 +23,7 @@ use crate::users::Users;
 pub(crate) struct Shared {
     pub(crate) variables: MysqlVariables,
     pub(crate) patience: Patience,
+    pub(crate) check_logins: CheckLogins,
     pub(crate) users: Users,
     pub(crate) servers: Servers,
     pub(crate) pool: Pool<Target>,
@@ -47,6 +48,7 @@ impl Shared {
         Self {
             variables,
             patience,
+            check_logins: config.pointsman.check_logins,
             users: Users::new(&config.users),
             servers: Servers::new(endpoints(config)),
             pool: Pool::new(config.servers.iter().map(spec)),

@@ -5,8 +5,10 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tokio::time::Instant;
 use wire::auth::{Credential, Secret, caching_sha2};
 
+use crate::limits::{VOUCHED_FOR, VOUCHED_SCHEMAS_MAX};
 use crate::random;
 use crate::shared::Slot;
 
@@ -34,6 +36,8 @@ pub(crate) struct User {
     connections: Arc<AtomicU32>,
     /// What a full exchange has shown: from then on a proof is enough.
     learned: Mutex<Option<Learned>>,
+    /// Schemas (`None`: none at all) that a server has let this user into, and when.
+    accepted: Mutex<HashMap<Option<Box<[u8]>>, Instant>>,
     /// Whether a server has asked for more than the hash in the table. A decoy shares this with the user whose kind it
     /// has, so that the messages of a login do not tell them apart.
     wants_password: Arc<AtomicBool>,
@@ -114,6 +118,7 @@ impl User {
             is_decoy: false,
             connections: Arc::default(),
             learned: Mutex::new(None),
+            accepted: Mutex::default(),
             wants_password: Arc::default(),
         }
     }
@@ -130,6 +135,7 @@ impl User {
             is_decoy: true,
             connections: Arc::default(),
             learned: Mutex::new(None),
+            accepted: Mutex::default(),
             wants_password,
         }
     }
@@ -181,6 +187,22 @@ impl User {
         if learned.as_ref().is_some_and(|learned| learned.secret == *secret) {
             *learned = None;
         }
+    }
+
+    /// Whether a server has let this user into `schema` a short time before `now`.
+    pub(crate) fn is_vouched_for(&self, schema: Option<&[u8]>, now: Instant) -> bool {
+        let accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = accepted.get(&schema.map(Box::from));
+        since.is_some_and(|&since| now.duration_since(since) < VOUCHED_FOR)
+    }
+
+    /// A server has let this user into `schema` at `now`.
+    pub(crate) fn vouch_for(&self, schema: Option<&[u8]>, now: Instant) {
+        let mut accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+        if accepted.len() >= VOUCHED_SCHEMAS_MAX {
+            accepted.clear();
+        }
+        accepted.insert(schema.map(Box::from), now);
     }
 
     fn learned(&self) -> MutexGuard<'_, Option<Learned>> {
@@ -279,5 +301,19 @@ mod tests {
         assert!(first.is_some() && second.is_some() && user.admit().is_none());
         drop(first);
         assert!(user.admit().is_some());
+    }
+
+    #[test]
+    fn what_servers_have_accepted_is_bounded_and_forgotten() {
+        let users = Users::new(&[row("u", "pw")]);
+        let (user, start) = (users.find(b"u"), Instant::now());
+        assert!(!user.is_vouched_for(None, start));
+        user.vouch_for(None, start);
+        assert!(user.is_vouched_for(None, start) && !user.is_vouched_for(Some(b"shop"), start));
+        assert!(!user.is_vouched_for(None, start + VOUCHED_FOR));
+        for schema in 0..10 * VOUCHED_SCHEMAS_MAX {
+            user.vouch_for(Some(schema.to_string().as_bytes()), start);
+        }
+        assert!(user.accepted.lock().unwrap().len() <= VOUCHED_SCHEMAS_MAX);
     }
 }

@@ -4,6 +4,7 @@ mod scripted {
     mod acquire;
     mod answers;
     mod change_user;
+    mod check_logins;
     mod client_faults;
     mod client_login;
     mod commands;

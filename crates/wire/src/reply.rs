@@ -27,7 +27,8 @@
 //!   2^24-1), and also a row whose first value has an 8-byte length, which always fills a whole packet.
 //! - `0xff` starts an ERR packet wherever a message may start, and ends the whole answer.
 //! - `MORE_RESULTS` in the status of an OK packet or a terminator announces another result.
-//! - `CURSOR_EXISTS` in the packet after the column definitions means that no rows follow it.
+//! - `CURSOR_EXISTS` in the packet after the column definitions means that no rows follow it, if the statement asked for a
+//!   cursor. A cursor in a routine sets the flag as well, in all results of a `CALL`.
 //! - Without `DEPRECATE_EOF`, MySQL announces the OK packet behind OUT parameters only in the EOF packet before their
 //!   row (`PS_OUT_PARAMS`), not in the one after it.
 //! - The prepare answer starts with `0x00` but is not an OK packet.
@@ -64,6 +65,8 @@ pub struct ReplyScanner {
     place: Place,
     seq: u8,
     started: bool,
+    /// Whether a cursor was asked for.
+    cursor: bool,
     header_len: u8,
     head_len: u8,
     header: [u8; HEADER_LEN],
@@ -99,6 +102,7 @@ impl ReplyScanner {
             place: Place::Message,
             seq: 1,
             started: false,
+            cursor: matches!(answer, Answer::Cursor),
             header_len: 0,
             head_len: 0,
             header: [0; HEADER_LEN],
@@ -202,7 +206,7 @@ impl ReplyScanner {
         } else {
             return Ok(None);
         };
-        self.phase.next(head, len, self.caps).map(Some)
+        self.phase.next(head, len, self.caps, self.cursor).map(Some)
     }
 
     /// Goes on with a message that a read cut, or that has several packets; whether its end was reached.

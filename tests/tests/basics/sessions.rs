@@ -57,8 +57,10 @@ fn c03_the_id_of_the_greeting_is_nobody_elses(db: &Backend) {
     run(async {
         let mut client = connect(&proxy).await;
         let id = client.server().connection_id;
-        let error = client.query(&format!("KILL {id}")).await.unwrap_err();
+        let error = client.query(&format!("KILL {}", id + 1000)).await.unwrap_err();
         assert_eq!(error.code(), Some(1094), "{error}");
+        assert_eq!(value(&mut client, "SELECT CONNECTION_ID()").await, Some(id.to_string()));
+        assert_ne!(value(&mut client, "SELECT CONNECTION_ID() + 0").await, Some(id.to_string()));
         let other = connect(&proxy).await;
         assert_ne!(other.server().connection_id, id);
         assert_ne!(other.server().nonce, client.server().nonce);

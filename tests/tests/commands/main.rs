@@ -1,6 +1,8 @@
 //! Every command gets through the proxy the answer that the server itself gives, byte for byte.
 
 mod binary;
+mod binlog;
+mod charsets;
 mod session;
 mod text;
 mod types;
@@ -31,7 +33,7 @@ async fn create_procedures(db: &Backend, schema: &str, procedures: &[&str]) {
 }
 
 /// `utf8mb4_general_ci`.
-const COLLATION: u8 = 45;
+const COLLATION: u16 = 45;
 
 /// What clients announce that changes the form of answers.
 fn capabilities() -> [Capabilities; 5] {

@@ -1,6 +1,7 @@
 //! Logins of clients to the proxy and of the proxy to servers: who gets in, how, and what the others are told.
 
 mod limits;
+mod matrix;
 mod methods;
 mod refused;
 mod servers;
@@ -18,9 +19,11 @@ static DB: LazyLock<Backend> = LazyLock::new(|| {
     for user in [CLEAR, NATIVE, SHA2] {
         db.sql(&format!("CREATE USER {user} IDENTIFIED BY '{SECRET}'"));
     }
-    db.sql("CREATE USER nothing");
+    db.sql("CREATE USER nothing; INSTALL SONAME 'auth_ed25519'");
     db
 });
+
+static MYSQL: LazyLock<Option<Backend>> = LazyLock::new(|| Backend::start_mysql(&[]));
 
 /// The password of the three users below.
 const SECRET: &str = "secret";

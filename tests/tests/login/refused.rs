@@ -1,5 +1,6 @@
 //! Who does not get in.
 
+use e2e::tools::Running;
 use e2e::{Setup, run};
 
 use super::{
@@ -49,4 +50,35 @@ fn users_that_may_not_log_in_are_unknown() {
             assert!(error.starts_with(&format!("1045 (28000): Access denied for user '{user}'@")), "{error}");
         }
     });
+}
+
+#[test]
+fn a_password_that_was_sent_in_the_clear_is_refused_with_advice() {
+    let proxy = setup().variable("have_ssl", false).start();
+    let port = format!("--port={}", proxy.tcp().port());
+    // Without --skip-ssl, MariaDB's client believes that there is TLS.
+    let arguments = ["--no-defaults", "--host=127.0.0.1", &port, "--user=sha2", "--password=secret"];
+    let client = testkit::mariadb::find().unwrap().client;
+    let output = Running::start(&DB.sandbox, client, arguments).wait();
+    let expected = "Access denied for user 'sha2'@'127.0.0.1' (using password: YES): the client sent its password \
+                    unencrypted";
+    assert!(output.stderr.contains(expected) && output.stderr.contains("--skip-ssl"), "{output:?}");
+    proxy.wait_for_log("the client sent its password unencrypted");
+}
+
+#[test]
+fn refused_logins_are_logged_but_not_all_of_many() {
+    let proxy = setup().start();
+    run(async {
+        refused(proxy.tcp(), "nobody", SECRET, NATIVE_PLUGIN).await;
+        for _ in 0..100 {
+            refused(proxy.tcp(), CLEAR, "wrong", NATIVE_PLUGIN).await;
+        }
+    });
+    let line = proxy.wait_for_log("user=nobody");
+    assert!(line.contains("127.0.0.1") && line.contains("no such user"), "{line}");
+    proxy.wait_for_log("wrong password");
+    let lines = proxy.log().iter().filter(|line| line.contains("a login was refused")).count();
+    assert!((2..=60).contains(&lines), "{lines} lines for 101 logins");
+    proxy.wait_for_log("more logins were refused within 10 s");
 }

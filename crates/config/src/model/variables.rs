@@ -116,6 +116,8 @@ impl MysqlVariables {
 pub struct PointsmanVariables {
     /// How long running transactions may go on after SIGTERM (`drain_timeout_ms`).
     pub drain_timeout: Duration,
+    /// When clients get their connection to a server at their login already.
+    pub check_logins: CheckLogins,
     /// File of the certificate that clients are shown; empty: one in `datadir`, or a new one.
     pub tls_cert: String,
     /// File of its key; empty: one in `datadir`, or a new one.
@@ -125,7 +127,7 @@ pub struct PointsmanVariables {
 }
 
 from_row!(PointsmanVariables, POINTSMAN_VARIABLES, {
-    drain_timeout = "drain_timeout_ms",
+    drain_timeout = "drain_timeout_ms", check_logins,
     tls_cert,
     tls_key,
     tls_ca,
@@ -149,4 +151,16 @@ impl AuthPlugin {
             Self::CachingSha2Password => "caching_sha2_password",
         }
     }
+}
+
+/// Whether clients hear at their login what a server has against their user or schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum CheckLogins {
+    /// With their first statement.
+    Never,
+    /// Unless a server has accepted the same user and schema a short time ago.
+    #[default]
+    First,
+    /// At every login.
+    Always,
 }

@@ -48,6 +48,15 @@ pub static POINTSMAN_VARIABLES: Section = Section::new(
         "how long running transactions may go on after SIGTERM",
     )
     .built(),
+    choice(
+        "check_logins",
+        "first",
+        &["never", "first", "always"],
+        "whether a client that logs in gets its connection to a server at once, so that it hears there and then what the \
+         server has against its user or schema: `never`: with its first statement; `first`: unless a server has \
+         accepted the same user and schema within the last minute; `always`",
+    )
+    .built(),
     text(
         "tls_cert",
         "",

@@ -7,9 +7,11 @@ use config::AuthPlugin;
 use tokio::time::Instant;
 use wire::auth::{Credential, NONCE_LEN, Secret, as_server, caching_sha2, native};
 use wire::compress::{Method, Peer as CompressedPeer};
+use wire::frame::put_message;
 use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
 use crate::arrival::Peer;
+use crate::backend::{Backend, check_login};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::exchange::{Exchange, ReceiveError};
@@ -37,6 +39,8 @@ pub(crate) struct Identity {
     pub(crate) account: Account,
     /// Bytes that the client sent behind its login: its first commands.
     pub(crate) backlog: Vec<u8>,
+    /// Its connection to a server, if it has got one already. The session takes it.
+    pub(crate) backend: Option<Backend>,
 }
 
 impl Identity {
@@ -54,6 +58,7 @@ impl Identity {
             nonce: self.nonce,
             account: Account { user: Arc::clone(user), secret: secret.clone(), schema: None, slot: None },
             backlog: Vec::new(),
+            backend: None,
         })
     }
 }
@@ -142,12 +147,7 @@ pub(crate) async fn login(worker: &Worker, sock: &mut Sock, peer: Peer) -> Resul
     };
     let proven = dialogue.check(claim, nonce).await?;
     let account = dialogue.admit(proven, packet.schema, None)?;
-    dialogue.send_ok().await?;
-    let mut backlog = dialogue.exchange.into_unread();
-    if let Some(method) = method {
-        sock.compress(&worker.workshop, CompressedPeer::Client, method, std::mem::take(&mut backlog));
-    }
-    Ok(Box::new(Identity {
+    let mut identity = Box::new(Identity {
         connection_id,
         peer,
         // What there is of it on the other side is not the client's choice.
@@ -157,8 +157,22 @@ pub(crate) async fn login(worker: &Worker, sock: &mut Sock, peer: Peer) -> Resul
         attributes: packet.attributes.map(Box::from),
         nonce,
         account,
-        backlog,
-    }))
+        backlog: Vec::new(),
+        backend: None,
+    });
+    let checked = check_login(worker, &identity).await;
+    identity.backend = checked.map_err(|refusal| dialogue.pass_refusal(&refusal))?;
+    dialogue.send_ok().await?;
+    identity.backlog = dialogue.exchange.into_unread();
+    if let Some(method) = method {
+        sock.compress(
+            &worker.workshop,
+            CompressedPeer::Client,
+            method,
+            std::mem::take(&mut identity.backlog),
+        );
+    }
+    Ok(identity)
 }
 
 impl<'a> Dialogue<'a> {
@@ -367,6 +381,13 @@ impl<'a> Dialogue<'a> {
     /// Clients say "no password" with no bytes at all or, with `caching_sha2_password`, with one zero byte.
     const fn note_password(&mut self, answer: &[u8]) {
         self.password_given |= !matches!(answer, [] | [0]);
+    }
+
+    /// The client is told what the server said to it.
+    pub(crate) fn pass_refusal(&self, payload: &[u8]) -> Ending {
+        let mut packets = Vec::new();
+        put_message(&mut packets, self.exchange.next_seq(), payload);
+        Ending::Say { packets: packets.into_boxed_slice(), linger: false }
     }
 
     pub(crate) fn refuse_bytes(&self, error: &impl std::fmt::Display) -> Ending {

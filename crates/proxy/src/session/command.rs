@@ -14,6 +14,15 @@ use crate::error::ClientError;
 use crate::limits::FILLS_PER_TURN;
 use crate::sock::Input;
 
+/// The command byte of `COM_STMT_EXECUTE`.
+const EXECUTE: u8 = Kind::StmtExecute as u8;
+
+/// Bytes of a `COM_STMT_EXECUTE` up to and including its flags.
+const EXECUTE_HEAD: usize = 6;
+
+/// Flags of a `COM_STMT_EXECUTE` that ask for a cursor: read-only, for update, scrollable.
+const CURSORS: u8 = 0b111;
+
 /// What has become of the bytes that the client sent.
 #[derive(Debug)]
 pub(super) enum Command {
@@ -122,7 +131,7 @@ impl Session {
             let payload = input.get(start + HEADER_LEN..sent).unwrap_or_default();
             self.may_ask_for_file =
                 kind == Kind::Query && (!scanned.done || may_load_a_file(self.statement(payload)));
-            let upload = Upload { scanner, complete: scanned.done, answer: kind.answer() };
+            let upload = Upload { scanner, complete: scanned.done, answer: answer(kind, payload) };
             let rest = input.get(sent..).unwrap_or_default();
             let Some(next) = self.next_of_pipeline(&upload, rest) else { break upload };
             self.owed.push(upload.answer);
@@ -254,11 +263,22 @@ impl Session {
     }
 }
 
-/// Whether the header and the command byte of the first packet are there.
+/// Whether the header of the first packet is there, and as much behind it as tells what kind of answer follows.
 fn is_visible(input: &[u8]) -> bool {
     match input {
         [0, 0, 0, _, ..] => true,
+        [len, 0, 0, _, EXECUTE, ..] => input.len() >= HEADER_LEN + EXECUTE_HEAD.min((*len).into()),
+        [_, _, _, _, EXECUTE, ..] => input.len() >= HEADER_LEN + EXECUTE_HEAD,
         _ => input.len() > HEADER_LEN,
+    }
+}
+
+/// What kind of answer follows a command, of which the beginning is there.
+fn answer(kind: Kind, payload: &[u8]) -> Answer {
+    match (kind, payload) {
+        // Behind command and statement id: flags, each of them for a kind of cursor.
+        (Kind::StmtExecute, [_, _, _, _, _, flags, ..]) if flags & CURSORS != 0 => Answer::Cursor,
+        _ => kind.answer(),
     }
 }
 

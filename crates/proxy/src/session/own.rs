@@ -10,7 +10,7 @@ use wire::{Codec as _, StatusFlags};
 
 use super::Session;
 use super::kill::killed_here;
-use crate::backend::{AcquireError, Target, acquire, open};
+use crate::backend::{AcquireError, Target, acquire, check_login, open};
 use crate::client::login::{Claim, Dialogue, ok};
 use crate::control::Signal;
 use crate::ending::Ending;
@@ -140,7 +140,7 @@ impl Session {
         };
         let proven = dialogue.check(claim, self.identity.nonce).await?;
         let account = dialogue.admit(proven, Some(packet.schema), Some(&self.identity.account))?;
-        dialogue.send_ok().await?;
+        let seq = dialogue.exchange.next_seq();
         self.backlog = dialogue.exchange.into_unread();
         self.say_quit().await;
         self.backend = None;
@@ -151,7 +151,15 @@ impl Session {
         if let Some(attributes) = packet.attributes {
             self.identity.attributes = Some(attributes.into());
         }
-        Ok(())
+        match check_login(&self.worker, &self.identity).await {
+            Ok(backend) => self.backend = backend,
+            Err(refusal) => {
+                // As at a server, a client that is refused has no connection any more.
+                self.reply(seq, &refusal).await?;
+                return Err(Ending::Silent);
+            }
+        }
+        self.reply(seq, &ok(capabilities)).await
     }
 
     /// Reads one command to its end and forgets it. Returns the sequence id that an answer begins with.

@@ -87,3 +87,21 @@ impl Link {
         self.plain.shutdown_write()
     }
 }
+
+#[cfg(test)]
+impl Link {
+    pub(super) const fn plain_mut(&mut self) -> &mut Plain {
+        &mut self.plain
+    }
+
+    pub(super) fn plain(&self) -> &super::memory::End {
+        match &self.plain {
+            Plain::Memory(end) => end,
+            other => panic!("{other:?} is not made of memory"),
+        }
+    }
+
+    pub(super) fn tls_mut(&mut self) -> Option<&mut Tls> {
+        self.tls.as_deref_mut()
+    }
+}

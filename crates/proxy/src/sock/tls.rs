@@ -247,3 +247,6 @@ fn copy(from: &[u8], to: &mut [u8]) -> usize {
 fn invalid(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error)
 }
+
+#[cfg(test)]
+mod tests;

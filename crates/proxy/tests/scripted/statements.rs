@@ -260,6 +260,27 @@ fn c17_a_cursor_gives_its_rows_in_portions() {
 }
 
 #[test]
+fn c17_a_command_that_asks_for_a_cursor_may_be_cut_anywhere() {
+    play(async || {
+        let (_stage, mut client, mut server) = session_of(&options().capabilities(CLASSIC)).await;
+        let payload = [&[Kind::StmtExecute as u8][..], &execute(1)].concat();
+        let bytes = messages(0, &[&payload]);
+        for at in 1..bytes.len() {
+            let (first, second) = bytes.split_at(at);
+            client.send_bytes(first).await;
+            settle().await;
+            client.send_bytes(second).await;
+            server.expect_command(Kind::StmtExecute, &execute(1)).await;
+            server.status |= StatusFlags::CURSOR_EXISTS;
+            server.columns(&["n"]).await;
+            server.status -= StatusFlags::CURSOR_EXISTS;
+            client.packets().expect_seq(1);
+            assert!(client.expect_result().await.rows.is_empty(), "cut at {at}");
+        }
+    });
+}
+
+#[test]
 fn a_fetch_without_a_cursor_is_an_error() {
     play(async || {
         let (_stage, mut client, mut server) = session().await;

@@ -87,7 +87,7 @@ pub(crate) async fn send_login<S: AsyncRead + AsyncWrite + Unpin>(
         .write_packet(&packet::Login {
             capabilities,
             max_packet: PACKET_LEN_MAX,
-            collation: options.collation,
+            collation: options.collation.to_le_bytes()[0],
             username: options.user.as_bytes(),
             auth_answer,
             schema: options.schema.as_deref().map(str::as_bytes),
@@ -114,7 +114,7 @@ pub(crate) async fn change_user<S: AsyncRead + AsyncWrite + Unpin>(
     payload.push(u8::try_from(answer.len()).unwrap_or(u8::MAX));
     payload.extend_from_slice(&answer);
     put_nul_bytes(&mut payload, options.schema.as_deref().unwrap_or_default().as_bytes());
-    payload.extend_from_slice(&u16::from(options.collation).to_le_bytes());
+    payload.extend_from_slice(&options.collation.to_le_bytes());
     if capabilities.contains(Capabilities::PLUGIN_AUTH) {
         put_nul_bytes(&mut payload, plugin);
     }

@@ -22,7 +22,7 @@ pub const CAPABILITIES: Capabilities = Capabilities::LONG_PASSWORD
     .union(Capabilities::DEPRECATE_EOF);
 
 /// `utf8mb4_general_ci`, which MySQL and MariaDB both have.
-const COLLATION: u8 = 45;
+const COLLATION: u16 = 45;
 
 /// Where a server is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub struct Options {
     pub(super) password: String,
     pub(super) schema: Option<String>,
     pub(super) capabilities: Capabilities,
-    pub(super) collation: u8,
+    pub(super) collation: u16,
     pub(super) auth_plugin: Option<String>,
     pub(super) attributes: Vec<(String, String)>,
 }
@@ -92,9 +92,10 @@ impl Options {
         self
     }
 
-    /// Names this collation in the login instead of `utf8mb4_general_ci` (45).
+    /// Names this collation in the login instead of `utf8mb4_general_ci` (45). Only `COM_CHANGE_USER` has room for
+    /// ids above 255; a login then has the lower byte, as that of MySQL's own client library.
     #[must_use]
-    pub const fn collation(mut self, collation: u8) -> Self {
+    pub const fn collation(mut self, collation: u16) -> Self {
         self.collation = collation;
         self
     }

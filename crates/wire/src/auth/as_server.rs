@@ -189,12 +189,13 @@ impl ServerLogin {
     /// Whether a client that names `method` can be checked by it.
     const fn can_check(&self, method: Method) -> bool {
         match (&self.credential, method) {
-            (Credential::Empty, _) | (_, Method::Parsec) => false,
             (_, Method::Clear) => self.transport.is_private(),
+            (Credential::Empty, _)
+            | (_, Method::Parsec)
+            | (Credential::CachingSha2(_), Method::Native | Method::Ed25519)
+            | (Credential::Native(_), Method::Ed25519) => false,
             (Credential::Clear(_), _)
             | (Credential::CachingSha2(_), Method::CachingSha2 | Method::Sha256) => true,
-            (Credential::CachingSha2(_), Method::Native | Method::Ed25519)
-            | (Credential::Native(_), Method::Ed25519) => false,
             (Credential::Native(_), Method::Native) => !self.wants_password,
             // Both show the password; as long as the hash is enough, its own method costs fewer messages.
             (Credential::Native(_), Method::CachingSha2 | Method::Sha256) => self.wants_password,

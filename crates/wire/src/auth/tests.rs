@@ -182,8 +182,8 @@ fn a_hash_is_enough_where_its_method_is_spoken() {
         // Methods that show or use the password itself are asked for again when a client names them.
         let with_password = match (credential, plugin) {
             (_, clear::NAME) => transport.is_private(),
-            (Credential::Clear(_), ed25519::NAME | sha256_password::NAME) => true,
-            (Credential::CachingSha2(_), sha256_password::NAME) => true,
+            (Credential::Clear(_), name) => [ed25519::NAME, sha256_password::NAME].contains(&name),
+            (Credential::CachingSha2(_), name) => name == sha256_password::NAME,
             _ => false,
         };
         let sha1_enough = match credential {

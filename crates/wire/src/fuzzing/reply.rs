@@ -9,9 +9,10 @@ use crate::{
 /// Bytes behind the capabilities that say which answer it is, and how the rest is split.
 const SETTING: usize = 5;
 
-const ANSWERS: [Answer; 9] = [
+const ANSWERS: [Answer; 10] = [
     Answer::None,
     Answer::Result,
+    Answer::Cursor,
     Answer::Prepare,
     Answer::FieldList,
     Answer::Fetch,

@@ -9,6 +9,9 @@ pub enum Answer {
     None,
     /// OK, ERR, a request for a local file, or results, as many as there are.
     Result,
+    /// The same after a `COM_STMT_EXECUTE` that asked for a cursor: a result whose status says that there is one has no
+    /// rows. (Without being asked for, the flag tells of a cursor inside a routine, and the rows are there.)
+    Cursor,
     /// The answer of `COM_STMT_PREPARE`: a header and definitions of parameters and columns.
     Prepare,
     /// Column definitions without a count.

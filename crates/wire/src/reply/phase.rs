@@ -63,7 +63,7 @@ impl Phase {
     pub(super) const fn first(answer: Answer) -> Self {
         match answer {
             Answer::None => Self::Nothing,
-            Answer::Result => Self::First,
+            Answer::Result | Answer::Cursor => Self::First,
             Answer::Prepare => Self::Prepare,
             Answer::FieldList => Self::Fields,
             Answer::Fetch => Self::Rows,
@@ -75,8 +75,14 @@ impl Phase {
     }
 
     /// Judges one message: `head` is the start of its payload (all of a short one), `len` the payload length
-    /// of its first packet.
-    pub(super) fn next(self, head: &[u8], len: u32, caps: Capabilities) -> Result<Step, WireError> {
+    /// of its first packet, `cursor` whether one was asked for.
+    pub(super) fn next(
+        self,
+        head: &[u8],
+        len: u32,
+        caps: Capabilities,
+        cursor: bool,
+    ) -> Result<Step, WireError> {
         let &first = head.first().ok_or(WireError::Truncated { field: "packet", needed: 1, left: 0 })?;
         if first == 0xff {
             let code = head::err(head)?;
@@ -91,7 +97,7 @@ impl Phase {
             Self::ColumnsEnd if terminator => {
                 let end = head::terminator(head, len, caps)?;
                 let status = status(&end);
-                Ok(if status.contains(StatusFlags::CURSOR_EXISTS) {
+                Ok(if cursor && status.contains(StatusFlags::CURSOR_EXISTS) {
                     end_of_result(end)
                 } else if status.contains(StatusFlags::PS_OUT_PARAMS.union(StatusFlags::MORE_RESULTS)) {
                     Step::Next(Self::OutParams)

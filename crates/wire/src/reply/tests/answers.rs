@@ -161,8 +161,21 @@ fn an_open_cursor_has_no_rows_yet() {
         // Without EOF packets the terminator follows the columns at once.
         let head = column_count(2, caps, true);
         let script = Script::new(caps).message(&head).definitions(2).end(CURSOR);
-        let got = outcome(Answer::Result, caps, &script.bytes);
+        let got = outcome(Answer::Cursor, caps, &script.bytes);
         assert_eq!(got, Outcome { end: end(caps, CURSOR), rows: 0 });
+    }
+}
+
+#[test]
+fn a_cursor_that_nobody_asked_for_is_somebody_elses() {
+    // MariaDB: FOR rec IN (SELECT ...) DO SELECT rec.c; END FOR.
+    for caps in BOTH {
+        let more = CURSOR | StatusFlags::MORE_RESULTS;
+        let script = Script::new(caps).message(&column_count(1, caps, true)).definitions(1);
+        let script = script.classic_eof(more).message(b"\x01a").end(more).message(b"\x01x");
+        let script = script.definitions(1).classic_eof(more).message(b"\x01b").end(CURSOR);
+        let got = outcome(Answer::Result, caps, &script.bytes);
+        assert_eq!(got, Outcome { end: end(caps, CURSOR), rows: 2 });
     }
 }
 

@@ -137,8 +137,8 @@ proptest! {
             Some(len) => bytes.truncate(len.index(bytes.len() + 1)),
             None => bytes.extend([1, 0, 0, 1, 0xff, 9, 9]), // of the next answer
         }
-        let expected = slow_scan(Answer::Result, caps, &bytes);
-        let got = scan_pieces(&mut ReplyScanner::new(Answer::Result, caps), cut(&bytes, &cuts));
+        let expected = slow_scan(Answer::Cursor, caps, &bytes);
+        let got = scan_pieces(&mut ReplyScanner::new(Answer::Cursor, caps), cut(&bytes, &cuts));
         prop_assert_eq!(got, Ok(expected));
     }
 

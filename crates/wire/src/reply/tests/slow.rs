@@ -31,8 +31,8 @@ pub(super) fn slow_scan(answer: Answer, caps: Capabilities, bytes: &[u8]) -> (us
     let mut rows = 0;
     let end = match answer {
         Answer::None => Some(End::Other),
-        Answer::Result => loop {
-            match result(&mut messages, caps, &mut rows) {
+        Answer::Result | Answer::Cursor => loop {
+            match result(&mut messages, caps, answer == Answer::Cursor, &mut rows) {
                 Some(Ending::More) => {}
                 Some(Ending::File) => return (messages.taken(), Event::LocalInfile),
                 Some(Ending::Last(end)) => break Some(end),
@@ -90,7 +90,7 @@ fn whole_ok(message: &[u8], caps: Capabilities) -> End {
     End::Ok { affected_rows, last_insert_id, status, warnings }
 }
 
-fn result(messages: &mut Messages, caps: Capabilities, rows: &mut u64) -> Option<Ending> {
+fn result(messages: &mut Messages, caps: Capabilities, cursor: bool, rows: &mut u64) -> Option<Ending> {
     let first = messages.next()?;
     if first[0] == 0xfb {
         return Some(Ending::File);
@@ -107,7 +107,7 @@ fn result(messages: &mut Messages, caps: Capabilities, rows: &mut u64) -> Option
     if !caps.contains(Capabilities::DEPRECATE_EOF) {
         let end = last(&messages.next()?, caps).unwrap();
         let status = Outcome { end, rows: 0 }.status();
-        if status.is_none_or(|status| status.contains(StatusFlags::CURSOR_EXISTS)) {
+        if status.is_none_or(|status| cursor && status.contains(StatusFlags::CURSOR_EXISTS)) {
             return Some(ending(end));
         }
     }

@@ -1,0 +1,36 @@
+//! Asking a server, at a client's login, whether it lets this user into this schema.
+//!
+//! A server that refuses says so at the login, and clients expect to hear it there. So the first client of a user and a
+//! schema gets its connection at its login already; for the next ones that is known, and idle clients take no
+//! connections.
+
+use config::CheckLogins;
+use tokio::time::{Instant, timeout};
+
+use super::{AcquireError, Backend, Target, acquire, open};
+use crate::client::login::Identity;
+use crate::worker::Worker;
+
+/// The connection of a client that is being let in, if it gets one now. `Err` is the payload of the server's ERR packet.
+///
+/// Only a server's own refusal counts. Where none can be reached within `mysql-connect_timeout_server` the client is let
+/// in without a connection, as when nobody asks: its first statement waits longer.
+pub(crate) async fn check_login(worker: &Worker, identity: &Identity) -> Result<Option<Backend>, Vec<u8>> {
+    let (shared, account) = (&worker.shared, &identity.account);
+    let (user, schema) = (&account.user, account.schema.as_deref());
+    match shared.check_logins {
+        CheckLogins::Never => return Ok(None),
+        CheckLogins::First if user.is_vouched_for(schema, Instant::now()) => return Ok(None),
+        CheckLogins::First | CheckLogins::Always => {}
+    }
+    let open = async |target: &Target| open(worker, target, identity).await;
+    let acquiring = acquire(worker, user.default_hostgroup, open);
+    match timeout(shared.variables.connect_timeout_server, acquiring).await {
+        Ok(Ok(backend)) => {
+            user.vouch_for(schema, Instant::now());
+            Ok(Some(backend))
+        }
+        Ok(Err(AcquireError::Server(refusal))) => Err(refusal),
+        Ok(Err(AcquireError::Proxy(_))) | Err(_) => Ok(None),
+    }
+}
