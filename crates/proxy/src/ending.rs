@@ -38,12 +38,21 @@ pub(crate) enum Ending {
 impl Ending {
     /// The client, which waits for this, is told `error` in a packet with sequence id `seq`.
     pub(crate) fn tell(error: &ClientError, seq: u8, caps: Capabilities) -> Self {
-        Self::Say { packets: error.to_packet(seq, caps).into_boxed_slice(), linger: false }
+        Self::say(error, seq, caps, false)
     }
 
     /// The client, which may still be sending, is told `error` in a packet with sequence id `seq`.
     pub(crate) fn interrupt(error: &ClientError, seq: u8, caps: Capabilities) -> Self {
-        Self::Say { packets: error.to_packet(seq, caps).into_boxed_slice(), linger: true }
+        Self::say(error, seq, caps, true)
+    }
+
+    /// MariaDB's client library takes an error with one of its own numbers for a malformed packet (2027), so it is told
+    /// nothing: a connection that ends is 2013 to it, as when a server goes away.
+    fn say(error: &ClientError, seq: u8, caps: Capabilities, linger: bool) -> Self {
+        if error.is_of_clients() && !caps.contains(Capabilities::LONG_PASSWORD) {
+            return Self::Silent;
+        }
+        Self::Say { packets: error.to_packet(seq, caps).into_boxed_slice(), linger }
     }
 }
 
@@ -76,4 +85,22 @@ pub(crate) async fn say_goodbye(worker: &Rc<Worker>, mut sock: Sock, ending: End
     };
     // Whatever goes wrong now, the connection is over anyway.
     let _ = tokio::time::timeout(LINGER_MAX, last_words).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_of_mariadb_are_not_told_errors_of_their_own_library() {
+        let (ours, mysql) =
+            (Capabilities::PROTOCOL_41, Capabilities::PROTOCOL_41 | Capabilities::LONG_PASSWORD);
+        let lost = ClientError::lost_backend(&"db");
+        assert!(matches!(Ending::tell(&lost, 1, ours), Ending::Silent));
+        assert!(matches!(Ending::tell(&lost, 1, mysql), Ending::Say { .. }));
+        assert!(matches!(
+            Ending::interrupt(&ClientError::shutdown(), 1, ours),
+            Ending::Say { linger: true, .. }
+        ));
+    }
 }

@@ -16,6 +16,11 @@ pub struct ClientError {
 }
 
 impl ClientError {
+    /// Whether the code is one of those that client libraries use for themselves.
+    pub(crate) const fn is_of_clients(&self) -> bool {
+        matches!(self.code, 2000..3000)
+    }
+
     const fn new(code: u16, sql_state: [u8; 5], message: String) -> Self {
         Self { code, sql_state, message }
     }

@@ -99,3 +99,7 @@ pub(crate) const TLS_RECORD_OVERHEAD_BYTES_MAX: usize = 64;
 /// Bytes of TLS records that a connection holds because they are of no use before others come: the longest handshake
 /// message that rustls takes, 64 KiB, and 8 KiB for the records that it comes in.
 pub(crate) const TLS_HELD_BYTES_MAX: usize = 72 * 1024;
+
+/// How often a client may be refused as another user and go on as the one that it was. As many as MariaDB allows, which then
+/// answers `COM_CHANGE_USER` with error 1047.
+pub(crate) const CHANGES_REFUSED_MAX: u8 = 3;

@@ -63,6 +63,8 @@ pub(crate) struct Session {
     /// Whether the client was seen to have sent more while an answer was on its way; until that is over, nobody
     /// needs to look again.
     client_waits: bool,
+    /// How often the client was refused as another user.
+    refused_changes: u8,
 }
 
 impl Session {
@@ -88,6 +90,7 @@ impl Session {
             status: StatusFlags::AUTOCOMMIT,
             may_ask_for_file: false,
             client_waits: false,
+            refused_changes: 0,
         }
     }
 

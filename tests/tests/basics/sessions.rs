@@ -28,6 +28,14 @@ fn a_user_can_change_to_another(db: &Backend) {
         assert_eq!(value(&mut client, "SELECT CURRENT_USER()").await.as_deref(), Some("app@%"));
         let wrong = Options::tcp(proxy.tcp(), "other", "wrong");
         assert_eq!(client.change_user(&wrong).await.unwrap_err().code(), Some(1045));
+        let mut client = connect(&proxy).await;
+        if value(&mut client, "SELECT VERSION()").await.is_some_and(|version| version.contains("MariaDB")) {
+            for code in [1045, 1045, 1045, 1047] {
+                assert_eq!(client.change_user(&wrong).await.unwrap_err().code(), Some(code));
+                // It goes on as the user that it was.
+                assert_eq!(value(&mut client, "SELECT CURRENT_USER()").await.as_deref(), Some("app@%"));
+            }
+        }
     });
 }
 

@@ -16,7 +16,7 @@ use crate::control::Signal;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::exchange::Exchange;
-use crate::limits::{LINGER_BYTES_MAX, LINGER_MAX};
+use crate::limits::{CHANGES_REFUSED_MAX, LINGER_BYTES_MAX, LINGER_MAX};
 use crate::sock::Input;
 
 impl Session {
@@ -32,6 +32,7 @@ impl Session {
                 let seq = self.skip_command().await?;
                 self.reply(seq, &ok(self.capabilities())).await
             }
+            Kind::ChangeUser if self.refused_changes >= CHANGES_REFUSED_MAX => self.refuse_unknown().await,
             Kind::ChangeUser => self.change_user().await,
             Kind::Query | Kind::ProcessKill | Kind::ProcessInfo => self.handle_ids(kind).await,
             // Nothing to close or reset where nothing was prepared.
@@ -138,28 +139,53 @@ impl Session {
             answer: packet.auth_answer,
             offered: None,
         };
-        let proven = dialogue.check(claim, self.identity.nonce).await?;
-        let account = dialogue.admit(proven, Some(packet.schema), Some(&self.identity.account))?;
+        let admitted = match dialogue.check(claim, self.identity.nonce).await {
+            Ok(proven) => dialogue.admit(proven, Some(packet.schema), Some(&self.identity.account)),
+            Err(ending) => Err(ending),
+        };
         let seq = dialogue.exchange.next_seq();
         self.backlog = dialogue.exchange.into_unread();
+        // Refused or not: the old user's session is over.
         self.say_quit().await;
         self.backend = None;
         self.status = StatusFlags::AUTOCOMMIT;
-        self.identity.account = account;
-        self.worker.seat(&self.control, &self.identity);
-        self.identity.collation = packet.collation.unwrap_or(self.identity.collation);
+        let account = match admitted {
+            Ok(account) => account,
+            Err(Ending::Say { packets, linger: false }) if self.may_stay().await => {
+                return self.write_to_client(&packets).await;
+            }
+            Err(ending) => return Err(ending),
+        };
+        let identity = &mut *self.identity;
+        let (collation, attributes) = (identity.collation, identity.attributes.clone());
+        let account = std::mem::replace(&mut identity.account, account);
+        identity.collation = packet.collation.unwrap_or(collation);
         if let Some(attributes) = packet.attributes {
-            self.identity.attributes = Some(attributes.into());
+            identity.attributes = Some(attributes.into());
         }
+        self.worker.seat(&self.control, &self.identity);
         match check_login(&self.worker, &self.identity).await {
             Ok(backend) => self.backend = backend,
             Err(refusal) => {
-                // As at a server, a client that is refused has no connection any more.
                 self.reply(seq, &refusal).await?;
-                return Err(Ending::Silent);
+                if !self.may_stay().await {
+                    return Err(Ending::Silent);
+                }
+                let identity = &mut *self.identity;
+                (identity.account, identity.collation, identity.attributes) =
+                    (account, collation, attributes);
+                self.worker.seat(&self.control, &self.identity);
+                return Ok(());
             }
         }
         self.reply(seq, &ok(capabilities)).await
+    }
+
+    /// Whether a client that was refused as another user goes on as the one that it was: with MariaDB it does, until
+    /// that has happened too often; MySQL ends the connection.
+    async fn may_stay(&mut self) -> bool {
+        self.refused_changes += 1;
+        self.refused_changes <= CHANGES_REFUSED_MAX && self.worker.shared.says_mariadb().await
     }
 
     /// Reads one command to its end and forgets it. Returns the sequence id that an answer begins with.
