@@ -12,9 +12,9 @@
 //! - [`record`]: what came out, and what `divergences.txt` says about it.
 
 pub mod environment;
+mod needs;
 pub mod place;
 pub mod plan;
 pub mod record;
 pub mod suite;
 pub mod trial;
-mod users;

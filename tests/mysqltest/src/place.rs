@@ -15,8 +15,8 @@ use e2e::{Proxy, Setup as ProxySetup};
 use testkit::guard::Sandbox;
 use testkit::mariadb::{self, Server, Setup};
 
+use crate::needs::Needs;
 use crate::suite::Suite;
-use crate::users::Users;
 
 /// Whom tests log in as, unless they say otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub struct Place {
     folder: PathBuf,
     state: String,
     greeting: String,
-    proxy: Option<(Users, Proxy)>,
+    proxy: Option<(Needs, Proxy)>,
     restarts: u32,
 }
 
@@ -167,29 +167,41 @@ impl Place {
         self.admit()
     }
 
-    /// Makes sure that a proxy runs that knows the account, `root` and these users.
+    /// Makes sure that a proxy runs that meets these needs, and knows the account and `root`.
     ///
     /// # Panics
     /// When the proxy does not start.
-    pub(crate) fn provide_proxy(&mut self, mut users: Users) {
+    pub(crate) fn provide_proxy(&mut self, mut needs: Needs) {
         for Account { name, password } in [ROOT, self.account] {
-            users.insert(name.to_owned(), password.to_owned());
+            needs.users.insert(name.to_owned(), password.to_owned());
         }
-        let fits = |(known, proxy): &(Users, Proxy)| *known == users && proxy.log().len() < LOG_LINES_MAX;
+        let fits = |(known, proxy): &(Needs, Proxy)| *known == needs && proxy.log().len() < LOG_LINES_MAX;
         if self.proxy.as_ref().is_some_and(fits) {
             return;
         }
         self.proxy = None;
-        let server = format!("hostname = \"{}\"\nport = 0", self.server.socket().display());
+        let quoted = |path: PathBuf| format!("\"{}\"", path.display());
+        let server = format!(
+            "hostname = {}\nport = 0\nuse_ssl = {}\ncompression = {}",
+            quoted(self.server.socket()),
+            needs.tls,
+            needs.compression
+        );
+        let certificates = self.folder.join("std_data");
         let setup = ProxySetup::new(&self.sandbox)
             .row("mysql_servers", &server)
             .variable("server_version", format!("\"{}\"", self.greeting))
             .variable("max_allowed_packet", PROXY_PACKET_MAX)
-            .variable("connect_timeout_client", PROXY_TIME_MS);
-        let setup = users
+            .variable("connect_timeout_client", PROXY_TIME_MS)
+            .pointsman_variable("check_logins", "\"always\"")
+            .pointsman_variable("tls_cert", quoted(certificates.join("server-cert.pem")))
+            .pointsman_variable("tls_key", quoted(certificates.join("server-key.pem")))
+            .pointsman_variable("tls_ca", quoted(certificates.join("cacert.pem")));
+        let setup = needs
+            .users
             .iter()
             .fold(setup, |setup, (name, password)| setup.row("mysql_users", &user(name, password)));
-        self.proxy = Some((users, setup.start()));
+        self.proxy = Some((needs, setup.start()));
     }
 
     /// The account of its tests.
@@ -238,7 +250,7 @@ impl Place {
 
 /// A row of `mysql_users`.
 fn user(name: &str, password: &str) -> String {
-    let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"");
+    let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
     format!("username = \"{}\"\npassword = \"{}\"", quoted(name), quoted(password))
 }
 

@@ -132,7 +132,7 @@ impl Suite {
 }
 
 impl Test {
-    const fn new(name: String) -> Self {
+    pub(crate) const fn new(name: String) -> Self {
         Self { name, sources: Vec::new(), alternatives: Vec::new(), by_protocol: false, skip: None }
     }
 }

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 
 use crate::environment::Surroundings;
+use crate::needs;
 use crate::place::Place;
 use crate::suite::{Suite, Test};
-use crate::users;
 
 /// Longest time of one test.
 const TEST_TIME_MAX: Duration = Duration::from_mins(1);
@@ -79,7 +79,7 @@ pub fn run(
     through_proxy: bool,
 ) -> anyhow::Result<(Verdict, Duration)> {
     if through_proxy {
-        place.provide_proxy(users::of(test));
+        place.provide_proxy(needs::of(test, mode));
     }
     let target = place.target(through_proxy)?;
     let alternatives = alternatives(test, mode);
