@@ -8,39 +8,38 @@ use anyhow::{Context as _, ensure};
 /// Where Debian's package `mariadb-test` puts the suite.
 const FOLDER: &str = "/usr/share/mysql/mysql-test";
 
-/// Tests that are left out by name, each with the reason.
-const LEFT_OUT: [(&str, &str); 0] = [];
-
-/// Options in `.opt` files that every server of ours has, or that make no difference to it.
+/// Options in `.opt` files that every server of ours has, or that make no difference to it, in lower case.
 ///
 /// The suite's runner disables all optional plugins; ours leaves them as they are.
-const FULFILLED: [&str; 9] = [
+const FULFILLED: [&str; 19] = [
     "--innodb",
     "--loose-innodb",
-    "--loose-enable-partition",
-    "--loose-sequence",
-    "--sequence=on",
-    "--default-storage-engine=myisam",
-    "--plugin-maturity=unknown",
-    "--skip-log-bin",
-    "--character-set-server=latin1",
-];
-/// Starts of such options: the information schema's InnoDB tables.
-const FULFILLED_STARTS: [&str; 5] =
-    ["--innodb-cmp", "--innodb-sys-", "--innodb-buffer-page", "--loose-archive", "--loose-blackhole"];
-/// More of them.
-const FULFILLED_MORE: [&str; 10] = [
+    "--loose-innodb-file-per-table=1",
     "--innodb-trx",
     "--innodb-locks",
     "--innodb-lock-waits",
     "--innodb-metrics",
     "--innodb-buffer-pool-stats",
+    "--loose-enable-partition",
+    "--loose-sequence",
+    "--sequence=on",
     "--plugin-load-add=$ha_archive_so",
     "--plugin-load-add=$ha_blackhole_so",
+    "--default-storage-engine=myisam",
+    "--plugin-maturity=unknown",
+    "--skip-log-bin",
+    "--character-set-server=latin1",
     "--collation_server=latin1_swedish_ci",
     "--disable-skip-name-resolve",
-    "--loose-innodb-file-per-table=1",
 ];
+/// How such options start: the information schema's `InnoDB` tables, and two more engines.
+const FULFILLED_STARTS: [&str; 5] =
+    ["--innodb-cmp", "--innodb-sys-", "--innodb-buffer-page", "--loose-archive", "--loose-blackhole"];
+/// Includes of tests that stop or restart the server.
+const RESTARTS: [&str; 5] =
+    ["restart_mysqld", "shutdown_mysqld", "kill_mysqld", "start_mysqld", "wait_until_disconnected"];
+/// Includes of tests that need more than one plain server and a minute.
+const ELSEWHERE: [&str; 4] = ["big_test.inc", "master-slave.inc", "have_debug.inc", "have_debug_sync.inc"];
 /// Of these alternatives, each a `.combinations` file, a plain server on Linux is one.
 const ALTERNATIVES: [(&str, &str); 6] = [
     ("platform", "unix"),
@@ -116,7 +115,6 @@ impl Suite {
         scan.file(&script)?;
         let mut test = scan.test;
         let main = |suffix: &str| self.folder.join("main").join(format!("{}{suffix}", test.name)).is_file();
-        let named = LEFT_OUT.iter().find(|(left_out, _)| *left_out == test.name).map(|(_, reason)| *reason);
         let skip = if disabled.contains(&test.name) {
             Some("disabled by the suite")
         } else if main(".cnf") || main("-master.sh") || main("-slave.sh") {
@@ -124,7 +122,7 @@ impl Suite {
         } else if !main(".result") {
             Some("has no plain result")
         } else {
-            named
+            None
         };
         test.skip = skip.or(test.skip);
         Ok(test)
@@ -152,16 +150,10 @@ impl Scan<'_> {
         self.requirements(path)?;
         let script = text(path)?;
         for included in script.lines().filter_map(included) {
-            if ["restart_mysqld", "shutdown_mysqld", "kill_mysqld", "start_mysqld", "wait_until_disconnected"]
-                .iter()
-                .any(|part| included.contains(part))
-            {
+            if RESTARTS.iter().any(|part| included.contains(part)) {
                 self.test.skip = Some("restarts the server");
             }
-            if ["big_test.inc", "master-slave.inc", "have_debug.inc", "have_debug_sync.inc"]
-                .iter()
-                .any(|part| included.ends_with(part))
-            {
+            if ELSEWHERE.iter().any(|part| included.ends_with(part)) {
                 self.test.skip = Some("needs a debug build, a replica, or much time");
             }
             let folders = [path.parent(), Some(&self.suite.folder.join("main")), Some(&self.suite.folder)]
@@ -198,9 +190,7 @@ impl Scan<'_> {
 
 fn is_fulfilled(option: &str) -> bool {
     let option = option.trim_matches(|quote| quote == '\'' || quote == '"').to_lowercase();
-    FULFILLED.contains(&option.as_str())
-        || FULFILLED_MORE.contains(&option.as_str())
-        || FULFILLED_STARTS.iter().any(|start| option.starts_with(start))
+    FULFILLED.contains(&option.as_str()) || FULFILLED_STARTS.iter().any(|start| option.starts_with(start))
 }
 
 /// What a line of a script includes: `source PATH;`, or `--source PATH`.

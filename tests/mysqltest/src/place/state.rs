@@ -1,5 +1,6 @@
 //! SQL that prepares a server for the suite, and that tells whether a test has left something behind.
 
+use std::fmt::Write as _;
 use std::io::Read as _;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -42,7 +43,8 @@ pub(super) fn preparation(suite: &Suite, folder: &Path) -> anyhow::Result<String
         let copy = folder.join(name);
         let sql = text(&suite.folder.join("include").join(name))?;
         std::fs::write(&copy, sql.replace("delimiter ||;", "delimiter ||"))?;
-        sources.push_str(&format!("source {}\ndelimiter ;\n", copy.display()));
+        // Writing to a string cannot fail.
+        let _ = write!(sources, "source {}\ndelimiter ;\n", copy.display());
     }
     Ok(format!(
         "DELETE FROM mysql.global_priv WHERE user IN ('app', 'replication', ''); FLUSH PRIVILEGES;\n\
