@@ -2,6 +2,7 @@
 
 mod header;
 pub(crate) mod login;
+pub(crate) mod proof;
 
 use std::rc::Rc;
 

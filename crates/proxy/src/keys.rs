@@ -1,4 +1,4 @@
-//! The RSA key pair of the proxy, and the two RSA steps of `caching_sha2_password`.
+//! The RSA key pair of the proxy, and the two RSA steps of `caching_sha2_password` and `sha256_password`.
 //!
 //! On an unencrypted connection the client encrypts its password with the server's public key (RSA-OAEP with
 //! SHA-1, see "`caching_sha2_password` information" in MySQL's source documentation). The pair is made at start in the

@@ -213,8 +213,12 @@ fn conversation() -> impl Strategy<Value = Vec<u8>> {
         Just("caching_sha2_password"),
         Just("mysql_clear_password"),
         Just("another_method"),
+        Just("sha256_password"),
+        Just("client_ed25519"),
+        Just("parsec"),
     ];
-    let nonce = prop_oneof![3 => vec(any::<u8>(), 20), 1 => vec(any::<u8>(), 0..30)];
+    let nonce =
+        prop_oneof![3 => vec(any::<u8>(), 20), 3 => vec(any::<u8>(), 32), 1 => vec(any::<u8>(), 0..40)];
     let switch = (plugins, nonce);
     let message = prop_oneof![
         switch.prop_map(|(plugin, data)| {
@@ -226,6 +230,14 @@ fn conversation() -> impl Strategy<Value = Vec<u8>> {
         vec(any::<u8>(), 0..40),
         vec(any::<u8>(), 20),
         vec(any::<u8>(), 32),
+        // What a client signs, encrypts and asks for; the salt of parsec and a further factor.
+        vec(any::<u8>(), 64),
+        vec(any::<u8>(), 128..255),
+        (any::<bool>(), 0u8..5, vec(any::<u8>(), 17..19)).prop_map(|(header, factor, salt)| {
+            let header: &[u8] = if header { &[1] } else { &[] };
+            [header, b"P", &[factor], &salt].concat()
+        }),
+        Just(b"\x02another_factor\0".to_vec()),
         Just(b"password\0".to_vec()),
         Just(vec![0, 0, 0, 2, 0, 0, 0]),
     ];
