@@ -163,6 +163,7 @@ impl ClientLogin {
                 Ok(ClientStep::Read)
             }
             (State::Answered, [caching_sha2::FULL_EXCHANGE]) => Ok(self.full_exchange()),
+            (State::Key, []) => Err(WireError::Truncated { field: "public key", needed: 1, left: 0 }),
             (State::Key, pem) => {
                 let Secret::Clear(password) = &self.secret else {
                     return Err(WireError::Unexpected { expected: "OK or ERR", got: "a public key" });

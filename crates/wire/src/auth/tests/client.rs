@@ -169,3 +169,12 @@ fn a_key_that_nobody_asked_for_is_an_error() {
     let mut login = begin_at_client(&Secret::Clear(PASSWORD.to_vec()), native::NAME);
     assert!(login.message(&[1, 4], CAPS).is_err(), "of another method");
 }
+
+#[test]
+fn c27_a_key_of_no_bytes_is_an_error() {
+    let mut login = begin_at_client(&Secret::Clear(PASSWORD.to_vec()), caching_sha2::NAME);
+    assert_eq!(login.message(&[1, 4], CAPS), Ok(ClientStep::Send(vec![2])));
+    assert!(login.message(&[1], CAPS).is_err());
+    let mut login = begin_at_client(&Secret::Clear(PASSWORD.to_vec()), sha256_password::NAME);
+    assert!(login.message(&[1], CAPS).is_err());
+}
