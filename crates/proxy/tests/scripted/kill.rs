@@ -205,8 +205,8 @@ fn c03_nobody_kills_what_is_another_users() {
 #[test]
 fn ids_of_servers_are_theirs() {
     play(async || {
-        let (_stage, mut servers) = stage(config());
-        let mut client = log_in(&_stage).await;
+        let (stage, mut servers) = stage(config());
+        let mut client = log_in(&stage).await;
         let mut server = first_query(&mut client, &mut servers).await;
         for text in ["KILL 7", "KILL QUERY 1073741823", "KILL 2147483648", "KILL USER app", "kill @id"] {
             client.send_query(text).await;

@@ -276,7 +276,7 @@ fn a_drain_lets_a_kill_end_and_its_deadline_does_not() {
                 server.err(1317, "70100", "Query execution was interrupted").await;
                 client.expect_err(1317).await;
             } else {
-                killer.patience(Duration::from_secs(60));
+                killer.patience(Duration::from_mins(1));
                 killer.expect_gone().await;
             }
             client.expect_gone().await;
