@@ -12,7 +12,7 @@ use wire::{Codec as _, StatusFlags, packet};
 
 use super::support::{
     Client, Database, config, database, expect_alive, expect_nothing_left, first_query, log_in, messages,
-    options, play, settle, stage, user,
+    options, options_for, play, settle, stage, user,
 };
 
 /// `app` and `other`, whose password is `word` and whose servers are those of hostgroup 1.
@@ -65,6 +65,25 @@ fn the_new_user_gets_a_connection_of_its_own() {
         new.ok().await;
         client.expect_ok().await;
         expect_alive(&mut client, &mut new).await;
+    });
+}
+
+#[test]
+fn c03_a_connection_id_is_the_new_users() {
+    play(async || {
+        let (stage, _servers) = stage(two_users());
+        let mut client = Client::new(super::support::connect(&stage));
+        let info = client.log_in(&options()).await.unwrap();
+        client.send_at(0, &change(&info.nonce, "other", "word", "shop")).await;
+        client.expect_ok().await;
+        let kill = format!("KILL {}", info.connection_id);
+        let mut old = log_in(&stage).await;
+        old.send_query(&kill).await;
+        old.expect_err(1094).await;
+        let mut new = super::support::log_in_as(&stage, &options_for("other", "word")).await;
+        new.send_query(&kill).await;
+        new.expect_ok().await;
+        super::kill::expect_killed(&mut client).await;
     });
 }
 

@@ -5,7 +5,6 @@ use std::time::Duration;
 use config::{Config, Server};
 use testkit::script::ScriptedServer;
 use tokio::time::{Instant, timeout};
-use wire::command::Kind;
 
 use super::kill::{expect_killed, log_in_with_id, running};
 use super::support::{
@@ -211,21 +210,6 @@ fn a_victim_that_leaves_is_gone() {
         drop((killer, servers));
         settle().await;
         assert_eq!(stage.sessions(), 0);
-    });
-}
-
-#[test]
-fn an_id_is_its_users_of_today() {
-    play(async || {
-        let users = vec![user("app", "secret"), user("other", "secret")];
-        let (stage, _servers) = stage(Config { users, ..config() });
-        let (mut client, id) = log_in_with_id(&stage, &options()).await;
-        let mut killer = log_in(&stage).await;
-        client.send_command(Kind::ChangeUser, b"other\0\0\0").await;
-        client.expect_err(1045).await;
-        client.expect_end().await;
-        killer.send_query(&format!("KILL {id}")).await;
-        killer.expect_err(1094).await;
     });
 }
 
