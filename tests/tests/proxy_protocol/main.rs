@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use e2e::{Backend, Proxy, Setup};
 use testkit::client::{Client, ClientError, Options};
 use testkit::mariadb::{PASSWORD, Server};
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 /// Believes headers from everybody, as the test server of nobody else.
@@ -71,4 +71,12 @@ async fn query(client: &mut Client<TcpStream>, sql: &str) -> String {
 async fn user_behind(proxy: &Proxy, header: &[u8]) -> String {
     let mut client = behind(proxy.tcp(), header, "far", PASSWORD).await.unwrap();
     query(&mut client, "SELECT USER()").await
+}
+
+/// What a server has against a client, who hears it at the login or with the first statement.
+async fn refusal<S: AsyncRead + AsyncWrite + Unpin>(login: Result<Client<S>, ClientError>) -> String {
+    match login {
+        Ok(mut client) => client.query("SELECT 1").await.unwrap_err().to_string(),
+        Err(error) => error.to_string(),
+    }
 }
