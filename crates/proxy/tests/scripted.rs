@@ -8,6 +8,8 @@ mod scripted {
     mod client_faults;
     mod client_login;
     mod commands;
+    mod compress;
+    mod compress_faults;
     mod drain;
     mod infile;
     mod kill;

@@ -1,10 +1,15 @@
 //! Packets over any byte stream: what the client and the scripted peers share.
 
+mod frames;
+
 use std::io;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use wire::compress::{Method, Peer};
 use wire::frame::{MessageReader, put_message};
 use wire::{Capabilities, Codec, WireError};
+
+use frames::Frames;
 
 /// Longest message that is read, in bytes. Servers stop at 1 GiB.
 const MESSAGE_LEN_MAX: usize = 1 << 31;
@@ -29,6 +34,7 @@ pub struct Packets<S> {
     reader: MessageReader,
     chunk: Vec<u8>,
     capabilities: Capabilities,
+    frames: Option<Frames>,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Packets<S> {
@@ -39,6 +45,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Packets<S> {
             reader: MessageReader::new(MESSAGE_LEN_MAX),
             chunk: vec![0; READ_LEN],
             capabilities: Capabilities::PROTOCOL_41,
+            frames: None,
         }
     }
 
@@ -52,9 +59,32 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Packets<S> {
         self.capabilities = capabilities;
     }
 
-    /// The next message, read or written, has this sequence id.
+    /// Speaks the compressed protocol with `peer` from here on, behind a login.
+    ///
+    /// # Errors
+    /// When something came behind the login that is not.
+    pub fn compress(&mut self, peer: Peer, method: Method) -> Result<(), ReadError> {
+        let mut frames = Frames::new(peer, method);
+        let reader = std::mem::replace(&mut self.reader, MessageReader::new(MESSAGE_LEN_MAX));
+        self.reader.feed(&frames.receive(&reader.into_unread())?);
+        self.frames = Some(frames);
+        Ok(())
+    }
+
+    /// Whether the compressed protocol is spoken.
+    pub const fn is_compressed(&self) -> bool {
+        self.frames.is_some()
+    }
+
+    /// The next message, read or written, has this sequence id, and so has the next frame.
     pub fn expect_seq(&mut self, seq: u8) {
         self.reader.expect(seq);
+        // What was received already has come in frames of its own.
+        if let Some(frames) = &mut self.frames
+            && self.reader.unread().is_empty()
+        {
+            frames.expect(seq);
+        }
     }
 
     /// The sequence id of the next message, read or written.
@@ -75,8 +105,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Packets<S> {
             if len == 0 {
                 return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
             }
-            self.reader.feed(self.chunk.get(..len).unwrap_or_default());
+            self.feed(len)?;
         }
+    }
+
+    /// Takes note of what was read into the chunk.
+    fn feed(&mut self, len: usize) -> Result<(), WireError> {
+        let bytes = self.chunk.get(..len).unwrap_or_default();
+        match &mut self.frames {
+            None => self.reader.feed(bytes),
+            Some(frames) => self.reader.feed(&frames.receive(bytes)?),
+        }
+        Ok(())
     }
 
     /// Writes one message with the next sequence id.
@@ -87,6 +127,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Packets<S> {
         let mut bytes = Vec::with_capacity(payload.len() + wire::frame::HEADER_LEN);
         let next = put_message(&mut bytes, self.next_seq(), payload);
         self.reader.expect(next);
+        if let Some(frames) = &mut self.frames {
+            bytes = frames.send(bytes);
+        }
         self.write_bytes(&bytes).await
     }
 
@@ -99,7 +142,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Packets<S> {
         self.write(&payload).await
     }
 
-    /// Writes bytes as they are.
+    /// Writes bytes as they are, compressed or not.
     ///
     /// # Errors
     /// When the stream is broken.
@@ -117,7 +160,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Packets<S> {
             return Ok(false);
         }
         let len = self.stream.read(&mut self.chunk).await?;
-        self.reader.feed(self.chunk.get(..len).unwrap_or_default());
+        self.feed(len).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
         Ok(len == 0)
     }
 

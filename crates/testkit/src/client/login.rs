@@ -8,6 +8,7 @@ use wire::auth::as_client::{self, ClientLogin, ClientStep};
 use wire::auth::{LONG_NONCE_LEN, NONCE_LEN, Secret, Transport};
 use wire::codec::{put_lenenc_bytes, put_nul_bytes};
 use wire::command::Kind;
+use wire::compress::{Method, Peer};
 use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
 use super::{ClientError, Options, Target};
@@ -68,7 +69,11 @@ pub(crate) async fn login<S: AsyncRead + AsyncWrite + Unpin>(
     let (login, answer) =
         as_client::begin(&secret(options), plugin, server.nonce, transport(&options.target), CLIENT_NONCE);
     send_login(packets, server, options, &answer).await?;
-    converse(packets, login).await
+    let status = converse(packets, login).await?;
+    if let Ok(Some(method)) = Method::agreed(packets.capabilities(), options.zstd_level()) {
+        packets.compress(Peer::Server, method)?;
+    }
+    Ok(status)
 }
 
 /// Sends the login packet with this answer to the greeting's nonce, and sets what both sides agreed on.
@@ -80,7 +85,7 @@ pub(crate) async fn send_login<S: AsyncRead + AsyncWrite + Unpin>(
 ) -> Result<(), ClientError> {
     let plugin = options.auth_plugin.as_ref().unwrap_or(&server.auth_plugin);
     let attributes = attributes(options);
-    let mut capabilities = options.capabilities & server.capabilities;
+    let mut capabilities = options.wanted() & server.capabilities;
     capabilities.set(Capabilities::CONNECT_WITH_DB, options.schema.is_some());
     packets.set_capabilities(capabilities);
     packets
@@ -93,7 +98,9 @@ pub(crate) async fn send_login<S: AsyncRead + AsyncWrite + Unpin>(
             schema: options.schema.as_deref().map(str::as_bytes),
             auth_plugin: capabilities.contains(Capabilities::PLUGIN_AUTH).then_some(plugin.as_bytes()),
             attributes: capabilities.contains(Capabilities::CONNECT_ATTRS).then_some(&attributes),
-            zstd_level: None,
+            zstd_level: options
+                .zstd_level()
+                .filter(|_| capabilities.contains(Capabilities::ZSTD_COMPRESSION)),
         })
         .await?;
     Ok(())

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use wire::Capabilities;
+use wire::compress::Method;
 
 /// What a client announces by default, as far as the server has it: everything this client can handle.
 pub const CAPABILITIES: Capabilities = Capabilities::LONG_PASSWORD
@@ -44,6 +45,7 @@ pub struct Options {
     pub(super) collation: u16,
     pub(super) auth_plugin: Option<String>,
     pub(super) attributes: Vec<(String, String)>,
+    pub(super) compression: Option<Method>,
 }
 
 impl Options {
@@ -67,6 +69,7 @@ impl Options {
             collation: COLLATION,
             auth_plugin: None,
             attributes: vec![("_client_name".to_owned(), "testkit".to_owned())],
+            compression: None,
         }
     }
 
@@ -105,6 +108,31 @@ impl Options {
     pub fn auth_plugin(mut self, plugin: &str) -> Self {
         self.auth_plugin = Some(plugin.to_owned());
         self
+    }
+
+    /// Speaks the compressed protocol with this method, if the server does.
+    #[must_use]
+    pub const fn compression(mut self, method: Method) -> Self {
+        self.compression = Some(method);
+        self
+    }
+
+    /// What is announced, as far as the server has it.
+    pub(super) fn wanted(&self) -> Capabilities {
+        self.capabilities
+            | match self.compression {
+                None => Capabilities::empty(),
+                Some(Method::Zlib) => Capabilities::COMPRESS,
+                Some(Method::Zstd { .. }) => Capabilities::ZSTD_COMPRESSION,
+            }
+    }
+
+    /// The level of zstd for the login packet.
+    pub(super) const fn zstd_level(&self) -> Option<u8> {
+        match self.compression {
+            Some(Method::Zstd { level }) => Some(level),
+            _ => None,
+        }
     }
 
     /// Sends these connection attributes.

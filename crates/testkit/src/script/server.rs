@@ -5,6 +5,7 @@ use std::ops::{Deref, DerefMut};
 use tokio::io::{AsyncRead, AsyncWrite};
 use wire::auth::NONCE_LEN;
 use wire::command::Kind;
+use wire::compress::{Method, Peer};
 use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
 use super::{Script, is_end, show};
@@ -43,6 +44,8 @@ pub struct LoginSeen {
     pub auth_plugin: Option<String>,
     /// The connection attributes' bytes, if there were any.
     pub attributes: Option<Vec<u8>>,
+    /// The level of zstd, if it was chosen.
+    pub zstd_level: Option<u8>,
 }
 
 /// A server played by a test. Answers carry [`status`](Self::status).
@@ -79,8 +82,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ScriptedServer<S> {
         let mut server = Self::new(stream);
         server.greet().await;
         let login = server.read_login().await;
-        server.ok().await;
+        server.let_in(&login).await;
         (server, login)
+    }
+
+    /// Accepts a login; from then on the compressed protocol is spoken, if that was agreed.
+    pub async fn let_in(&mut self, login: &LoginSeen) {
+        self.ok().await;
+        if let Ok(Some(method)) = Method::agreed(login.capabilities, login.zstd_level) {
+            super::done("nothing behind the login", Ok(self.script.packets.compress(Peer::Client, method)));
+        }
     }
 
     /// Sends a greeting of MariaDB 10.11 that suggests `mysql_native_password` with [`NONCE`].
@@ -120,6 +131,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ScriptedServer<S> {
             schema: login.schema.map(text),
             auth_plugin: login.auth_plugin.map(text),
             attributes: login.attributes.map(<[u8]>::to_vec),
+            zstd_level: login.zstd_level,
         }
     }
 

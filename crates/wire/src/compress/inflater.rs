@@ -1,6 +1,6 @@
 //! From frames to plain text, in whatever pieces they come.
 
-use super::codecs::{Codecs, Expander};
+use super::codecs::{Codecs, Expanded, Expander};
 use super::{FRAME_HEADER_LEN, FrameHeader, Method};
 use crate::WireError;
 
@@ -31,8 +31,12 @@ enum State {
         plain_left: u32,
         /// Bytes of plain text of the whole frame.
         plain_len: u32,
+        /// The last byte of the plain text, which is not handed out before the rest of the content was found good.
+        last: u8,
         expander: Expander,
     },
+    /// Before the last byte of plain text of a frame that was good.
+    Last(u8),
 }
 
 /// What [`Inflater::inflate`] has done.
@@ -56,11 +60,11 @@ impl Inflater {
     /// Whether there may be plain text without any further input: the last call has run out of room in the middle of a
     /// frame.
     pub const fn may_have_more(&self) -> bool {
-        matches!(self.state, State::Packed { .. })
+        matches!(self.state, State::Packed { .. } | State::Last(_))
     }
 
     /// Goes on with the bytes that follow the ones of the last call, up to the next header, the end of the input or the
-    /// end of the room in `out`.
+    /// end of the room in `out`. To be called until it does nothing more.
     ///
     /// # Errors
     ///
@@ -91,13 +95,23 @@ impl Inflater {
                     self.state = State::Header;
                 }
             }
-            State::Packed { left, plain_left, plain_len, expander } => {
-                if expand(expander, left, plain_left, input, out, &mut done)? {
-                    let plain_len = *plain_len;
-                    if let State::Packed { expander, .. } = std::mem::replace(&mut self.state, State::Header)
-                    {
-                        codecs.give_back(expander, plain_len);
-                    }
+            State::Last(byte) => {
+                if let Some(to) = out.first_mut() {
+                    *to = *byte;
+                    done.written = 1;
+                    self.state = State::Header;
+                }
+            }
+            State::Packed { left, plain_left, plain_len, last, expander } => {
+                let frame = Frame { left, plain_left, last };
+                let Some(end) = expand(expander, frame, input, out, &mut done)? else { return Ok(done) };
+                let next = match end {
+                    End::Whole => State::Header,
+                    End::Withheld => State::Last(*last),
+                };
+                let plain_len = *plain_len;
+                if let State::Packed { expander, .. } = std::mem::replace(&mut self.state, next) {
+                    codecs.give_back(expander, plain_len);
                 }
             }
         }
@@ -132,60 +146,78 @@ impl State {
                 left: len,
                 plain_left: plain_len,
                 plain_len,
+                last: 0,
                 expander: codecs.take(method)?,
             }),
         }
     }
 }
 
-/// Expands what it can; whether the content has ended, as its header says.
+/// Where a frame is.
+struct Frame<'a> {
+    left: &'a mut u32,
+    plain_left: &'a mut u32,
+    last: &'a mut u8,
+}
+
+/// How the content of a frame has ended, which was as its header says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// All plain text was handed out.
+    Whole,
+    /// All but the last byte.
+    Withheld,
+}
+
+/// Expands what it can. Says how, if the content has ended.
+///
+/// The last byte is handed out only when all content was found good, checksum included: no command is complete whose
+/// frame is broken.
 fn expand(
     expander: &mut Expander,
-    left: &mut u32,
-    plain_left: &mut u32,
+    frame: Frame<'_>,
     input: &[u8],
     out: &mut [u8],
     done: &mut Inflated,
-) -> Result<bool, WireError> {
+) -> Result<Option<End>, WireError> {
+    let Frame { left, plain_left, last } = frame;
+    let mut end = if *plain_left == 0 { End::Withheld } else { End::Whole };
     loop {
+        let input = input.get(done.read..).unwrap_or_default();
+        let input = input.get(..*left as usize).unwrap_or(input);
+        let free = out.get_mut(done.written..).unwrap_or_default();
+        let all = input.len() == *left as usize && free.len() >= *plain_left as usize;
         // Where no more plain text may come, there is room for one byte, so that more of it is seen.
         let mut beyond = [0];
-        let room = match *plain_left {
+        let room = match *plain_left as usize {
             0 => &mut beyond[..],
+            1 if !all => std::slice::from_mut(&mut *last),
             len => {
-                let free = out.get_mut(done.written..).unwrap_or_default();
-                let len = free.len().min(len as usize);
+                let len = free.len().min(if all { len } else { len - 1 });
                 free.get_mut(..len).unwrap_or_default()
             }
         };
         if room.is_empty() {
-            return Ok(false);
+            return Ok(None);
         }
-        let input = input.get(done.read..).unwrap_or_default();
-        let input = input.get(..*left as usize).unwrap_or(input);
-        let all = input.len() == *left as usize && room.len() >= *plain_left as usize;
-        let expanded = expander.expand(input, room, all)?;
+        let Expanded { read, written, ended } = expander.expand(input, room, all)?;
+        done.read += read;
+        match *plain_left {
+            0 if written > 0 => return Err(WireError::BadFrame("more content than is claimed")),
+            1 if !all && written > 0 => end = End::Withheld,
+            _ => done.written += written,
+        }
         // Neither is more than there was, which had 24 bits.
-        *left -= u32::try_from(expanded.read).unwrap_or(*left);
-        done.read += expanded.read;
-        if expanded.written > 0 && *plain_left == 0 {
-            return Err(WireError::BadFrame("more content than is claimed"));
-        }
-        *plain_left -= u32::try_from(expanded.written).unwrap_or(*plain_left);
-        done.written += expanded.written;
-        if expanded.ended {
-            return match (*left, *plain_left) {
-                (0, 0) => Ok(true),
-                (0, _) => Err(WireError::BadFrame("less content than is claimed")),
-                _ => Err(WireError::BadFrame("bytes behind the content")),
-            };
-        }
-        if expanded.read == 0 && expanded.written == 0 {
-            return match *left {
-                0 => Err(WireError::BadFrame("the content is cut")),
-                _ if input.is_empty() => Ok(false),
-                _ => Err(WireError::BadFrame("the content cannot be uncompressed")),
-            };
+        *left -= u32::try_from(read).unwrap_or(*left);
+        *plain_left -= u32::try_from(written).unwrap_or(*plain_left);
+        match (ended, *left, *plain_left) {
+            (true, 0, 0) => return Ok(Some(end)),
+            (true, 0, _) => return Err(WireError::BadFrame("less content than is claimed")),
+            (true, ..) => return Err(WireError::BadFrame("bytes behind the content")),
+            (false, ..) if read > 0 || written > 0 => {}
+            (false, 0, _) => return Err(WireError::BadFrame("the content is cut")),
+            _ if input.is_empty() => return Ok(None),
+            _ => return Err(WireError::BadFrame("the content cannot be uncompressed")),
         }
     }
 }

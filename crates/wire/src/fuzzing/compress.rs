@@ -56,7 +56,7 @@ fn receive(
             if plain.len() > PLAIN_LEN_MAX {
                 return Err(WireError::TooLong { limit: PLAIN_LEN_MAX });
             }
-            if piece.is_empty() && done.written < ROOM {
+            if (done.read, done.written) == (0, 0) {
                 break;
             }
         }
@@ -87,7 +87,7 @@ fn round_trip(codecs: &mut Codecs, method: Method, plain: &[u8], lengths: &[u8])
         });
         arrived.extend_from_slice(buffer.get(..done.written).unwrap_or_default());
         rest = rest.get(done.read..).unwrap_or_default();
-        if rest.is_empty() && done.written < ROOM {
+        if (done.read, done.written) == (0, 0) {
             break;
         }
     }

@@ -29,7 +29,7 @@ fn inflate_all(
             piece = &piece[done.read..];
             plain.extend_from_slice(&buffer[..done.written]);
             frames.extend(done.frame);
-            if piece.is_empty() && done.written < room {
+            if (done.read, done.written) == (0, 0) {
                 break;
             }
         }
@@ -137,5 +137,35 @@ fn frames_that_do_not_hold_what_they_claim_are_refused() {
         assert_eq!(inflate_all(method, &nothing, &[], 10), Ok((vec![], vec![0])));
         let noise = [&FrameHeader { len: 20, seq: 0, plain_len: 50 }.to_bytes()[..], &[0x5a; 20]].concat();
         assert!(inflate_all(method, &noise, &[], 100).is_err());
+    }
+}
+
+#[test]
+fn the_last_byte_waits_for_the_end_of_a_good_frame() {
+    for method in METHODS {
+        let plain = vec![7; 5000];
+        let bytes = frame(method, &plain);
+        let mut codecs = Codecs::new(6);
+        let mut inflater = Inflater::new(method);
+        let mut written = 0;
+        for (i, byte) in bytes.iter().enumerate() {
+            let mut room = [0; 6000];
+            let mut piece = std::slice::from_ref(byte);
+            loop {
+                let done = inflater.inflate(&mut codecs, piece, &mut room).unwrap();
+                piece = &piece[done.read..];
+                written += done.written;
+                if (done.read, done.written) == (0, 0) {
+                    break;
+                }
+            }
+            let whole = i + 1 == bytes.len();
+            assert!(if whole { written == 5000 } else { written < 5000 }, "{method:?}: {written} at {i}");
+        }
+    }
+    let mut bytes = frame(Method::Zlib, &[7; 5000]);
+    *bytes.last_mut().unwrap() ^= 1;
+    for cuts in [&[][..], &[9], &[1; 100]] {
+        assert!(inflate_all(Method::Zlib, &bytes, cuts, 8000).is_err(), "the checksum is wrong");
     }
 }
