@@ -34,9 +34,9 @@ impl Session {
         let payload = behind.get(..header.len as usize);
         let may_be_ours = match kind {
             Kind::ProcessKill | Kind::ProcessInfo => true,
-            Kind::Query => match self.statement(payload.unwrap_or(behind)).first() {
-                Some(&first) => statement::may_be_own(first),
-                None => payload.is_none(),
+            Kind::Query => match self.statement(payload.unwrap_or(behind)) {
+                [] => payload.is_none(),
+                text => statement::may_be_own(text),
             },
             _ => false,
         };

@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout};
 use super::kill::{expect_killed, log_in_with_id, running};
 use super::support::{
     Database, config, database, expect_alive, expect_nothing_left, first_query, log_in, options, play,
-    settle, stage, user,
+    settle, stage,
 };
 
 /// Connections that a worker has open at a time to kill something.
