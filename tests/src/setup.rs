@@ -18,6 +18,7 @@ pub struct Setup {
     dir: PathBuf,
     variables: String,
     pointsman_variables: String,
+    top_level: String,
     tables: String,
     environment: Vec<(String, String)>,
 }
@@ -35,6 +36,7 @@ impl Setup {
             sandbox: sandbox.clone(),
             variables: "threads = 2\n".to_owned(),
             pointsman_variables: String::new(),
+            top_level: String::new(),
             tables: String::new(),
             environment: Vec::new(),
             dir,
@@ -95,6 +97,25 @@ impl Setup {
         self
     }
 
+    /// Sets one of `pointsman_variables`; the value is TOML.
+    #[must_use]
+    pub fn pointsman(mut self, name: &str, value: impl std::fmt::Display) -> Self {
+        let _ = writeln!(self.pointsman_variables, "{name} = {value}");
+        self
+    }
+
+    /// Makes the proxy's own folder its `datadir`.
+    #[must_use]
+    pub fn datadir(mut self) -> Self {
+        self.top_level = format!("datadir = \"{}\"\n", self.dir.display());
+        self
+    }
+
+    /// The proxy's own folder.
+    pub fn folder(&self) -> &std::path::Path {
+        &self.dir
+    }
+
     /// Sets an environment variable of the proxy.
     #[must_use]
     pub fn environment(mut self, name: &str, value: &str) -> Self {
@@ -113,8 +134,8 @@ impl Setup {
     /// When the proxy does not start; its log is in the message.
     pub fn start(self) -> Proxy {
         let toml = format!(
-            "[mysql_variables]\n{}[pointsman_variables]\n{}{}",
-            self.variables, self.pointsman_variables, self.tables
+            "{}[mysql_variables]\n{}[pointsman_variables]\n{}{}",
+            self.top_level, self.variables, self.pointsman_variables, self.tables
         );
         let file = self.dir.join("pointsman.toml");
         std::fs::write(&file, toml).unwrap_or_else(|error| panic!("{}: {error}", file.display()));

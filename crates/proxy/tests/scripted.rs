@@ -28,5 +28,6 @@ mod scripted {
     mod statements;
     mod support;
     mod time_limits;
+    mod tls;
     mod tunnel;
 }

@@ -8,6 +8,7 @@ pub(crate) mod login;
 mod options;
 pub(crate) mod result;
 mod statement;
+pub(crate) mod tls;
 
 use std::io;
 

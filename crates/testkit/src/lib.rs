@@ -2,6 +2,7 @@
 //!
 //! - [`guard`]: a folder and processes that are gone when their owner is gone, however it ended;
 //! - [`net`]: free loopback ports; [`processes`]: who is still alive;
+//! - [`certificates`]: authorities and what they vouch for, for TLS;
 //! - [`client`]: a small MySQL client;
 //! - [`script`]: servers and clients that do exactly what a test says, over any stream;
 //! - [`packets`]: what these two are made of;
@@ -12,6 +13,7 @@
 //! The launchers block the calling thread. In asynchronous code start servers before the runtime, or on a
 //! thread that may block. Everything stays on loopback.
 
+pub mod certificates;
 pub mod client;
 mod folders;
 pub mod guard;

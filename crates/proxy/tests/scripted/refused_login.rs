@@ -138,8 +138,11 @@ fn a_login_with_a_wrong_sequence_id_is_refused() {
 #[test]
 fn a_request_for_tls_that_was_not_offered_is_refused() {
     play(async || {
-        let (stage, _servers) = stage(config());
-        let (mut client, _) = greeted(&stage).await;
+        let mut config = config();
+        config.variables.have_ssl = false;
+        let (stage, _servers) = stage(config);
+        let (mut client, info) = greeted(&stage).await;
+        assert!(!info.capabilities.contains(Capabilities::SSL));
         let capabilities = CAPABILITIES | Capabilities::SSL;
         let request = packet::SslRequest { capabilities, max_packet: 1 << 24, collation: 45 };
         client.send(&request.encode(capabilities)).await;

@@ -4,10 +4,11 @@ use std::future::Future;
 use std::ops::{Deref, DerefMut};
 
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_rustls::client::TlsStream;
 use wire::command::Kind;
 
 use super::{Script, done};
-use crate::client::{ClientError, Options, QueryResult, ServerError, ServerInfo, login, result};
+use crate::client::{ClientError, Options, QueryResult, ServerError, ServerInfo, login, result, tls};
 
 /// A client played by a test.
 #[derive(Debug)]
@@ -39,6 +40,23 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ScriptedClient<S> {
     pub async fn connect(stream: S, options: &Options) -> Self {
         let mut client = Self::new(stream);
         client.log_in(options).await.unwrap_or_else(|error| panic!("script: login refused: {error}"));
+        client
+    }
+
+    /// A client that has logged in over TLS.
+    pub async fn connect_tls(
+        stream: S,
+        options: &Options,
+        config: std::sync::Arc<rustls::ClientConfig>,
+    ) -> ScriptedClient<TlsStream<S>> {
+        let mut plain = Self::new(stream);
+        let server = plain.read_greeting().await.unwrap_or_else(|error| panic!("script: refused: {error}"));
+        let Script { packets, patience } = plain.script;
+        let encrypting = tokio::time::timeout(patience, tls::encrypt(packets, &server, options, config));
+        let packets = done("speak TLS", encrypting.await);
+        let mut client = ScriptedClient { script: Script { packets, patience } };
+        let login = login::login(&mut client.script.packets, &server, options);
+        done("log in over TLS", tokio::time::timeout(patience, login).await);
         client
     }
 
