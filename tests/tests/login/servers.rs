@@ -32,6 +32,24 @@ fn the_servers_refusal_is_passed_on() {
         let mut second = Client::connect(&single).await.unwrap();
         first.query("SELECT 1").await.unwrap();
         assert_eq!(second.query("SELECT 1").await.unwrap_err().code(), Some(1226));
+        second.ping().await.unwrap();
+    });
+}
+
+#[test]
+fn without_a_check_the_servers_refusal_answers_the_first_statement() {
+    DB.sql("CREATE USER later IDENTIFIED BY 'on the server'");
+    let proxy = Setup::before(&DB.sandbox, &DB.server)
+        .user("later", "here", "")
+        .pointsman_variable("check_logins", "'never'")
+        .start();
+    run(async {
+        for options in [proxy.options().schema("missing"), Options::tcp(proxy.tcp(), "later", "here")] {
+            let mut client = Client::connect(&options).await.unwrap();
+            let code = client.query("SELECT 1").await.unwrap_err().code();
+            assert!(matches!(code, Some(1045 | 1049)), "{code:?}");
+            client.ping().await.unwrap();
+        }
     });
 }
 

@@ -129,9 +129,11 @@ fn c04_a_change_to_the_same_user_starts_over() {
 }
 
 #[test]
-fn a_wrong_password_ends_the_session() {
+fn a_wrong_password_ends_the_session_as_with_mysql() {
     play(async || {
-        let (stage, mut servers) = stage(two_users());
+        let mut config = two_users();
+        config.variables.server_version = "8.4.0".to_owned();
+        let (stage, mut servers) = stage(config);
         let (mut client, nonce) = client(&stage, &options()).await;
         let mut server = first_query(&mut client, &mut servers).await;
         client.send_at(0, &change(&nonce, "other", "wrong", "")).await;
@@ -140,6 +142,26 @@ fn a_wrong_password_ends_the_session() {
         client.expect_end().await;
         server.expect_gone().await;
         expect_nothing_left(&stage).await;
+    });
+}
+
+#[test]
+fn a_wrong_password_leaves_the_old_user_as_with_mariadb() {
+    play(async || {
+        let mut config = two_users();
+        config.variables.server_version = "10.11.6-MariaDB".to_owned();
+        let (stage, mut servers) = stage(config);
+        let (mut client, nonce) = client(&stage, &options()).await;
+        let mut server = first_query(&mut client, &mut servers).await;
+        for code in [1045, 1045, 1045] {
+            client.send_at(0, &change(&nonce, "other", "wrong", "")).await;
+            client.expect_err(code).await;
+            server.expect_gone().await;
+            server = first_query(&mut client, &mut servers).await;
+        }
+        client.send_at(0, &change(&nonce, "other", "word", "")).await;
+        client.expect_err(1047).await;
+        expect_alive(&mut client, &mut server).await;
     });
 }
 
