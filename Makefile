@@ -26,10 +26,10 @@ test: tools-test test-servers ## Install what is missing and run every test.
 test-servers: ## Put MySQL 9.7 for tests into the user's cache folder, once.
 	@sh scripts/test-servers
 
-test-clients: tools-test test-servers ## Run every client driver with and without the proxy: make test-clients DRIVERS=pymysql,sqlx
+test-clients: tools-test test-servers ## Drivers with and without the proxy, all or some: make test-clients DRIVERS=pymysql,sqlx SIZE=quick
 	@sh scripts/need mariadb_config:libmariadb-dev pkg-config:pkg-config || echo "mysqlclient will be skipped"
 	$(CARGO) build --locked --package pointsman
-	DRIVERS=$(DRIVERS) $(CARGO) test --locked --package e2e --test clients -- --ignored
+	DRIVERS=$(DRIVERS) SIZE=$(SIZE) $(CARGO) test --locked --package e2e --test clients -- --ignored
 
 lint: ## Formatting, clippy, docs, and what may enter the dependency tree.
 	$(CARGO) fmt --all --check

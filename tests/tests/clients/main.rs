@@ -30,10 +30,12 @@ fn the_command_line_client_and_pymysql_do_what_they_do_with_mariadb() {
 #[test]
 #[ignore = "takes many minutes and fetches drivers: make test-clients"]
 fn every_driver_does_what_it_does_with_every_server() {
+    let size = std::env::var("SIZE").unwrap_or_default();
+    let size = if size.is_empty() { "full" } else { &size };
     let mut matrix = Vec::new();
     for place in [Make::MariaDb, Make::MySql].into_iter().filter_map(Place::new) {
         matrix.extend(
-            DRIVERS.iter().filter(|driver| driver.wanted()).filter_map(|driver| cell(&place, driver, "full")),
+            DRIVERS.iter().filter(|driver| driver.wanted()).filter_map(|driver| cell(&place, driver, size)),
         );
     }
     conclude(&matrix);
