@@ -13,6 +13,8 @@ class Driver:
     prepared_bytes_max = 1 << 30
     # Whether a connection is of use after LOAD DATA LOCAL could not open the file.
     survives_missing_file = True
+    # Whether it knows that 0x5c can be the second byte of a character.
+    escapes_gbk = True
     # Methods of login that it does not have, with the reason.
     without_logins = {}
 
@@ -135,6 +137,7 @@ class Connector(Driver):
     # It takes rows of more than one packet (of 16 MB) for broken.
     prepared_bytes_max = (1 << 24) - 100
     survives_missing_file = False
+    escapes_gbk = False
     without_logins = {"ed25519": "the driver has no client_ed25519"}
 
     def __init__(self):

@@ -46,26 +46,26 @@ impl Outcomes {
         self.checks.values().filter(|(found, _)| found == word).count()
     }
 
-    /// What is wrong if `self` is the run with the server and `proxied` the one through the proxy.
-    pub(crate) fn problems(&self, proxied: &Self) -> Vec<String> {
+    /// What is wrong if `self` is the run with the server and `proxied` the one through the proxy: checks, and why.
+    pub(crate) fn problems(&self, proxied: &Self) -> Vec<(String, String)> {
         if self.checks.is_empty() || proxied.checks.is_empty() {
-            return vec![format!("no checks at all: {:?} and {:?}", self.noise, proxied.noise)];
+            let why = format!("no outcome: {:?} and {:?}", self.noise, proxied.noise);
+            return vec![("all checks".to_owned(), why)];
         }
-        let nothing = ("no outcome".to_owned(), String::new());
+        let nothing = ("no outcome".to_owned(), format!("{:?}", proxied.noise));
         let mut problems = Vec::new();
         for (name, direct) in &self.checks {
             let through = proxied.checks.get(name).unwrap_or(&nothing);
             if direct.0 != through.0 {
-                problems
-                    .push(format!("{name}: {} {} (direct: {} {})", through.0, through.1, direct.0, direct.1));
+                let why = format!("{} {} (direct: {} {})", through.0, through.1, direct.0, direct.1);
+                problems.push((name.clone(), why));
             } else if direct.0 == "FAIL" {
-                problems.push(format!("{name}: fails without the proxy, too: {}", direct.1));
+                problems.push((name.clone(), format!("fails without the proxy, too: {}", direct.1)));
             }
         }
-        let only_proxied = proxied.checks.keys().filter(|name| !self.checks.contains_key(*name));
-        problems.extend(
-            only_proxied.map(|name| format!("{name}: no outcome without the proxy: {:?}", self.noise)),
-        );
+        for name in proxied.checks.keys().filter(|name| !self.checks.contains_key(*name)) {
+            problems.push((name.clone(), format!("no outcome without the proxy: {:?}", self.noise)));
+        }
         problems
     }
 }
@@ -74,10 +74,11 @@ impl Outcomes {
 fn differences_are_found() {
     let direct = Outcomes::parse("ok a\nskip b not here\nok c\nhello\nFAIL d why not\n", "");
     assert_eq!((direct.count("ok"), direct.word("b"), direct.word("x")), (2, Some("skip"), None));
-    let fails_too = "d: fails without the proxy, too: why not".to_owned();
-    assert_eq!(direct.problems(&direct), [fails_too.as_str()]);
+    let named = |name: &str, why: &str| (name.to_owned(), why.to_owned());
+    let fails_too = named("d", "fails without the proxy, too: why not");
+    assert_eq!(direct.problems(&direct), std::slice::from_ref(&fails_too));
     let proxied = Outcomes::parse("ok a\nskip b other words\nFAIL c cause\nFAIL d why not\nok e\n", "");
-    let missing = "e: no outcome without the proxy: [\"hello\"]".to_owned();
-    assert_eq!(direct.problems(&proxied), ["c: FAIL cause (direct: ok )".to_owned(), fails_too, missing]);
+    let missing = named("e", "no outcome without the proxy: [\"hello\"]");
+    assert_eq!(direct.problems(&proxied), [named("c", "FAIL cause (direct: ok )"), fails_too, missing]);
     assert_eq!(direct.problems(&Outcomes::default()).len(), 1);
 }

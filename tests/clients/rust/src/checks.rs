@@ -36,8 +36,8 @@ async fn log_in(place: &Place, method: &str, tls: Tls) -> Outcome {
     if method == "ed25519" {
         return Err(Failed::Skip("the driver has no client_ed25519"));
     }
-    let password = if method == "empty" { "" } else { &place.login_password };
-    let options = place.tls(tls).username(&format!("m_{method}")).password(password);
+    let password = (method != "empty").then_some(place.login_password.as_str());
+    let options = place.account(&format!("m_{method}"), password, tls);
     let mut connection = options.connect().await?;
     let user: String =
         sqlx::query_scalar("SELECT SUBSTRING_INDEX(USER(), '@', 1)").fetch_one(&mut connection).await?;

@@ -13,7 +13,10 @@ pub struct Place {
     pub logins: Vec<String>,
     pub login_password: String,
     pub full: bool,
+    user: String,
+    password: String,
     ca: String,
+    /// Without an account.
     options: MySqlConnectOptions,
 }
 
@@ -34,8 +37,6 @@ impl Place {
         let options = MySqlConnectOptions::new()
             .host(&get("PM_HOST"))
             .port(get("PM_PORT").parse().expect("PM_PORT is a number"))
-            .username(&get("PM_USER"))
-            .password(&get("PM_PASSWORD"))
             .database(&get("PM_DATABASE"))
             .ssl_mode(MySqlSslMode::Disabled)
             .disable_statement_logging();
@@ -43,6 +44,8 @@ impl Place {
             logins: get("PM_LOGINS").split(',').map(str::to_owned).collect(),
             login_password: get("PM_LOGIN_PASSWORD"),
             full: get("PM_SIZE") != "quick",
+            user: get("PM_USER"),
+            password: get("PM_PASSWORD"),
             ca: get("PM_CA"),
             options,
         }
@@ -50,22 +53,33 @@ impl Place {
 
     /// How the account of everything else logs in, without TLS.
     pub fn options(&self) -> MySqlConnectOptions {
-        self.options.clone()
+        self.options.clone().username(&self.user).password(&self.password)
     }
 
     pub fn tls(&self, tls: Tls) -> MySqlConnectOptions {
+        self.with_tls(self.options(), tls)
+    }
+
+    /// How another account logs in. The driver takes an empty password for one, so it may have none.
+    pub fn account(&self, user: &str, password: Option<&str>, tls: Tls) -> MySqlConnectOptions {
+        let options = self.options.clone().username(user);
+        let options = password.into_iter().fold(options, |options, password| options.password(password));
+        self.with_tls(options, tls)
+    }
+
+    fn with_tls(&self, options: MySqlConnectOptions, tls: Tls) -> MySqlConnectOptions {
         let mode = match tls {
             Tls::No => MySqlSslMode::Disabled,
             Tls::Required => MySqlSslMode::Required,
             Tls::VerifyCa | Tls::Untrusted => MySqlSslMode::VerifyCa,
             Tls::VerifyIdentity => MySqlSslMode::VerifyIdentity,
         };
-        let options = self.options().ssl_mode(mode);
+        let options = options.ssl_mode(mode);
         if matches!(tls, Tls::VerifyCa | Tls::VerifyIdentity) { options.ssl_ca(&self.ca) } else { options }
     }
 
     pub async fn connect(&self) -> Result<MySqlConnection, sqlx::Error> {
-        self.options.connect().await
+        self.options().connect().await
     }
 }
 
