@@ -155,17 +155,17 @@ mod tests {
         assert!(needs("connect (c,localhost,root,,,,,SSL COMPRESS);").compression);
     }
 
-    fn login(user: &str, password: &str) -> Option<(String, String)> {
-        Some((user.to_owned(), password.to_owned()))
+    fn login(user: &str, password: &str) -> (String, String) {
+        (user.to_owned(), password.to_owned())
     }
 
     #[test]
     fn logins_are_found_in_every_spelling() {
-        assert_eq!(connected("connect (con1,localhost,u1,pw,test);"), login("u1", "pw"));
-        assert_eq!(connected("connect con1, localhost, u1;"), login("u1", ""));
+        assert_eq!(connected("connect (con1,localhost,u1,pw,test);"), Some(login("u1", "pw")));
+        assert_eq!(connected("connect con1, localhost, u1;"), Some(login("u1", "")));
         assert_eq!(connected("connection con1;"), None);
-        assert_eq!(changed_to("change_user u1,pw;"), login("u1", "pw"));
-        assert_eq!(on_command_line("exec $MYSQL -uu1 --password=pw test"), login("u1", "pw"));
+        assert_eq!(changed_to("change_user u1,pw;"), Some(login("u1", "pw")));
+        assert_eq!(on_command_line("exec $MYSQL -uu1 --password=pw test"), Some(login("u1", "pw")));
         assert_eq!(on_command_line("exec $MYSQL test"), None);
     }
 }

@@ -35,6 +35,9 @@ pub struct Outcomes {
     pub times: (Duration, Duration),
 }
 
+/// Hears of a test that is through, with the times of its first runs, directly and through the proxy.
+pub type Report<'a> = dyn Fn(&Test, &Outcome, (Duration, Duration)) -> anyhow::Result<()> + Sync + 'a;
+
 /// Tests to run in one mode as one account.
 pub struct Job<'a> {
     /// Where tests come from.
@@ -47,8 +50,8 @@ pub struct Job<'a> {
     pub mode: Mode,
     /// By whom.
     pub account: Account,
-    /// Called when a test is through, with the times of its first runs, directly and through the proxy.
-    pub report: &'a (dyn Fn(&Test, &Outcome, (Duration, Duration)) -> anyhow::Result<()> + Sync),
+    /// Called for each test.
+    pub report: &'a Report<'a>,
 }
 
 /// Runs tests over `servers` servers at a time.

@@ -44,7 +44,7 @@ fn proxy(db: &Backend, prefix: &str, count: usize, over_socket: bool) -> Proxy {
         for (account, clause) in accounts(db) {
             for number in 0..count {
                 let name = format!("{prefix}_{form}_{account}_{number}");
-                create += &format!("CREATE USER {name} {clause};");
+                create.extend(["CREATE USER ", &name, " ", clause, ";"]);
                 setup = setup.user(&name, password, "");
             }
         }

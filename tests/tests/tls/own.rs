@@ -79,7 +79,7 @@ fn files_that_cannot_be_used_are_named_at_start() {
     ] {
         let mut toml = "[pointsman_variables]\n".to_owned();
         for (name, value) in &settings {
-            toml.push_str(&format!("{name} = {value}\n"));
+            toml.extend([name, " = ", value, "\n"]);
         }
         toml.push_str("[[listeners]]\naddress = \"127.0.0.1:0\"\n");
         let file = pki.folder.join("pointsman.toml");

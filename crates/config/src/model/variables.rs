@@ -9,6 +9,7 @@ use crate::schema::{MYSQL_VARIABLES, POINTSMAN_VARIABLES};
 /// The variables of ProxySQL's `mysql-` family that exist so far. The manual has their meanings, units and
 /// ranges.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "switches that operators set one by one")]
 pub struct MysqlVariables {
     /// Data-plane threads, 1 to 255.
     pub threads: u16,

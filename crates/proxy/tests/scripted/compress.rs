@@ -73,7 +73,7 @@ pub(super) async fn session(
 }
 
 /// A test on sessions of all combinations of compressed and plain sides.
-fn on_every_combination(test: impl AsyncFn(&mut Client, &mut Database)) {
+fn on_every_combination(test: &impl AsyncFn(&mut Client, &mut Database)) {
     for method in CLIENTS {
         for more in SERVERS {
             play(async || {
@@ -91,7 +91,7 @@ fn on_every_combination(test: impl AsyncFn(&mut Client, &mut Database)) {
 
 #[test]
 fn statements_and_results_of_all_lengths() {
-    on_every_combination(async |client, server| {
+    on_every_combination(&async |client, server| {
         for len in [0, 1, 49, 50, 51, 1000, 16_383, 16_384, 70_000] {
             let text: String = ('a'..='z').cycle().take(len).collect();
             let rows: &[&[Option<&str>]] = &[&[Some(&text)], &[None], &[Some("")]];
@@ -114,7 +114,7 @@ fn statements_and_results_of_all_lengths() {
 
 #[test]
 fn ids_wrap_and_commands_may_come_at_any_count() {
-    on_every_combination(async |client, server| {
+    on_every_combination(&async |client, server| {
         // With one column, 253 rows end with id 0, and the next command comes where the count is at 1.
         for rows in [1, 250, 251, 252, 253, 254, 255, 256, 700] {
             client.send_query("SELECT many").await;
@@ -123,7 +123,7 @@ fn ids_wrap_and_commands_may_come_at_any_count() {
                 server.expect_query("SELECT many").await;
                 server.rows(&["n"], &vec![row; rows]).await;
             };
-            let (_, result) = join!(serve, client.expect_result());
+            let ((), result) = join!(serve, client.expect_result());
             assert_eq!(result.rows.len(), rows);
             client.send_command(Kind::Ping, b"").await;
             server.expect_command(Kind::Ping, b"").await;
@@ -135,7 +135,7 @@ fn ids_wrap_and_commands_may_come_at_any_count() {
 
 #[test]
 fn commands_without_an_answer_and_several_results() {
-    on_every_combination(async |client, server| {
+    on_every_combination(&async |client, server| {
         for _ in 0..3 {
             client.send_command(Kind::StmtClose, &[1, 0, 0, 0]).await;
         }
@@ -158,7 +158,7 @@ fn commands_without_an_answer_and_several_results() {
 #[test]
 fn files_of_many_packets() {
     const LOAD: &str = "LOAD DATA LOCAL INFILE '/f' INTO TABLE t";
-    on_every_combination(async |client, server| {
+    on_every_combination(&async |client, server| {
         for packets in [0, 1, 252, 253, 254, 300] {
             client.send_query(LOAD).await;
             server.expect_query(LOAD).await;

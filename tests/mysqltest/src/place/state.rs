@@ -1,7 +1,7 @@
 //! SQL that prepares a server for the suite, and that tells whether a test has left something behind.
 
 use std::fmt::Write as _;
-use std::io::Read as _;
+use std::io::{BufReader, Read as _};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
@@ -62,6 +62,7 @@ pub(super) fn version_in_greeting(socket: &Path) -> anyhow::Result<String> {
     stream.set_read_timeout(Some(Duration::from_secs(10)))?;
     let mut header = [0; 5];
     stream.read_exact(&mut header)?;
-    let version = stream.bytes().map_while(Result::ok).take_while(|byte| *byte != 0).collect();
+    let version =
+        BufReader::new(stream).bytes().map_while(Result::ok).take_while(|byte| *byte != 0).collect();
     String::from_utf8(version).context("the server's version is no text")
 }
