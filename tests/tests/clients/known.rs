@@ -1,18 +1,11 @@
 //! Differences that are known, and why they are there. Each is in the manual's page on drivers as well.
 
 /// Driver, the beginning of a check's name, and the reason.
-const KNOWN: [(&str, &str, &str); 2] = [
-    (
-        "connector-python",
-        "compress_",
-        "the driver takes a packet in three or more compressed frames for broken, and servers make longer frames",
-    ),
-    (
-        "mariadb-java",
-        "login_unknown_schema",
-        "the server's error comes with the first command, for which the driver has an error of its own",
-    ),
-];
+const KNOWN: [(&str, &str, &str); 1] = [(
+    "connector-python",
+    "compress_",
+    "the driver takes a packet in three or more compressed frames for broken, and servers make longer frames",
+)];
 
 /// Why a check of a driver has another outcome through the proxy.
 pub(crate) fn reason(driver: &str, check: &str) -> Option<&'static str> {
