@@ -89,11 +89,8 @@ fn c08_a_transaction_does_not_go_on_after_its_server_has_died(db: &mut Backend) 
         });
         db.server.kill().unwrap();
 
-        let ClientError::Server(error) = busy.read_result().await.unwrap_err() else {
-            panic!("no error packet")
-        };
-        assert_eq!((error.code, error.sql_state.as_str()), (2013, "HY000"), "{error}");
-        assert!(error.message.contains(&db.server.port().to_string()), "{error}");
+        let error = busy.read_result().await.unwrap_err();
+        assert!(is_loss(&error), "{error}");
         db.server.restart().unwrap();
 
         for client in [&mut in_transaction, &mut idle] {
