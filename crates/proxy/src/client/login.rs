@@ -97,7 +97,7 @@ pub(crate) async fn login(worker: &Worker, sock: &mut Sock, peer: Peer) -> Resul
         AuthPlugin::MysqlNativePassword => native::NAME,
         AuthPlugin::CachingSha2Password => caching_sha2::NAME,
     };
-    let Offer { capabilities: mut offered, version, collation } = shared.servers.offer().await;
+    let Offer { capabilities: mut offered, version, collation } = Box::pin(shared.servers.offer()).await;
     let tls = shared.tls.to_client();
     offered.set(Capabilities::SSL, tls.is_some());
     offered.set(COMPRESSION, shared.variables.have_compress);
@@ -128,7 +128,8 @@ pub(crate) async fn login(worker: &Worker, sock: &mut Sock, peer: Peer) -> Resul
         answer: packet.auth_answer,
         offered: Some(plugin),
     };
-    let proven = dialogue.check(claim, nonce).await?;
+    // Boxed, as all that comes later: who connects and says nothing shall cost little.
+    let proven = Box::pin(dialogue.check(claim, nonce)).await?;
     let account = dialogue.admit(proven, packet.schema, None)?;
     let mut identity = Box::new(Identity {
         connection_id,
@@ -143,7 +144,7 @@ pub(crate) async fn login(worker: &Worker, sock: &mut Sock, peer: Peer) -> Resul
         backlog: Vec::new(),
         backend: None,
     });
-    let checked = check_login(worker, &identity).await;
+    let checked = Box::pin(check_login(worker, &identity)).await;
     identity.backend = checked.map_err(|refusal| dialogue.pass_refusal(&refusal))?;
     dialogue.send_ok().await?;
     identity.backlog = dialogue.exchange.into_unread();
@@ -174,7 +175,7 @@ impl<'a> Dialogue<'a> {
         let asks =
             payload.len() == packet::SslRequest::LEN && packet::SslRequest::decode(&payload, offered).is_ok();
         let Some(tls) = tls.filter(|_| asks) else { return Ok(payload) };
-        match self.exchange.start_tls(tls).await {
+        match Box::pin(self.exchange.start_tls(tls)).await {
             Ok(()) => self.receive().await,
             Err(error) => {
                 tracing::info!(peer = %self.peer, %error, "a client gets no TLS");
