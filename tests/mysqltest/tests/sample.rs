@@ -10,7 +10,7 @@ use mysqltest::suite::{Suite, Test};
 use mysqltest::trial::Mode;
 
 /// Tests that take less than a second each.
-const SAMPLE: [&str; 24] = [
+const SAMPLE: [&str; 23] = [
     "alias",
     "auto_increment",
     "bigint",
@@ -28,7 +28,6 @@ const SAMPLE: [&str; 24] = [
     "having",
     "null",
     "limit",
-    "multi_statement",
     "ps_1general",
     "sp_trans",
     "temp_table",
