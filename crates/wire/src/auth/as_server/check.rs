@@ -3,7 +3,7 @@
 use super::step::{accept, accept_fast};
 use super::{Accepted, CIPHER_LEN_MAX, ServerLogin, ServerStep, State, is_empty};
 use crate::auth::method::Method;
-use crate::auth::{Credential, Secret, caching_sha2, ed25519, equal, native, sha256_password};
+use crate::auth::{Credential, Secret, Transport, caching_sha2, ed25519, equal, native, sha256_password};
 use crate::packet::AuthMore;
 use crate::{Capabilities, Codec as _, WireError};
 
@@ -84,7 +84,9 @@ impl ServerLogin {
     pub(super) fn cipher(&mut self, payload: &[u8]) -> Result<ServerStep, WireError> {
         match payload {
             _ if payload.len() > CIPHER_LEN_MAX => Err(WireError::TooLong { limit: CIPHER_LEN_MAX }),
-            [_, .., 0] if payload.len() < CIPHER_LEN_MIN => Ok(ServerStep::RefuseUnprotected),
+            [_, .., 0] if self.transport == Transport::Plain && payload.len() < CIPHER_LEN_MIN => {
+                Ok(ServerStep::RefuseUnprotected)
+            }
             _ => {
                 self.state = State::Decrypting;
                 Ok(ServerStep::Decrypt(payload.to_vec()))
