@@ -13,7 +13,7 @@ on_each_server! {
 }
 
 /// Runs a test with every combination of compressed and plain sides.
-fn on_every_combination(db: &Backend, test: impl AsyncFn(&mut Client)) {
+fn on_every_combination(db: &Backend, test: &impl AsyncFn(&mut Client)) {
     for compression in [false, true] {
         let proxy = proxy(db, compression);
         for method in METHODS {
@@ -27,7 +27,7 @@ fn on_every_combination(db: &Backend, test: impl AsyncFn(&mut Client)) {
 }
 
 fn every_kind_of_answer_is_the_same(db: &Backend) {
-    on_every_combination(db, async |client| {
+    on_every_combination(db, &async |client| {
         // Rows: few, and as many as fill many frames.
         let rows = client
             .query("SELECT seq, SHA2(seq, 256), NULL FROM seq_1_to_10000 ORDER BY seq")
@@ -53,7 +53,8 @@ fn every_kind_of_answer_is_the_same(db: &Backend) {
         client.close(statement).await.unwrap();
         // A file of more packets than there are ids.
         client.query("CREATE TEMPORARY TABLE file (line VARCHAR(100))").await.unwrap();
-        let file: String = (0..5000).map(|i| format!("line {i}\n")).collect();
+        let lines: Vec<String> = (0..5000).map(|i| format!("line {i}")).collect();
+        let file = lines.join("\n") + "\n";
         let load = "LOAD DATA LOCAL INFILE 'x' INTO TABLE file";
         let loaded = client.load_local(load, file.as_bytes(), 100).await.unwrap();
         assert_eq!(loaded.affected_rows, 5000);
