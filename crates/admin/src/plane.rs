@@ -1,0 +1,201 @@
+//! What the admin port needs of the running proxy: to change its configuration, to give it orders, and to read its
+//! counters. All calls come from the thread that owns SQLite and may block for milliseconds, never for a client.
+
+use std::sync::Arc;
+
+use config::Config;
+use rustls::ServerConfig;
+
+/// The running proxy, as the admin port sees it.
+pub trait DataPlane: Send + Sync + 'static {
+    /// Makes every worker use `config`, and returns when all of them do. What is the same in both configurations
+    /// is not disturbed. On an error, which is the rest of the sentence "the configuration was not applied: ", nothing has changed.
+    fn apply(&self, config: &Arc<Config>) -> Result<(), String>;
+
+    /// Carries out an order, or says why it cannot be.
+    fn order(&self, order: Order) -> Result<(), String>;
+
+    /// Ends the client session with this id; false if there is none.
+    fn kill(&self, id: u32) -> bool;
+
+    /// TLS as clients of the proxy are offered it now; nothing if it is switched off.
+    fn tls(&self) -> Option<Arc<ServerConfig>>;
+
+    /// The rows of `stats_mysql_global`.
+    fn globals(&self) -> Vec<(&'static str, u64)>;
+
+    /// The rows of `stats_memory_metrics`.
+    fn memory(&self) -> Vec<(&'static str, u64)>;
+
+    /// The clients that there are.
+    fn processes(&self) -> Vec<Process>;
+
+    /// The servers, with counters; `reset` makes the counters start again from 0.
+    fn pool(&self, reset: bool) -> Vec<PoolServer>;
+
+    /// Connections to servers that nobody uses.
+    fn free_connections(&self) -> Vec<FreeConnection>;
+
+    /// Connections of each user.
+    fn users(&self) -> Vec<UserConnections>;
+
+    /// Counters of statements by their kind.
+    fn commands(&self) -> Vec<CommandCounter>;
+
+    /// Errors that servers answered; `reset` forgets them.
+    fn errors(&self, reset: bool) -> Vec<ServerError>;
+
+    /// Addresses whose connections failed; `reset` forgets them.
+    fn client_hosts(&self, reset: bool) -> Vec<ClientHost>;
+}
+
+/// What the running proxy can be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// To accept no new clients.
+    Pause,
+    /// To accept clients again.
+    Resume,
+    /// To end: at once, or after sessions had the time of a drain.
+    Shutdown {
+        /// Whether sessions are drained.
+        slow: bool,
+    },
+    /// To end as in a slow shutdown and to start anew.
+    Restart,
+    /// To read the files of TLS again.
+    ReloadTls,
+    /// To forget the addresses whose connections failed.
+    FlushClientHosts,
+}
+
+/// A row of `stats_mysql_processlist`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Process {
+    /// The worker.
+    pub thread: u16,
+    /// The connection's id.
+    pub id: u32,
+    /// The user; empty before the login.
+    pub user: String,
+    /// The schema that was asked for last, if any.
+    pub schema: Option<String>,
+    /// The client's address and port; for a Unix socket its path and 0.
+    pub client: (String, u16),
+    /// Where queries of the session go.
+    pub hostgroup: u32,
+    /// This end of the connection to the server, if there is one.
+    pub local: Option<(String, u16)>,
+    /// The server, if there is a connection to one.
+    pub server: Option<(String, u16)>,
+    /// `Sleep`, `Query`, ... as in ProxySQL.
+    pub command: &'static str,
+    /// Milliseconds since the command began.
+    pub time_ms: u64,
+    /// The statement that runs, as far as it was kept.
+    pub info: Option<Vec<u8>>,
+}
+
+/// A row of `stats_mysql_connection_pool`: a server of a hostgroup.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PoolServer {
+    /// The hostgroup.
+    pub hostgroup: u32,
+    /// The host, or the path of a Unix socket.
+    pub host: String,
+    /// The port; 0 for a Unix socket.
+    pub port: u16,
+    /// `ONLINE`, `SHUNNED`, `OFFLINE_SOFT`, `OFFLINE_HARD` or `SHUNNED_REPLICATION_LAG`.
+    pub status: &'static str,
+    /// Connections that sessions have.
+    pub used: u64,
+    /// Connections that nobody has.
+    pub free: u64,
+    /// Connections that were made.
+    pub ok: u64,
+    /// Connections that could not be made.
+    pub err: u64,
+    /// The most connections that were in use at once.
+    pub max_used: u64,
+    /// Statements that were sent.
+    pub queries: u64,
+    /// Bytes that were sent.
+    pub bytes_sent: u64,
+    /// Bytes that came back.
+    pub bytes_received: u64,
+    /// Microseconds that the last ping took; 0 if there was none.
+    pub latency_us: u64,
+}
+
+/// A row of `stats_mysql_free_connections`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FreeConnection {
+    /// The socket's file descriptor.
+    pub fd: i32,
+    /// The hostgroup, host and port of the server.
+    pub server: (u32, String, u16),
+    /// The user of the connection.
+    pub user: String,
+    /// Its schema.
+    pub schema: Option<String>,
+    /// Milliseconds since somebody used it.
+    pub idle_ms: u64,
+}
+
+/// A row of `stats_mysql_users`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct UserConnections {
+    /// The user.
+    pub user: String,
+    /// Clients that are logged in.
+    pub connections: u32,
+    /// The most that may be.
+    pub max: u32,
+}
+
+/// A row of `stats_mysql_commands_counters`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CommandCounter {
+    /// ProxySQL's name of the kind of statement.
+    pub command: &'static str,
+    /// Microseconds that they took together.
+    pub total_us: u64,
+    /// How many there were.
+    pub count: u64,
+    /// How many took at most 100, 500 us, 1, 5, 10, 50, 100, 500 ms, 1, 5, 10 s, and longer; each is in one of them.
+    pub buckets: [u64; 12],
+}
+
+/// A row of `stats_mysql_errors`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ServerError {
+    /// The hostgroup, host and port of the server.
+    pub server: (u32, String, u16),
+    /// The user.
+    pub user: String,
+    /// The client's address.
+    pub client: String,
+    /// The schema.
+    pub schema: String,
+    /// MySQL's number of the error.
+    pub code: u16,
+    /// How often it came.
+    pub count: u64,
+    /// When it came first, in seconds of Unix time.
+    pub first_seen: u64,
+    /// When it came last.
+    pub last_seen: u64,
+    /// What the server said last.
+    pub message: String,
+}
+
+/// A row of `stats_mysql_client_host_cache`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ClientHost {
+    /// The address.
+    pub address: String,
+    /// Connections from there that failed, one after the other.
+    pub errors: u64,
+    /// When the last one did, in microseconds of the proxy's clock.
+    pub last_updated: u64,
+}
