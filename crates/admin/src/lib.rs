@@ -6,12 +6,16 @@
 #![allow(clippy::doc_markdown, reason = "ProxySQL, MySQL and SQLite are names, not code")]
 
 mod answer;
+mod layers;
 mod plane;
+mod store;
 mod who;
 
 pub use answer::{AdminError, Answer, Cell};
+pub use layers::{Module, Move};
 pub use plane::{
     ClientHost, CommandCounter, DataPlane, FreeConnection, Order, PoolServer, Process, ServerError,
     UserConnections,
 };
+pub use store::{Store, StoreError};
 pub use who::{Rights, Who};
