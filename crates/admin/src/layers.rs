@@ -17,6 +17,10 @@ pub enum Module {
     AdminVariables,
     /// `SQLITESERVER VARIABLES`: the rows `sqliteserver-...`, which nothing reads.
     SqliteserverVariables,
+    /// `CLICKHOUSE USERS`: nothing.
+    ClickhouseUsers,
+    /// `CLICKHOUSE VARIABLES`: nothing.
+    ClickhouseVariables,
     /// `POINTSMAN VARIABLES`: the rows `pointsman-...`, which ProxySQL does not have.
     PointsmanVariables,
     /// `POINTSMAN LISTENERS`: `pointsman_listeners`, which ProxySQL does not have.
@@ -33,7 +37,7 @@ pub enum Module {
 
 impl Module {
     /// Every module.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::MysqlUsers,
         Self::MysqlServers,
         Self::MysqlQueryRules,
@@ -41,6 +45,8 @@ impl Module {
         Self::MysqlVariables,
         Self::AdminVariables,
         Self::SqliteserverVariables,
+        Self::ClickhouseUsers,
+        Self::ClickhouseVariables,
         Self::PointsmanVariables,
         Self::PointsmanListeners,
         Self::Scheduler,
@@ -59,6 +65,8 @@ impl Module {
             Self::MysqlVariables => "MYSQL VARIABLES",
             Self::AdminVariables => "ADMIN VARIABLES",
             Self::SqliteserverVariables => "SQLITESERVER VARIABLES",
+            Self::ClickhouseUsers => "CLICKHOUSE USERS",
+            Self::ClickhouseVariables => "CLICKHOUSE VARIABLES",
             Self::PointsmanVariables => "POINTSMAN VARIABLES",
             Self::PointsmanListeners => "POINTSMAN LISTENERS",
             Self::Scheduler => "SCHEDULER",

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::answer::{AdminError, Answer};
 use crate::layers::{Module, Move};
 use crate::plane::DataPlane;
-use crate::who::{Rights, Who};
+use crate::who::Rights;
 
 /// The databases of the admin port. It belongs to one thread.
 #[derive(Debug)]
@@ -38,13 +38,13 @@ impl Store {
     }
 
     /// Moves a module's rows; all of them or, with an error, none.
-    pub fn shift(&mut self, module: Module, by: Move, who: &Who) -> Answer {
+    pub fn shift(&mut self, module: Module, by: Move, who: &str) -> Answer {
         let _ = (module, by, who);
         AdminError::new("not built").into()
     }
 
     /// `LOAD MYSQL USER <name> TO RUNTIME`.
-    pub fn load_user(&mut self, name: &str, who: &Who) -> Answer {
+    pub fn load_user(&mut self, name: &str, who: &str) -> Answer {
         let _ = (name, who);
         AdminError::new("not built").into()
     }
@@ -66,16 +66,22 @@ impl Store {
         Ok(())
     }
 
-    /// The value of `name` (with its prefix) in `main.global_variables`.
+    /// The value that the variable `name` (with its prefix) has at runtime.
     pub fn variable(&self, name: &str) -> Option<String> {
         let _ = name;
         None
     }
 
-    /// `SET name=value`: changes `main.global_variables`. Nothing if there is no such variable.
-    pub fn set_variable(&mut self, name: &str, value: &str) -> Option<Answer> {
-        let _ = (name, value);
-        None
+    /// `SET name=value`: changes `main.global_variables`. An unknown name is an error if it has the prefix of a family of
+    /// variables; other names are those that drivers set, and OK with ProxySQL's message.
+    pub fn set_variable(&mut self, name: &str, value: &str, rights: Rights) -> Answer {
+        let _ = (name, value, rights);
+        AdminError::new("not built").into()
+    }
+
+    /// Whether admins' statements may change anything (`admin-read_only`).
+    pub fn set_read_only(&mut self, read_only: bool) {
+        let _ = read_only;
     }
 
     /// `CHECKSUM [DISK|MEMORY] MYSQL ...`: `schema` is `main` or `disk`, `table` a configuration table or
@@ -91,12 +97,12 @@ impl Store {
     }
 
     /// `SELECT CONFIG FILE`: the memory layer as a configuration file.
-    pub fn config_file(&self) -> Answer {
-        AdminError::new("not built").into()
+    pub fn config_text(&self) -> Result<String, AdminError> {
+        Err(AdminError::new("not built"))
     }
 
     /// `SAVE CONFIG TO FILE <path>`, `SELECT CONFIG INTO OUTFILE <path>`.
-    pub fn save_config(&self, path: &Path) -> Answer {
+    pub fn save_config_to(&self, path: &Path) -> Answer {
         let _ = path;
         AdminError::new("not built").into()
     }
@@ -113,23 +119,13 @@ impl Store {
     }
 
     /// `POINTSMAN ROLLBACK <module> [TO version]`: makes a former version of a module the one in memory and at runtime.
-    pub fn rollback(&mut self, module: Module, to: Option<i64>, who: &Who) -> Answer {
+    pub fn rollback(&mut self, module: Module, to: Option<u64>, who: &str) -> Answer {
         let _ = (module, to, who);
         AdminError::new("not built").into()
     }
 
     /// `PROXYSQL FLUSH CONFIGDB`: closes and opens `pointsman.db`.
-    pub fn flush_configdb(&mut self) -> Answer {
+    pub fn reopen_disk(&mut self) -> Answer {
         Answer::done()
-    }
-
-    /// A handle that interrupts the statement that runs.
-    pub fn interrupt(&self) -> Option<rusqlite::InterruptHandle> {
-        None
-    }
-
-    /// The connection on which admins work: schemas `main`, `disk`, `stats`, `monitor`, `stats_history`.
-    pub fn connection(&self) -> Option<&rusqlite::Connection> {
-        None
     }
 }
