@@ -1,89 +1,112 @@
 //! From the tree of either format to typed rows: the one place where names and values are judged.
 
 mod check;
+mod tables;
 mod unbuilt;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use crate::Loaded;
+use crate::draft::{Checked, Draft};
 use crate::formats::Parsed;
 use crate::model::{
-    Config, Listener, MysqlVariables, PointsmanVariables, Protocol, Server, ServerOptions, ServerTls, User,
+    AdminVariables, Config, Listener, MysqlVariables, PointsmanVariables, Protocol, Server, ServerOptions,
+    ServerTls, User,
 };
 use crate::nearest::suggestion;
 use crate::problem::{Problem, Problems};
 use crate::row::{PlacedRow, Row};
 use crate::schema::{
-    Field, LISTENERS, MYSQL_SERVERS, MYSQL_SERVERS_SSL_PARAMS, MYSQL_USERS, MYSQL_VARIABLES,
-    POINTSMAN_SERVERS, POINTSMAN_VARIABLES, SECTIONS, Section, Shape, TOP_LEVEL,
+    ADMIN_VARIABLES, Field, LISTENERS, MYSQL_SERVERS, MYSQL_SERVERS_SSL_PARAMS, MYSQL_USERS, MYSQL_VARIABLES,
+    POINTSMAN_SERVERS, POINTSMAN_VARIABLES, Preset, SECTIONS, Section, Shape, TOP_LEVEL,
 };
 use crate::tree::{Entry, Node, Place, Value};
+use tables::Tables;
 use unbuilt::Unbuilt;
 
 /// The configuration that `parsed` describes, or everything that is wrong with it.
 pub(crate) fn bind(parsed: Parsed, origin: &Path) -> Result<Loaded, Problems> {
+    let mut read = read(parsed, origin);
+    let listeners = check::all(&read.tables, read.complete, &mut read.problems);
+    let Read { tables, unbuilt, .. } = read.sound()?;
+    let config = config(&tables, listeners);
+    let file = origin.display();
+    let warnings = unbuilt.warning().into_iter().chain(check::warnings(&config));
+    let warnings = warnings.map(|warning| format!("{file}: {warning}")).collect();
+    Ok(Loaded { config, draft: tables.into_draft(), warnings })
+}
+
+/// The rows that `parsed` describes, each judged by itself.
+pub(crate) fn rows(parsed: Parsed, origin: &Path) -> Result<Draft, Problems> {
+    Ok(read(parsed, origin).sound()?.tables.into_draft())
+}
+
+/// What the rows of `draft` mean together, or everything that is wrong with them.
+pub(crate) fn check(draft: &Draft) -> Result<Checked, Vec<Problem>> {
+    let tables = Tables::from_draft(draft);
+    let mut problems = Vec::new();
+    let listeners = check::all(&tables, true, &mut problems);
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let config = config(&tables, listeners);
+    let warnings = Unbuilt::of(draft).warning().into_iter().chain(check::warnings(&config)).collect();
+    Ok(Checked { config, warnings })
+}
+
+/// The typed form of rows that go together.
+fn config(tables: &Tables, listeners: Listeners) -> Config {
+    let group = |section| tables.of(section).first().map(|row| &row.row);
+    let rows = |section| tables.of(section).iter().map(|row| &row.row);
+    Config {
+        listeners: listeners.into_iter().map(|(listener, _)| listener).collect(),
+        variables: group(&MYSQL_VARIABLES).map_or_else(MysqlVariables::default, MysqlVariables::from_row),
+        pointsman: group(&POINTSMAN_VARIABLES)
+            .map_or_else(PointsmanVariables::default, PointsmanVariables::from_row),
+        admin: group(&ADMIN_VARIABLES).map_or_else(AdminVariables::default, AdminVariables::from_row),
+        servers: rows(&MYSQL_SERVERS).map(Server::from_row).collect(),
+        server_options: rows(&POINTSMAN_SERVERS).map(ServerOptions::from_row).collect(),
+        users: rows(&MYSQL_USERS).map(User::from_row).collect(),
+        server_tls: rows(&MYSQL_SERVERS_SSL_PARAMS).map(ServerTls::from_row).collect(),
+        datadir: group(&TOP_LEVEL).map_or_else(String::new, |row| row.get("datadir")),
+    }
+}
+
+/// What a file holds, as far as it can be read.
+struct Read {
+    tables: Tables,
+    /// Problems of the grammar, then those of values.
+    problems: Vec<Problem>,
+    /// How many of them are of the grammar.
+    grammatical: usize,
+    unbuilt: Unbuilt,
+    /// Whether the whole file could be read.
+    complete: bool,
+}
+
+/// Judges every value of a file.
+fn read(parsed: Parsed, origin: &Path) -> Read {
     let complete = parsed.problems.is_empty();
-    let broken: HashSet<(PathBuf, usize)> =
-        parsed.problems.iter().map(|problem| (problem.file.clone(), problem.line)).collect();
     let grammatical = parsed.problems.len();
     let mut binder = Binder { problems: parsed.problems, unbuilt: Unbuilt::default(), complete };
     let tables = binder.tables(parsed.root, origin);
-    let listeners = check::listeners(&tables, &mut binder.problems);
-    check::servers(&tables.servers, &mut binder.problems);
-    for (section, rows) in [
-        (&MYSQL_SERVERS, &tables.servers),
-        (&POINTSMAN_SERVERS, &tables.server_options),
-        (&MYSQL_USERS, &tables.users),
-        (&MYSQL_SERVERS_SSL_PARAMS, &tables.server_tls),
-    ] {
-        check::unique(section, rows, &mut binder.problems);
-    }
-    if complete {
-        check::tcp_hostgroups(&listeners, &tables, &mut binder.problems);
-    }
-    // What stands on a line that could not be read is only guessed.
-    let judged = binder.problems.split_off(grammatical);
-    binder
-        .problems
-        .extend(judged.into_iter().filter(|problem| !broken.contains(&(problem.file.clone(), problem.line))));
-    if let Some(problems) = Problems::sorted(binder.problems) {
-        return Err(problems);
-    }
-    let config = Config {
-        listeners: listeners.into_iter().map(|(listener, _)| listener).collect(),
-        variables: tables
-            .mysql
-            .as_ref()
-            .map_or_else(MysqlVariables::default, |row| MysqlVariables::from_row(&row.row)),
-        pointsman: tables
-            .pointsman
-            .as_ref()
-            .map_or_else(PointsmanVariables::default, |row| PointsmanVariables::from_row(&row.row)),
-        servers: tables.servers.iter().map(|row| Server::from_row(&row.row)).collect(),
-        server_options: tables.server_options.iter().map(|row| ServerOptions::from_row(&row.row)).collect(),
-        users: tables.users.iter().map(|row| User::from_row(&row.row)).collect(),
-        server_tls: tables.server_tls.iter().map(|row| ServerTls::from_row(&row.row)).collect(),
-        datadir: tables.top_level.as_ref().map_or_else(String::new, |row| row.row.get("datadir")),
-    };
-    let mut warnings: Vec<String> = binder.unbuilt.warning(origin).into_iter().collect();
-    warnings.extend(check::warnings(&config, origin));
-    Ok(Loaded { config, warnings })
+    Read { tables, problems: binder.problems, grammatical, unbuilt: binder.unbuilt, complete }
 }
 
-/// What was found for the sections that do something.
-#[derive(Debug, Default)]
-struct Tables {
-    /// The rows of `listeners`; nothing if there is no such section.
-    listeners: Option<(Place, Vec<PlacedRow>)>,
-    mysql: Option<PlacedRow>,
-    pointsman: Option<PlacedRow>,
-    servers: Vec<PlacedRow>,
-    server_options: Vec<PlacedRow>,
-    users: Vec<PlacedRow>,
-    server_tls: Vec<PlacedRow>,
-    /// What stands outside of every section.
-    top_level: Option<PlacedRow>,
+impl Read {
+    /// Itself if nothing is wrong. What stands on a line that could not be read is only guessed, and not reported.
+    fn sound(mut self) -> Result<Self, Problems> {
+        let judged = self.problems.split_off(self.grammatical);
+        let broken: HashSet<(PathBuf, usize)> =
+            self.problems.iter().map(|problem| (problem.file.clone(), problem.line)).collect();
+        let guessed = |problem: &Problem| broken.contains(&(problem.file.clone(), problem.line));
+        self.problems.extend(judged.into_iter().filter(|problem| !guessed(problem)));
+        match Problems::sorted(std::mem::take(&mut self.problems)) {
+            Some(problems) => Err(problems),
+            None => Ok(self),
+        }
+    }
 }
 
 struct Binder {
@@ -115,20 +138,15 @@ impl Binder {
             }
             seen.push((section.name, entry.at.clone()));
             let at = entry.at.clone();
-            let mut rows = self.section(section, entry);
-            match section.name {
-                name if name == LISTENERS.name => tables.listeners = Some((at, rows)),
-                name if name == MYSQL_VARIABLES.name => tables.mysql = rows.pop(),
-                name if name == POINTSMAN_VARIABLES.name => tables.pointsman = rows.pop(),
-                name if name == MYSQL_SERVERS.name => tables.servers = rows,
-                name if name == POINTSMAN_SERVERS.name => tables.server_options = rows,
-                name if name == MYSQL_USERS.name => tables.users = rows,
-                name if name == MYSQL_SERVERS_SSL_PARAMS.name => tables.server_tls = rows,
-                _ => check::unique(section, &rows, &mut self.problems),
+            let rows = self.section(section, entry);
+            if section.name == LISTENERS.name {
+                tables.listeners_at = Some(at);
             }
+            tables.put(section, rows);
         }
-        let file = Place { file: origin.into(), line: 0 };
-        tables.top_level = Some(self.row(&TOP_LEVEL, others, file));
+        let file = Place::new(&origin.into(), 0);
+        let top_level = self.row(&TOP_LEVEL, others, file);
+        tables.put(&TOP_LEVEL, vec![top_level]);
         tables
     }
 
@@ -176,12 +194,8 @@ impl Binder {
     /// One row, or one group of variables, that starts at `at`.
     fn row(&mut self, section: &'static Section, entries: Vec<Entry>, at: Place) -> PlacedRow {
         let before = self.problems.len();
-        let mut placed = PlacedRow {
-            row: Row::presets(section),
-            at,
-            given: vec![None; section.fields().count()],
-            sound: true,
-        };
+        let mut row = Row::presets(section);
+        let mut given: Vec<Option<Place>> = vec![None; section.fields().count()];
         for entry in entries {
             let Some((position, field)) = section.find(&entry.key) else {
                 if section.removed.contains(&entry.key.as_str()) {
@@ -191,35 +205,33 @@ impl Binder {
                 }
                 continue;
             };
-            if let Some(first) = &placed.given[position] {
+            if let Some(first) = &given[position] {
                 let message =
                     format!("{} is set twice, first on line {}", full_name(section, field), first.line);
                 self.problem(&entry.at, message);
                 continue;
             }
-            placed.given[position] = Some(entry.node.at.clone());
+            given[position] = Some(entry.node.at.clone());
             if !field.built {
                 self.unbuilt.field(section, field.name);
             }
             match field.kind.accept(&entry.node.value, field.secret) {
-                Ok(value) => placed.row.set(position, value),
+                Ok(value) => row.set(position, value),
                 Err(message) => {
                     self.problem(&entry.node.at, format!("{} {message}", full_name(section, field)));
                 }
             }
         }
         if self.complete {
-            self.missing(section, &placed);
+            self.missing(section, &given, &at);
         }
-        placed.sound = self.problems.len() == before;
-        placed
+        PlacedRow { row, at, given: Some(given), sound: self.problems.len() == before }
     }
 
-    fn missing(&mut self, section: &Section, placed: &PlacedRow) {
-        for (field, given) in section.fields().zip(&placed.given) {
-            if field.preset == crate::schema::Preset::Required && given.is_none() {
-                let message = format!("a row of `{}` needs `{}`", section.name, field.name);
-                self.problem(&placed.at, message);
+    fn missing(&mut self, section: &Section, given: &[Option<Place>], at: &Place) {
+        for (field, given) in section.fields().zip(given) {
+            if field.preset == Preset::Required && given.is_none() {
+                self.problem(at, format!("a row of `{}` needs `{}`", section.name, field.name));
             }
         }
     }

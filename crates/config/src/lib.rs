@@ -7,8 +7,10 @@
 #![allow(clippy::doc_markdown, reason = "ProxySQL, MySQL and MariaDB are names, not code")]
 
 mod bind;
+mod draft;
 mod file;
 mod formats;
+mod json;
 pub mod manual;
 mod model;
 mod nearest;
@@ -20,18 +22,23 @@ mod tree;
 
 use std::path::Path;
 
+pub use draft::{Change, Changed, Checked, Draft, RowProblem, RowReader, SqlCell};
 pub use model::{
-    Address, AuthPlugin, CheckLogins, Config, Endpoint, InvalidAddress, InvalidNetworks, Listener,
-    MysqlVariables, Network, Networks, PointsmanVariables, Protocol, ProxyProtocol, Server, ServerOptions,
-    ServerStatus, ServerTls, TlsParams, UNIX_PATH_MAX_BYTES, User,
+    Address, AdminVariables, AuthPlugin, CheckLogins, Config, Credentials, Endpoint, InvalidAddress,
+    InvalidCredentials, InvalidNetworks, Listener, MysqlVariables, Network, Networks, PointsmanVariables,
+    Protocol, ProxyProtocol, Server, ServerOptions, ServerStatus, ServerTls, TlsParams, UNIX_PATH_MAX_BYTES,
+    User,
 };
 pub use problem::{Problem, Problems};
+pub use row::Row;
 
 /// A configuration that may be used, and what its author should know about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loaded {
     /// The whole configuration.
     pub config: Config,
+    /// The rows that it was made from, those without effect as well.
+    pub draft: Draft,
     /// What is accepted but deserves attention, one line each: known settings that do nothing yet, users
     /// whose hostgroup has no server.
     pub warnings: Vec<String>,
@@ -42,6 +49,19 @@ pub fn load(path: &Path) -> Result<Loaded, Problems> {
     let text =
         file::read(path).map_err(|error| Problems::one(Problem::new(path, error.line, error.message)))?;
     parse(&text, path)
+}
+
+/// Reads the rows of the configuration file at `path`, in either format. Each is judged by itself, and not how they go
+/// together: the file may be one of several that make a configuration.
+pub fn read_rows(path: &Path) -> Result<Draft, Problems> {
+    let text =
+        file::read(path).map_err(|error| Problems::one(Problem::new(path, error.line, error.message)))?;
+    parse_rows(&text, path)
+}
+
+/// Parses the rows in the `text` of a configuration file; see [`read_rows`].
+pub fn parse_rows(text: &str, origin: &Path) -> Result<Draft, Problems> {
+    bind::rows(formats::read(text, origin), origin)
 }
 
 /// Parses the `text` of a configuration file, in either format. `origin` is the name of the file in

@@ -75,6 +75,7 @@ fn value(field: &Field) -> String {
         Kind::Addresses => "addresses".to_owned(),
         Kind::Networks => "networks".to_owned(),
         Kind::Password => "password".to_owned(),
+        Kind::Credentials => "accounts".to_owned(),
     }
 }
 

@@ -1,5 +1,7 @@
 //! The configuration as the rest of the program sees it: typed, complete, checked.
 
+mod admin;
+mod credentials;
 mod listener;
 mod network;
 mod server;
@@ -8,6 +10,8 @@ mod tls;
 mod user;
 mod variables;
 
+pub use admin::AdminVariables;
+pub use credentials::{Credentials, InvalidCredentials};
 pub(crate) use listener::unix_path;
 pub use listener::{Address, InvalidAddress, Listener, Protocol, UNIX_PATH_MAX_BYTES};
 pub use network::{InvalidNetworks, Network, Networks};
@@ -26,6 +30,8 @@ pub struct Config {
     pub variables: MysqlVariables,
     /// The group `pointsman_variables`.
     pub pointsman: PointsmanVariables,
+    /// The group `admin_variables`, as far as its variables exist.
+    pub admin: AdminVariables,
     /// The rows of `mysql_servers`.
     pub servers: Vec<Server>,
     /// The rows of `pointsman_servers`.
@@ -44,6 +50,7 @@ impl Default for Config {
             listeners: vec![Listener::default()],
             variables: MysqlVariables::default(),
             pointsman: PointsmanVariables::default(),
+            admin: AdminVariables::default(),
             servers: Vec::new(),
             server_options: Vec::new(),
             users: Vec::new(),

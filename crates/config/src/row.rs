@@ -1,16 +1,38 @@
 //! Checked rows, and their way into the typed configuration.
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::model::{Address, AuthPlugin, CheckLogins, Networks, Protocol, ProxyProtocol, ServerStatus};
-use crate::schema::{Field, Kind, Preset, Scalar, Section, Unit};
+use crate::model::{
+    Address, AuthPlugin, CheckLogins, Credentials, Networks, Protocol, ProxyProtocol, ServerStatus,
+};
+use crate::schema::{Field, Kind, Preset, Scalar, Section, Unit, addresses};
 use crate::tree::Place;
 
-/// One value for every field of a section: a row of a table, or a group of variables.
-#[derive(Debug, Clone)]
-pub(crate) struct Row {
+/// One checked value for every field of a section: a row of a table, or a group of variables. Cheap to clone.
+#[derive(Clone)]
+pub struct Row {
     section: &'static Section,
-    cells: Vec<Scalar>,
+    cells: Arc<[Scalar]>,
+}
+
+impl PartialEq for Row {
+    fn eq(&self, other: &Self) -> bool {
+        self.section.name == other.section.name && self.cells == other.cells
+    }
+}
+
+/// Without what must not be printed.
+#[expect(clippy::missing_fields_in_debug, reason = "the cells are the fields")]
+impl fmt::Debug for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct(self.section.name);
+        for (field, cell) in self.section.fields().zip(self.cells()) {
+            out.field(field.name, if field.secret { &"hidden" } else { cell });
+        }
+        out.finish()
+    }
 }
 
 impl Row {
@@ -24,13 +46,31 @@ impl Row {
         Self { section, cells: cells.collect() }
     }
 
+    /// The row of these values, one for each field of `section`, which its kind accepted.
+    pub(crate) fn of(section: &'static Section, cells: Vec<Scalar>) -> Self {
+        debug_assert_eq!(cells.len(), section.fields().count());
+        Self { section, cells: cells.into() }
+    }
+
     /// Gives the field at `position` a value that its kind accepted.
     pub(crate) fn set(&mut self, position: usize, value: Scalar) {
-        self.cells[position] = value;
+        if let Some(cell) = Arc::make_mut(&mut self.cells).get_mut(position) {
+            *cell = value;
+        }
+    }
+
+    /// The section that it is a row of.
+    pub fn section(&self) -> &'static Section {
+        self.section
+    }
+
+    /// The values of all fields, in their order.
+    pub fn cells(&self) -> &[Scalar] {
+        &self.cells
     }
 
     /// The value of the field called `name`, which the section has.
-    pub(crate) fn scalar(&self, name: &str) -> &Scalar {
+    pub fn scalar(&self, name: &str) -> &Scalar {
         self.cell(name).0
     }
 
@@ -54,8 +94,9 @@ pub(crate) struct PlacedRow {
     pub(crate) row: Row,
     /// Where the row starts.
     pub(crate) at: Place,
-    /// Where each field's value stands; nothing where the preset holds.
-    pub(crate) given: Vec<Option<Place>>,
+    /// Where each field's value stands; nothing where the preset holds. Without this list, which rows of tables lack,
+    /// every value other than the preset counts as given, in the row.
+    pub(crate) given: Option<Vec<Option<Place>>>,
     /// Whether every given value was accepted, and none is missing.
     pub(crate) sound: bool,
 }
@@ -63,7 +104,11 @@ pub(crate) struct PlacedRow {
 impl PlacedRow {
     /// Where the field called `name` got its value; nothing if it got none.
     pub(crate) fn given(&self, name: &str) -> Option<&Place> {
-        self.row.section.find(name).and_then(|(at, _)| self.given.get(at)?.as_ref())
+        let (at, field) = self.row.section.find(name)?;
+        match &self.given {
+            Some(given) => given.get(at)?.as_ref(),
+            None => Some(&self.at).filter(|_| field.preset.value().as_ref() != self.row.cells.get(at)),
+        }
     }
 
     /// Where to point at for the field called `name`: its value, or the row.
@@ -111,6 +156,18 @@ impl FromScalar for Duration {
 impl FromScalar for String {
     fn from_scalar(scalar: &Scalar, _: &Field) -> Option<Self> {
         if let Scalar::Text(text) = scalar { Some(text.clone()) } else { None }
+    }
+}
+
+impl FromScalar for Vec<Address> {
+    fn from_scalar(scalar: &Scalar, _: &Field) -> Option<Self> {
+        if let Scalar::Text(text) = scalar { addresses(text).ok() } else { None }
+    }
+}
+
+impl FromScalar for Credentials {
+    fn from_scalar(scalar: &Scalar, _: &Field) -> Option<Self> {
+        if let Scalar::Text(text) = scalar { text.parse().ok() } else { None }
     }
 }
 
@@ -205,10 +262,12 @@ pub(crate) use from_row;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{MysqlVariables, PointsmanVariables, Server, ServerOptions, ServerTls, User};
+    use crate::model::{
+        AdminVariables, MysqlVariables, PointsmanVariables, Server, ServerOptions, ServerTls, User,
+    };
     use crate::schema::{
-        LISTENERS, MYSQL_SERVERS, MYSQL_SERVERS_SSL_PARAMS, MYSQL_USERS, MYSQL_VARIABLES, POINTSMAN_SERVERS,
-        POINTSMAN_VARIABLES, TOP_LEVEL,
+        ADMIN_VARIABLES, LISTENERS, MYSQL_SERVERS, MYSQL_SERVERS_SSL_PARAMS, MYSQL_USERS, MYSQL_VARIABLES,
+        POINTSMAN_SERVERS, POINTSMAN_VARIABLES, TOP_LEVEL,
     };
 
     #[test]
@@ -216,6 +275,7 @@ mod tests {
         for (section, columns, elsewhere) in [
             (&MYSQL_VARIABLES, MysqlVariables::COLUMNS, &["interfaces"][..]),
             (&POINTSMAN_VARIABLES, PointsmanVariables::COLUMNS, &[]),
+            (&ADMIN_VARIABLES, AdminVariables::COLUMNS, &[]),
             (&MYSQL_SERVERS, Server::COLUMNS, &[]),
             (&POINTSMAN_SERVERS, ServerOptions::COLUMNS, &[]),
             (&MYSQL_USERS, User::COLUMNS, &[]),
@@ -237,6 +297,7 @@ mod tests {
         for section in [
             &MYSQL_VARIABLES,
             &POINTSMAN_VARIABLES,
+            &ADMIN_VARIABLES,
             &MYSQL_SERVERS,
             &POINTSMAN_SERVERS,
             &MYSQL_USERS,
@@ -261,6 +322,7 @@ mod tests {
                 match section.name {
                     "mysql_variables" => drop(MysqlVariables::from_row(&row)),
                     "pointsman_variables" => drop(PointsmanVariables::from_row(&row)),
+                    "admin_variables" => drop(AdminVariables::from_row(&row)),
                     "mysql_servers_ssl_params" => drop(ServerTls::from_row(&row)),
                     "mysql_servers" => drop(Server::from_row(&row)),
                     "pointsman_servers" => drop(ServerOptions::from_row(&row)),

@@ -6,19 +6,28 @@
 //! its names, order, defaults and ranges; [`built`](field@Field::built) says which of them do something here already.
 
 mod admin;
+mod ddl;
 mod files;
 mod kind;
 mod mysql;
 mod pointsman;
+mod rule;
 mod tables;
 
 pub use admin::ADMIN_VARIABLES;
-pub use files::{LDAP_VARIABLES, TOP_LEVEL};
+pub use files::{LDAP_VARIABLES, SQLITESERVER_VARIABLES, TOP_LEVEL};
 pub(crate) use kind::addresses;
 pub use kind::{Kind, Preset, Scalar, Unit};
 pub use mysql::MYSQL_VARIABLES;
 pub use pointsman::{LISTENERS, POINTSMAN_SERVERS, POINTSMAN_VARIABLES};
-pub use tables::{MYSQL_SERVERS, MYSQL_SERVERS_SSL_PARAMS, MYSQL_USERS};
+pub use rule::Rule;
+pub use tables::{
+    MYSQL_AWS_AURORA_HOSTGROUPS, MYSQL_FIREWALL_WHITELIST_RULES, MYSQL_FIREWALL_WHITELIST_SQLI_FINGERPRINTS,
+    MYSQL_FIREWALL_WHITELIST_USERS, MYSQL_GALERA_HOSTGROUPS, MYSQL_GROUP_REPLICATION_HOSTGROUPS,
+    MYSQL_HOSTGROUP_ATTRIBUTES, MYSQL_QUERY_RULES, MYSQL_QUERY_RULES_FAST_ROUTING,
+    MYSQL_REPLICATION_HOSTGROUPS, MYSQL_SERVERS, MYSQL_SERVERS_SSL_PARAMS, MYSQL_USERS, PROXYSQL_SERVERS,
+    RESTAPI_ROUTES, SCHEDULER,
+};
 
 /// Every section that a configuration file may have, in the order of the manual.
 pub static SECTIONS: &[&Section] = &[
@@ -28,21 +37,22 @@ pub static SECTIONS: &[&Section] = &[
     &MYSQL_SERVERS,
     &POINTSMAN_SERVERS,
     &MYSQL_USERS,
-    &tables::MYSQL_QUERY_RULES,
-    &tables::MYSQL_QUERY_RULES_FAST_ROUTING,
-    &tables::MYSQL_REPLICATION_HOSTGROUPS,
-    &tables::MYSQL_GROUP_REPLICATION_HOSTGROUPS,
-    &tables::MYSQL_GALERA_HOSTGROUPS,
-    &tables::MYSQL_AWS_AURORA_HOSTGROUPS,
-    &tables::MYSQL_HOSTGROUP_ATTRIBUTES,
+    &MYSQL_QUERY_RULES,
+    &MYSQL_QUERY_RULES_FAST_ROUTING,
+    &MYSQL_REPLICATION_HOSTGROUPS,
+    &MYSQL_GROUP_REPLICATION_HOSTGROUPS,
+    &MYSQL_GALERA_HOSTGROUPS,
+    &MYSQL_AWS_AURORA_HOSTGROUPS,
+    &MYSQL_HOSTGROUP_ATTRIBUTES,
     &MYSQL_SERVERS_SSL_PARAMS,
-    &tables::MYSQL_FIREWALL_WHITELIST_USERS,
-    &tables::MYSQL_FIREWALL_WHITELIST_RULES,
-    &tables::MYSQL_FIREWALL_WHITELIST_SQLI_FINGERPRINTS,
-    &tables::SCHEDULER,
-    &tables::RESTAPI_ROUTES,
-    &tables::PROXYSQL_SERVERS,
+    &MYSQL_FIREWALL_WHITELIST_USERS,
+    &MYSQL_FIREWALL_WHITELIST_RULES,
+    &MYSQL_FIREWALL_WHITELIST_SQLI_FINGERPRINTS,
+    &SCHEDULER,
+    &RESTAPI_ROUTES,
+    &PROXYSQL_SERVERS,
     &ADMIN_VARIABLES,
+    &SQLITESERVER_VARIABLES,
     &LDAP_VARIABLES,
 ];
 
@@ -59,6 +69,10 @@ pub struct Section {
     pub parts: &'static [&'static [Field]],
     /// Sets of columns that no two rows may have the same values in; the first is the primary key.
     pub unique: &'static [&'static [&'static str]],
+    /// What must hold between the columns of a row.
+    pub rules: &'static [Rule],
+    /// Of a group of variables: what their names begin with in `global_variables`, for example `mysql-`.
+    pub prefix: Option<&'static str>,
     /// Names of former ProxySQL versions that are accepted and ignored.
     pub removed: &'static [&'static str],
     /// What it is for, one or more sentences.
@@ -85,11 +99,32 @@ impl Section {
         parts: &'static [&'static [Field]],
         doc: &'static str,
     ) -> Self {
-        Self { name, table: None, shape, parts, unique: &[], removed: &[], doc, examples: &[] }
+        Self {
+            name,
+            table: None,
+            shape,
+            parts,
+            unique: &[],
+            rules: &[],
+            prefix: None,
+            removed: &[],
+            doc,
+            examples: &[],
+        }
     }
 
     const fn unique(mut self, unique: &'static [&'static [&'static str]]) -> Self {
         self.unique = unique;
+        self
+    }
+
+    const fn rules(mut self, rules: &'static [Rule]) -> Self {
+        self.rules = rules;
+        self
+    }
+
+    const fn prefix(mut self, prefix: &'static str) -> Self {
+        self.prefix = Some(prefix);
         self
     }
 
@@ -116,6 +151,16 @@ impl Section {
     /// The position of the field that `name` or its alias stands for, and the field.
     pub fn find(&self, name: &str) -> Option<(usize, &'static Field)> {
         self.fields().enumerate().find(|(_, field)| field.name == name || field.alias == Some(name))
+    }
+
+    /// Its name as a table; that of a group of variables says nothing.
+    pub fn table_name(&self) -> &'static str {
+        self.table.unwrap_or(self.name)
+    }
+
+    /// Its place in [`SECTIONS`]; behind them all for [`TOP_LEVEL`].
+    pub(crate) fn index(&self) -> usize {
+        SECTIONS.iter().position(|section| section.name == self.name).unwrap_or(SECTIONS.len())
     }
 
     /// Whether any of it does something already.
@@ -145,6 +190,8 @@ pub struct Field {
     pub proxysql_preset: Option<&'static str>,
     /// Whether its value must not be printed.
     pub secret: bool,
+    /// Its type as a column, if it is not the one that follows from the kind.
+    pub sql_type: Option<&'static str>,
 }
 
 impl Field {
@@ -159,6 +206,7 @@ impl Field {
             built: false,
             proxysql_preset: None,
             secret: false,
+            sql_type: None,
         }
     }
 
@@ -194,6 +242,11 @@ impl Field {
 
     const fn secret(mut self) -> Self {
         self.secret = true;
+        self
+    }
+
+    const fn sql_type(mut self, sql_type: &'static str) -> Self {
+        self.sql_type = Some(sql_type);
         self
     }
 }

@@ -9,14 +9,26 @@ use std::rc::Rc;
 pub(crate) struct Place {
     /// The file, as messages name it.
     pub(crate) file: Rc<Path>,
-    /// The line, counted from 1; 0 stands for the file as a whole.
+    /// The line, counted from 1; 0 stands for the file as a whole. In a table the number of the row.
     pub(crate) line: usize,
+    /// Whether `file` is the name of a table.
+    pub(crate) table: bool,
 }
 
 impl Place {
     /// `line` of `file`.
     pub(crate) fn new(file: &Rc<Path>, line: usize) -> Self {
-        Self { file: Rc::clone(file), line }
+        Self { file: Rc::clone(file), line, table: false }
+    }
+
+    /// Row `number`, counted from 1, of a table.
+    pub(crate) fn row(table: &Rc<Path>, number: usize) -> Self {
+        Self { file: Rc::clone(table), line: number, table: true }
+    }
+
+    /// Where it is within its file or table, in the words of a message.
+    pub(crate) fn within(&self) -> String {
+        format!("{} {}", if self.table { "row" } else { "line" }, self.line)
     }
 }
 

@@ -1,25 +1,52 @@
 //! What single values cannot show: rows against themselves, against each other, and against other tables.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::PathBuf;
 
-use super::{Listeners, Tables, is_mysql};
+use super::tables::Tables;
+use super::{Listeners, is_mysql};
 use crate::model::{Address, Config, Listener, Protocol, Server, unix_path};
 use crate::problem::Problem;
 use crate::row::PlacedRow;
-use crate::schema::{Scalar, Section, addresses};
+use crate::schema::{LISTENERS, MYSQL_SERVERS, MYSQL_VARIABLES, SECTIONS, Scalar, Section, Shape, addresses};
 use crate::tree::Place;
 
 fn report(problems: &mut Vec<Problem>, at: &Place, message: String) {
     problems.push(Problem::new(&at.file, at.line, message));
 }
 
+/// Everything that rows show only together. `complete` says whether all of them are there: if not, what seems to be
+/// missing may stand in what could not be read.
+pub(super) fn all(tables: &Tables, complete: bool, problems: &mut Vec<Problem>) -> Listeners {
+    let listeners = listeners(tables, problems);
+    servers(tables.of(&MYSQL_SERVERS), problems);
+    for section in SECTIONS.iter().filter(|section| section.shape == Shape::Rows) {
+        rules(section, tables.of(section), problems);
+        unique(section, tables.of(section), problems);
+    }
+    if complete {
+        tcp_hostgroups(&listeners, tables, problems);
+    }
+    listeners
+}
+
+/// What must hold between the columns of each row.
+fn rules(section: &Section, rows: &[PlacedRow], problems: &mut Vec<Problem>) {
+    for row in rows.iter().filter(|row| row.sound) {
+        for rule in section.rules.iter().filter(|rule| !rule.holds(&row.row)) {
+            let column = rule.column();
+            report(problems, row.place(column), format!("`{}.{column}` {}", section.name, rule.message()));
+        }
+    }
+}
+
 /// The listeners that the rows of `listeners` and the variable `interfaces` ask for together. An empty
 /// `interfaces` counts as not given, as in ProxySQL.
-pub(super) fn listeners(tables: &Tables, problems: &mut Vec<Problem>) -> Listeners {
+fn listeners(tables: &Tables, problems: &mut Vec<Problem>) -> Listeners {
     let mut listeners = Listeners::new();
-    for row in tables.listeners.iter().flat_map(|(_, rows)| rows).filter(|row| row.sound) {
+    for row in tables.of(&LISTENERS).iter().filter(|row| row.sound) {
         let listener = Listener::from_row(&row.row);
         if is_mysql(&listener)
             && let Some(at) = row.given("hostgroup")
@@ -30,7 +57,7 @@ pub(super) fn listeners(tables: &Tables, problems: &mut Vec<Problem>) -> Listene
         }
         listeners.push((listener, row.place("address").clone()));
     }
-    let interfaces = tables.mysql.as_ref().filter(|row| row.given("interfaces").is_some());
+    let interfaces = tables.of(&MYSQL_VARIABLES).first().filter(|row| row.given("interfaces").is_some());
     if let Some(row) = interfaces.filter(|row| row.sound) {
         let text: String = row.row.get("interfaces");
         for address in addresses(&text).unwrap_or_default() {
@@ -38,11 +65,11 @@ pub(super) fn listeners(tables: &Tables, problems: &mut Vec<Problem>) -> Listene
             listeners.push((listener, row.place("interfaces").clone()));
         }
     }
-    match &tables.listeners {
-        None if listeners.is_empty() => {
-            listeners.push((Listener::default(), Place { file: Path::new("").into(), line: 0 }));
+    match &tables.listeners_at {
+        None if listeners.is_empty() && tables.of(&LISTENERS).is_empty() => {
+            listeners.push((Listener::default(), Place::new(&PathBuf::new().into(), 0)));
         }
-        Some((at, rows)) if rows.is_empty() && listeners.is_empty() => {
+        Some(at) if listeners.is_empty() && tables.of(&LISTENERS).is_empty() => {
             report(problems, at, "there is no listener: `listeners` is empty".to_owned());
         }
         _ => {}
@@ -60,14 +87,14 @@ fn same_address(listeners: &Listeners, problems: &mut Vec<Problem>) {
         }
         if let Some(first) = seen.insert(&listener.address, at) {
             let message =
-                format!("another listener has the address {} (line {})", listener.address, first.line);
+                format!("another listener has the address {} ({})", listener.address, first.within());
             report(problems, at, message);
         }
     }
 }
 
 /// A host name and a port must fit each other.
-pub(super) fn servers(rows: &[PlacedRow], problems: &mut Vec<Problem>) {
+fn servers(rows: &[PlacedRow], problems: &mut Vec<Problem>) {
     for row in rows.iter().filter(|row| row.sound) {
         let hostname: String = row.row.get("hostname");
         let port: u16 = row.row.get("port");
@@ -103,19 +130,24 @@ fn is_host(text: &str) -> bool {
 }
 
 /// No two rows may have the same values in the columns of a key.
-pub(super) fn unique(section: &'static Section, rows: &[PlacedRow], problems: &mut Vec<Problem>) {
+fn unique(section: &Section, rows: &[PlacedRow], problems: &mut Vec<Problem>) {
     let mut reported: HashSet<usize> = HashSet::new();
     for key in section.unique {
         let mut seen: HashMap<Vec<&Scalar>, &Place> = HashMap::new();
         for (index, row) in rows.iter().enumerate().filter(|(_, row)| row.sound) {
             let values: Vec<&Scalar> = key.iter().map(|column| row.row.scalar(column)).collect();
-            let shown: Vec<String> =
-                key.iter().zip(&values).map(|(column, value)| format!("{column} = {value}")).collect();
-            if let Some(first) = seen.insert(values, &row.at)
-                && reported.insert(index)
-            {
-                let (name, shown) = (section.name, shown.join(", "));
-                let message = format!("`{name}` has two rows with {shown}, the first on line {}", first.line);
+            let first = match seen.entry(values) {
+                Entry::Occupied(first) => first,
+                Entry::Vacant(place) => {
+                    place.insert(&row.at);
+                    continue;
+                }
+            };
+            if reported.insert(index) {
+                let pairs = key.iter().zip(first.key());
+                let shown: Vec<String> = pairs.map(|(column, value)| format!("{column} = {value}")).collect();
+                let (name, shown, first) = (section.name, shown.join(", "), first.get().within());
+                let message = format!("`{name}` has two rows with {shown}, the first on {first}");
                 report(problems, &row.at, message);
             }
         }
@@ -124,11 +156,12 @@ pub(super) fn unique(section: &'static Section, rows: &[PlacedRow], problems: &m
 
 /// The bytes of a `tcp` listener need a server to go to. Says nothing when rows of servers are broken: the
 /// right one may be among them.
-pub(super) fn tcp_hostgroups(listeners: &Listeners, tables: &Tables, problems: &mut Vec<Problem>) {
-    if tables.servers.iter().any(|row| !row.sound) {
+fn tcp_hostgroups(listeners: &Listeners, tables: &Tables, problems: &mut Vec<Problem>) {
+    let servers = tables.of(&MYSQL_SERVERS);
+    if servers.iter().any(|row| !row.sound) {
         return;
     }
-    let served: HashSet<u32> = tables.servers.iter().map(|row| row.row.get("hostgroup_id")).collect();
+    let served: HashSet<u32> = servers.iter().map(|row| row.row.get("hostgroup_id")).collect();
     for (listener, at) in listeners {
         if listener.protocol == Protocol::Tcp && !served.contains(&listener.hostgroup) {
             let (address, hostgroup) = (&listener.address, listener.hostgroup);
@@ -141,8 +174,7 @@ pub(super) fn tcp_hostgroups(listeners: &Listeners, tables: &Tables, problems: &
 }
 
 /// Users that `config` lets log in and gives no server; and whether nobody may log in at all.
-pub(super) fn warnings(config: &Config, origin: &Path) -> Vec<String> {
-    let file = origin.display();
+pub(super) fn warnings(config: &Config) -> Vec<String> {
     let served: HashSet<u32> = config.servers.iter().map(|server| server.hostgroup_id).collect();
     let mut unserved: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
     let mut users = 0_usize;
@@ -156,7 +188,7 @@ pub(super) fn warnings(config: &Config, origin: &Path) -> Vec<String> {
         .into_iter()
         .map(|(hostgroup, names)| {
             format!(
-                "{file}: hostgroup {hostgroup} has no server, and is the default_hostgroup of {}",
+                "hostgroup {hostgroup} has no server, and is the default_hostgroup of {}",
                 shorten(&names)
             )
         })
@@ -165,12 +197,11 @@ pub(super) fn warnings(config: &Config, origin: &Path) -> Vec<String> {
     for options in &config.server_options {
         let endpoint = options.endpoint();
         if !endpoints.contains(&endpoint) {
-            warnings
-                .push(format!("{file}: `pointsman_servers` has {endpoint}, which `mysql_servers` has not"));
+            warnings.push(format!("`pointsman_servers` has {endpoint}, which `mysql_servers` has not"));
         }
     }
     if users == 0 && config.listeners.iter().any(is_mysql) {
-        warnings.push(format!("{file}: nobody can log in: `mysql_users` has no active frontend user"));
+        warnings.push("nobody can log in: `mysql_users` has no active frontend user".to_owned());
     }
     warnings
 }

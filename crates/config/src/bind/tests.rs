@@ -296,14 +296,14 @@ fn users_without_servers_are_worth_a_warning() {
 fn known_settings_without_effect_are_named_in_one_warning() {
     let text = format!(
         "datadir = \"/x\"\npidfile = \"/y\"\n[mysql_variables]\npoll_timeout = 2000\nthreads = 1\nforward_autocommit = 1\n\
-         monitor_enabled = false\n[admin_variables]\nadmin_credentials = \"a:b\"\n[ldap_variables]\nanything = 1\n\
+         monitor_enabled = false\n[admin_variables]\nweb_port = 1\n[ldap_variables]\nanything = 1\n\
          [[mysql_query_rules]]\nrule_id = 1\napply = 1\n[[mysql_query_rules]]\nrule_id = 2\n{REST}fast_forward = 1\n"
     );
     assert_eq!(
         loaded(&text).warnings,
         [
             "f: accepted, but without effect so far: mysql_variables (poll_timeout, forward_autocommit, monitor_enabled), \
-          admin_variables (admin_credentials), ldap_variables, mysql_query_rules, mysql_users (fast_forward), \
+          admin_variables (web_port), ldap_variables, mysql_query_rules, mysql_users (fast_forward), \
           pidfile"
         ]
     );
@@ -339,6 +339,38 @@ fn options_of_servers_that_are_not_there_are_named() {
     assert_eq!(loaded(&format!("{options}port = 3307\n{REST}")).warnings, [warning]);
     let twice = "f:3: `pointsman_servers` has two rows with hostname = db, port = 3306, the first on line 1";
     assert_eq!(problems(&format!("{options}{options}")), twice);
+}
+
+#[test]
+fn columns_are_judged_together() {
+    for (text, problem) in [
+        (
+            "mysql_replication_hostgroups=({ writer_hostgroup=1, reader_hostgroup=1 })",
+            "`mysql_replication_hostgroups.reader_hostgroup` must differ from `writer_hostgroup`",
+        ),
+        (
+            "mysql_servers=({ address=\"a\", gtid_port=3306 })",
+            "`mysql_servers.gtid_port` must be 0 or differ from `port`",
+        ),
+        (
+            "mysql_query_rules=({ rule_id=1, replace_pattern=\"x\" })",
+            "`mysql_query_rules.replace_pattern` may only be set with `match_pattern`",
+        ),
+        (
+            "mysql_aws_aurora_hostgroups=({ writer_hostgroup=1, reader_hostgroup=2, domain_name=\"x\" })",
+            "`mysql_aws_aurora_hostgroups.domain_name` must start with `.`",
+        ),
+        (
+            "mysql_users=({ username=\"u\", attributes=\"{x}\" })",
+            "`mysql_users.attributes` must be JSON, or empty",
+        ),
+        (
+            "admin_variables={ admin_credentials=\"secret\" }",
+            "`admin_variables.admin_credentials` must be `user:password`, several separated by `;`",
+        ),
+    ] {
+        assert_eq!(problems(text), format!("f:1: {problem}"));
+    }
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The one warning about settings that are known and do nothing yet.
 
-use std::path::Path;
-
-use crate::schema::Section;
+use crate::draft::Draft;
+use crate::row::Row;
+use crate::schema::{SECTIONS, Section, Shape};
 
 /// Which of them a file uses.
 #[derive(Debug, Default)]
@@ -12,6 +12,28 @@ pub(super) struct Unbuilt {
 }
 
 impl Unbuilt {
+    /// What the rows of `draft` use of it.
+    pub(super) fn of(draft: &Draft) -> Self {
+        let mut unbuilt = Self::default();
+        for section in SECTIONS {
+            let rows = draft.rows(section);
+            if section.shape == Shape::Rows && !section.built() {
+                if !rows.is_empty() {
+                    unbuilt.section(section.name);
+                }
+                continue;
+            }
+            let presets = Row::presets(section);
+            for (at, field) in section.fields().enumerate().filter(|(_, field)| !field.built) {
+                let preset = presets.cells().get(at);
+                if rows.iter().any(|row| row.cells().get(at) != preset) {
+                    unbuilt.field(section, field.name);
+                }
+            }
+        }
+        unbuilt
+    }
+
     /// The file has rows in a table that does nothing yet.
     pub(super) fn section(&mut self, name: &'static str) {
         self.used.push((name, Vec::new()));
@@ -26,8 +48,8 @@ impl Unbuilt {
         }
     }
 
-    /// The warning, if there is something to warn of. `origin` is the file.
-    pub(super) fn warning(self, origin: &Path) -> Option<String> {
+    /// The warning, if there is something to warn of.
+    pub(super) fn warning(self) -> Option<String> {
         let names = self.used.into_iter().map(|(section, fields)| match (section, fields.join(", ")) {
             ("", fields) => fields,
             (section, fields) if fields.is_empty() => section.to_owned(),
@@ -37,6 +59,6 @@ impl Unbuilt {
         if names.is_empty() {
             return None;
         }
-        Some(format!("{}: accepted, but without effect so far: {}", origin.display(), names.join(", ")))
+        Some(format!("accepted, but without effect so far: {}", names.join(", ")))
     }
 }

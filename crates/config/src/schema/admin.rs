@@ -9,23 +9,39 @@ pub static ADMIN_VARIABLES: Section = Section::new(
     &[GENERAL, CLUSTER, CHECKSUMS, WEB],
     "The admin port, its statistics history, the cluster of proxies and the web interface.",
 )
+.prefix("admin-")
 .removed(&["hash_passwords"]);
 
 /// Differing checks before a peer's configuration is taken; 0 never.
 const DIFFS: (i64, i64) = (0, 1_000);
 
 const GENERAL: &[Field] = &[
-    text("admin_credentials", "admin:admin", "`user:password;...` with full rights").secret(),
-    text("stats_credentials", "stats:stats", "`user:password;...` with read rights on statistics").secret(),
+    Field::new(
+        "admin_credentials",
+        Kind::Credentials,
+        Preset::Text("admin:admin"),
+        "accounts of the admin port with full rights; `admin` may only log in from this machine",
+    )
+    .secret()
+    .built(),
+    Field::new(
+        "stats_credentials",
+        Kind::Credentials,
+        Preset::Text("stats:stats"),
+        "accounts of the admin port that may only read statistics; `stats` may only log in from this machine",
+    )
+    .secret()
+    .built(),
     Field::new(
         "mysql_ifaces",
         Kind::Addresses,
         Preset::Text("0.0.0.0:6032"),
-        "where the admin port listens, separated by `;`",
-    ),
+        "where the admin port listens, separated by `;`; empty: nowhere",
+    )
+    .built(),
     text("telnet_admin_ifaces", "", "no effect in ProxySQL either"),
     text("telnet_stats_ifaces", "", "no effect in ProxySQL either"),
-    switch("read_only", false, "refuse changes"),
+    switch("read_only", false, "refuse changes on the admin port").built(),
     ms("refresh_interval", 2_000, (101, 99_999), "period of the admin loop"),
     switch("vacuum_stats", true, "shrink the statistics after use"),
     text("version", "", "read only: the version of the program"),

@@ -22,6 +22,18 @@ pub static TOP_LEVEL: Section = Section::new(
     "Settings of the process, outside of every section.",
 );
 
+/// The group `sqliteserver_variables`: ProxySQL's `sqliteserver-` family. No such server is here.
+pub static SQLITESERVER_VARIABLES: Section = Section::new(
+    "sqliteserver_variables",
+    Shape::Group,
+    &[&[
+        text("mysql_ifaces", "127.0.0.1:6030", "where ProxySQL's SQLite server listens"),
+        switch("read_only", false, "whether it refuses changes"),
+    ]],
+    "Settings of ProxySQL's SQLite server, which is not here.",
+)
+.prefix("sqliteserver-");
+
 /// The group `ldap_variables`, whose names belong to ProxySQL's LDAP plugin.
 pub static LDAP_VARIABLES: Section =
     Section::new("ldap_variables", Shape::Open, &[], "Settings of ProxySQL's LDAP plugin; any names.");

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::model::{Address, Networks};
+use crate::json::is_json;
+use crate::model::{Address, Credentials, Networks};
 use crate::nearest::suggestion;
 use crate::password;
 use crate::tree::Value;
@@ -35,6 +36,8 @@ pub enum Kind {
     Networks,
     /// A user's password, in one of the forms of `mysql_users`.
     Password,
+    /// Accounts `user:password`, separated by `;`.
+    Credentials,
 }
 
 /// What a number counts.
@@ -169,6 +172,10 @@ impl Kind {
             Self::Addresses => drop(addresses(text).map_err(|error| format!("is wrong: {error}"))?),
             Self::Networks => drop(text.parse::<Networks>().map_err(|error| format!("is wrong: {error}"))?),
             Self::Password => password::check(text)?,
+            Self::Credentials => drop(text.parse::<Credentials>().map_err(|error| error.to_string())?),
+            Self::Json if !text.is_empty() && !is_json(text) => {
+                return Err("must be JSON, or empty".to_owned());
+            }
             Self::Bool | Self::Int { .. } | Self::Text | Self::Json => {}
         }
         Ok(Scalar::Text(text.to_owned()))
@@ -183,9 +190,13 @@ impl Kind {
                 format!("a whole number of at least {min} {}", unit.symbol())
             }
             Self::Int { min, max, unit } => format!("a whole number from {min} to {max} {}", unit.symbol()),
-            Self::Text | Self::Json | Self::Address | Self::Addresses | Self::Networks | Self::Password => {
-                "text in quotes".to_owned()
-            }
+            Self::Text
+            | Self::Json
+            | Self::Address
+            | Self::Addresses
+            | Self::Networks
+            | Self::Password
+            | Self::Credentials => "text in quotes".to_owned(),
             Self::Choice(of) => format!("one of `{}`", of.join("`, `")),
         }
         .trim_end()

@@ -15,4 +15,5 @@ pub static MYSQL_VARIABLES: Section = Section::new(
     &[client::FIELDS, servers::FIELDS, routing::FIELDS, statistics::FIELDS, monitor::FIELDS],
     "How the data plane behaves: listeners, login, limits, timeouts, connections to servers.",
 )
+.prefix("mysql-")
 .removed(&["forward_autocommit"]);

@@ -32,6 +32,7 @@ pub static LISTENERS: Section = Section::new(
     ]],
     "Where clients connect. Without any, `interfaces` of `mysql_variables` counts.",
 )
+.table("pointsman_listeners")
 .examples(&[
     &[("address", "\"127.0.0.1:6033\"")],
     &[("address", "\"127.0.0.1:6040\""), ("protocol", "\"tcp\""), ("hostgroup", "1")],
@@ -72,7 +73,8 @@ pub static POINTSMAN_VARIABLES: Section = Section::new(
     )
     .built()]],
     "Variables that ProxySQL does not have.",
-);
+)
+.prefix("pointsman-");
 
 /// The table `pointsman_servers`.
 pub static POINTSMAN_SERVERS: Section = Section::new(

@@ -238,7 +238,7 @@ fn value() -> impl Strategy<Value = Value> {
 }
 
 fn node(value: Value) -> Node {
-    Node { value, at: crate::tree::Place { file: Path::new("").into(), line: 0 } }
+    Node { value, at: crate::tree::Place::new(&Path::new("").into(), 0) }
 }
 
 fn entry(key: String, value: Value) -> Entry {

@@ -3,7 +3,7 @@
 use super::super::{COUNT, Section, Shape, choice, int, switch, text};
 
 /// The table `mysql_firewall_whitelist_users`.
-pub(in super::super) static MYSQL_FIREWALL_WHITELIST_USERS: Section = Section::new(
+pub static MYSQL_FIREWALL_WHITELIST_USERS: Section = Section::new(
     "mysql_firewall_whitelist_users",
     Shape::Rows,
     &[&[
@@ -18,7 +18,7 @@ pub(in super::super) static MYSQL_FIREWALL_WHITELIST_USERS: Section = Section::n
 .unique(&[&["username", "client_address"]]);
 
 /// The table `mysql_firewall_whitelist_rules`.
-pub(in super::super) static MYSQL_FIREWALL_WHITELIST_RULES: Section = Section::new(
+pub static MYSQL_FIREWALL_WHITELIST_RULES: Section = Section::new(
     "mysql_firewall_whitelist_rules",
     Shape::Rows,
     &[&[
@@ -35,7 +35,7 @@ pub(in super::super) static MYSQL_FIREWALL_WHITELIST_RULES: Section = Section::n
 .unique(&[&["username", "client_address", "schemaname", "flagIN", "digest"]]);
 
 /// The table `mysql_firewall_whitelist_sqli_fingerprints`.
-pub(in super::super) static MYSQL_FIREWALL_WHITELIST_SQLI_FINGERPRINTS: Section = Section::new(
+pub static MYSQL_FIREWALL_WHITELIST_SQLI_FINGERPRINTS: Section = Section::new(
     "mysql_firewall_whitelist_sqli_fingerprints",
     Shape::Rows,
     &[&[

@@ -1,9 +1,9 @@
 //! The tables about hostgroups: topologies, and overrides of global settings.
 
-use super::super::{COUNT, Field, Section, Shape, choice, int, json, ms, percent, switch, text};
+use super::super::{COUNT, Field, Rule, Section, Shape, choice, int, json, ms, percent, switch, text};
 
 /// The table `mysql_replication_hostgroups`.
-pub(in super::super) static MYSQL_REPLICATION_HOSTGROUPS: Section = Section::new(
+pub static MYSQL_REPLICATION_HOSTGROUPS: Section = Section::new(
     "mysql_replication_hostgroups",
     Shape::Rows,
     &[&[
@@ -25,25 +25,38 @@ pub(in super::super) static MYSQL_REPLICATION_HOSTGROUPS: Section = Section::new
     ]],
     "Pairs of writers and readers, told apart by their read_only variables.",
 )
-.unique(&[&["writer_hostgroup"], &["reader_hostgroup"]]);
+.unique(&[&["writer_hostgroup"], &["reader_hostgroup"]])
+.rules(&[Rule::Differ("reader_hostgroup", "writer_hostgroup")]);
 
 /// The keys that Group Replication and Galera tables share.
 const CLUSTER_KEYS: &[&[&str]] =
     &[&["writer_hostgroup"], &["reader_hostgroup"], &["offline_hostgroup"], &["backup_writer_hostgroup"]];
 
+/// What holds in each of their rows.
+const CLUSTER_RULES: &[Rule] = &[
+    Rule::Differ("backup_writer_hostgroup", "writer_hostgroup"),
+    Rule::Differ("reader_hostgroup", "writer_hostgroup"),
+    Rule::Differ("reader_hostgroup", "backup_writer_hostgroup"),
+    Rule::Differ("offline_hostgroup", "writer_hostgroup"),
+    Rule::Differ("offline_hostgroup", "reader_hostgroup"),
+    Rule::Differ("offline_hostgroup", "backup_writer_hostgroup"),
+];
+
 /// The table `mysql_group_replication_hostgroups`.
-pub(in super::super) static MYSQL_GROUP_REPLICATION_HOSTGROUPS: Section = Section::new(
+pub static MYSQL_GROUP_REPLICATION_HOSTGROUPS: Section = Section::new(
     "mysql_group_replication_hostgroups",
     Shape::Rows,
     &[CLUSTER],
     "Clusters of MySQL Group Replication.",
 )
-.unique(CLUSTER_KEYS);
+.unique(CLUSTER_KEYS)
+.rules(CLUSTER_RULES);
 
 /// The table `mysql_galera_hostgroups`.
-pub(in super::super) static MYSQL_GALERA_HOSTGROUPS: Section =
+pub static MYSQL_GALERA_HOSTGROUPS: Section =
     Section::new("mysql_galera_hostgroups", Shape::Rows, &[CLUSTER], "Clusters of Galera.")
-        .unique(CLUSTER_KEYS);
+        .unique(CLUSTER_KEYS)
+        .rules(CLUSTER_RULES);
 
 const CLUSTER: &[Field] = &[
     int("writer_hostgroup", 0, COUNT, "writers").required(),
@@ -58,9 +71,10 @@ const CLUSTER: &[Field] = &[
 ];
 
 /// The table `mysql_aws_aurora_hostgroups`.
-pub(in super::super) static MYSQL_AWS_AURORA_HOSTGROUPS: Section =
+pub static MYSQL_AWS_AURORA_HOSTGROUPS: Section =
     Section::new("mysql_aws_aurora_hostgroups", Shape::Rows, &[AURORA], "Clusters of Amazon Aurora.")
-        .unique(&[&["writer_hostgroup"], &["reader_hostgroup"]]);
+        .unique(&[&["writer_hostgroup"], &["reader_hostgroup"]])
+        .rules(&[Rule::Differ("reader_hostgroup", "writer_hostgroup"), Rule::StartsWith("domain_name", '.')]);
 
 const AURORA: &[Field] = &[
     int("writer_hostgroup", 0, COUNT, "the writer").required(),
@@ -80,7 +94,7 @@ const AURORA: &[Field] = &[
 ];
 
 /// The table `mysql_hostgroup_attributes`.
-pub(in super::super) static MYSQL_HOSTGROUP_ATTRIBUTES: Section = Section::new(
+pub static MYSQL_HOSTGROUP_ATTRIBUTES: Section = Section::new(
     "mysql_hostgroup_attributes",
     Shape::Rows,
     &[ATTRIBUTES],

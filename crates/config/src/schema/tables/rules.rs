@@ -1,18 +1,21 @@
 //! `mysql_query_rules` and its short form.
 
-use super::super::{COUNT, Field, PORT, Section, Shape, UNSIGNED, int, json, ms, switch, text};
+use super::super::{COUNT, Field, PORT, Rule, Section, Shape, UNSIGNED, int, json, ms, switch, text};
 
 /// The table `mysql_query_rules`.
-pub(in super::super) static MYSQL_QUERY_RULES: Section = Section::new(
+pub static MYSQL_QUERY_RULES: Section = Section::new(
     "mysql_query_rules",
     Shape::Rows,
     &[RULE],
     "The rules that decide about statements, in the order of their numbers.",
 )
-.unique(&[&["rule_id"]]);
+.unique(&[&["rule_id"]])
+.rules(&[Rule::Needs("replace_pattern", "match_pattern")]);
 
 const RULE: &[Field] = &[
-    int("rule_id", 0, (i64::MIN, i64::MAX), "the place in the order").required(),
+    int("rule_id", 0, (i64::MIN, i64::MAX), "the place in the order")
+        .required()
+        .sql_type("INTEGER PRIMARY KEY AUTOINCREMENT"),
     switch("active", false, "whether the rule is in use"),
     text("username", "", "the user").null(),
     text("schemaname", "", "the current schema").null(),
@@ -32,17 +35,25 @@ const RULE: &[Field] = &[
     switch("cache_empty_result", false, "cache results without rows").null(),
     ms("cache_timeout", 0, COUNT, "no effect in ProxySQL either").null(),
     switch("reconnect", false, "no effect in ProxySQL either").null(),
-    ms("timeout", 0, UNSIGNED, "a statement that takes longer is killed").null(),
+    ms("timeout", 0, UNSIGNED, "a statement that takes longer is killed").null().sql_type("INT UNSIGNED"),
     int("retries", 0, (0, 1_000), "further attempts").null(),
-    ms("delay", 0, UNSIGNED, "artificial delay").null(),
-    int("next_query_flagIN", 0, UNSIGNED, "the state that the session's next statement starts with").null(),
-    int("mirror_flagOUT", 0, UNSIGNED, "the state that the mirrored copy starts with").null(),
-    int("mirror_hostgroup", 0, UNSIGNED, "where a copy of the statement goes").null(),
+    ms("delay", 0, UNSIGNED, "artificial delay").null().sql_type("INT UNSIGNED"),
+    int("next_query_flagIN", 0, UNSIGNED, "the state that the session's next statement starts with")
+        .null()
+        .sql_type("INT UNSIGNED"),
+    int("mirror_flagOUT", 0, UNSIGNED, "the state that the mirrored copy starts with")
+        .null()
+        .sql_type("INT UNSIGNED"),
+    int("mirror_hostgroup", 0, UNSIGNED, "where a copy of the statement goes")
+        .null()
+        .sql_type("INT UNSIGNED"),
     text("error_msg", "", "answer with this error").null(),
     text("OK_msg", "", "answer with OK").null(),
     switch("sticky_conn", false, "no effect in ProxySQL either").null(),
     int("multiplex", 0, (0, 2), "sharing of the connection: 0 off, 1 on, 2 not switched off by this").null(),
-    int("gtid_from_hostgroup", 0, UNSIGNED, "wait for what was last written there").null(),
+    int("gtid_from_hostgroup", 0, UNSIGNED, "wait for what was last written there")
+        .null()
+        .sql_type("INT UNSIGNED"),
     switch("log", false, "write the statement to the query log").null(),
     switch("apply", false, "stop here"),
     json("attributes", "JSON: `flagOUTs`"),
@@ -50,7 +61,7 @@ const RULE: &[Field] = &[
 ];
 
 /// The table `mysql_query_rules_fast_routing`.
-pub(in super::super) static MYSQL_QUERY_RULES_FAST_ROUTING: Section = Section::new(
+pub static MYSQL_QUERY_RULES_FAST_ROUTING: Section = Section::new(
     "mysql_query_rules_fast_routing",
     Shape::Rows,
     &[&[

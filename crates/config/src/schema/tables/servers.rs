@@ -1,6 +1,8 @@
 //! `mysql_servers` and what belongs to single servers.
 
-use super::super::{COUNT, Field, PORT, Section, Shape, UNSIGNED, choice, int, ms, seconds, switch, text};
+use super::super::{
+    COUNT, Field, PORT, Rule, Section, Shape, UNSIGNED, choice, int, ms, seconds, switch, text,
+};
 
 /// The table `mysql_servers`.
 pub static MYSQL_SERVERS: Section = Section::new(
@@ -10,6 +12,7 @@ pub static MYSQL_SERVERS: Section = Section::new(
     "The servers: one row for each hostgroup that a server is in.",
 )
 .unique(&[&["hostgroup_id", "hostname", "port"]])
+.rules(&[Rule::ZeroOrOther("gtid_port", "port")])
 .examples(&[
     &[("hostgroup_id", "0"), ("hostname", "\"127.0.0.1\""), ("port", "3306")],
     &[("hostgroup_id", "1"), ("hostname", "\"/run/mysqld/mysqld.sock\""), ("port", "0")],
@@ -41,7 +44,8 @@ const SERVER: &[Field] = &[
     int("max_connections", 1_000, COUNT, "most connections to this server").built(),
     seconds("max_replication_lag", 0, (0, 126_144_000), "shun this server when it lags more; 0: never"),
     switch("use_ssl", false, "TLS to this server, or no connection").built(),
-    ms("max_latency_ms", 0, UNSIGNED, "pass this server over when its ping is slower; 0: the default"),
+    ms("max_latency_ms", 0, UNSIGNED, "pass this server over when its ping is slower; 0: the default")
+        .sql_type("INT UNSIGNED"),
     text("comment", "", "free text").built(),
 ];
 

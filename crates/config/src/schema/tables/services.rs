@@ -6,11 +6,11 @@ use super::super::{COUNT, PORT, Section, Shape, choice, int, ms, switch, text};
 const PROGRAM_MS: (i64, i64) = (100, 100_000_000);
 
 /// The table `scheduler`.
-pub(in super::super) static SCHEDULER: Section = Section::new(
+pub static SCHEDULER: Section = Section::new(
     "scheduler",
     Shape::Rows,
     &[&[
-        int("id", 0, COUNT, "the number of the row").required(),
+        int("id", 0, COUNT, "the number of the row").required().sql_type("INTEGER"),
         switch("active", true, "whether the row is in use"),
         ms("interval_ms", 0, PROGRAM_MS, "time between two starts").required(),
         text("filename", "", "the program").required(),
@@ -26,11 +26,11 @@ pub(in super::super) static SCHEDULER: Section = Section::new(
 .unique(&[&["id"]]);
 
 /// The table `restapi_routes`, whose section in files is called `restapi`.
-pub(in super::super) static RESTAPI_ROUTES: Section = Section::new(
+pub static RESTAPI_ROUTES: Section = Section::new(
     "restapi",
     Shape::Rows,
     &[&[
-        int("id", 0, COUNT, "the number of the row").required(),
+        int("id", 0, COUNT, "the number of the row").required().sql_type("INTEGER"),
         switch("active", true, "whether the row is in use"),
         ms("timeout_ms", 0, PROGRAM_MS, "longest time for the script").required().alias("interval_ms"),
         choice("method", "GET", &["GET", "POST"], "the method of the request").required(),
@@ -44,7 +44,7 @@ pub(in super::super) static RESTAPI_ROUTES: Section = Section::new(
 .unique(&[&["id"]]);
 
 /// The table `proxysql_servers`.
-pub(in super::super) static PROXYSQL_SERVERS: Section = Section::new(
+pub static PROXYSQL_SERVERS: Section = Section::new(
     "proxysql_servers",
     Shape::Rows,
     &[&[

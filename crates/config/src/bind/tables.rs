@@ -1,0 +1,65 @@
+//! The rows of all sections, and where they stand.
+
+use std::path::Path;
+use std::rc::Rc;
+
+use crate::draft::Draft;
+use crate::row::PlacedRow;
+use crate::schema::{SECTIONS, Section, TOP_LEVEL};
+use crate::tree::Place;
+
+/// The rows of every section, in the order of [`SECTIONS`], then [`TOP_LEVEL`]. A group has one or, if it is not in the
+/// file, none.
+#[derive(Debug)]
+pub(super) struct Tables {
+    sections: Vec<Option<Vec<PlacedRow>>>,
+    /// Where the section `listeners` starts; nothing if there is none.
+    pub(super) listeners_at: Option<Place>,
+}
+
+impl Default for Tables {
+    fn default() -> Self {
+        Self { sections: vec![None; SECTIONS.len() + 1], listeners_at: None }
+    }
+}
+
+impl Tables {
+    /// The rows of `section`.
+    pub(super) fn of(&self, section: &Section) -> &[PlacedRow] {
+        self.sections.get(section.index()).and_then(Option::as_deref).unwrap_or_default()
+    }
+
+    /// Says what the rows of `section` are.
+    pub(super) fn put(&mut self, section: &Section, rows: Vec<PlacedRow>) {
+        if let Some(place) = self.sections.get_mut(section.index()) {
+            *place = Some(rows);
+        }
+    }
+
+    /// Rows that stand in tables.
+    pub(super) fn from_draft(draft: &Draft) -> Self {
+        let mut tables = Self::default();
+        for section in SECTIONS.iter().copied().chain([&TOP_LEVEL]) {
+            let table: Rc<Path> = Path::new(section.name).into();
+            let placed = |(index, row): (usize, &crate::Row)| PlacedRow {
+                row: row.clone(),
+                at: Place::row(&table, index + 1),
+                given: None,
+                sound: true,
+            };
+            tables.put(section, draft.rows(section).iter().enumerate().map(placed).collect());
+        }
+        tables
+    }
+
+    /// The rows without their places.
+    pub(super) fn into_draft(self) -> Draft {
+        let mut draft = Draft::default();
+        for (section, rows) in SECTIONS.iter().copied().chain([&TOP_LEVEL]).zip(self.sections) {
+            if let Some(rows) = rows {
+                draft.put_from_file(section, rows);
+            }
+        }
+        draft
+    }
+}
