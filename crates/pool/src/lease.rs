@@ -2,30 +2,34 @@
 
 use std::sync::Arc;
 
-use crate::{Hostgroup, Server};
+use crate::Server;
+use crate::hostgroup::Hostgroup;
 
 /// The right to have one connection to one server. Dropping it lets the next session have it.
 #[derive(Debug)]
 pub struct Permit<E> {
     group: Arc<Hostgroup<E>>,
-    index: usize,
+    /// As it was configured when the permit was granted.
+    server: Arc<Server<E>>,
 }
 
 impl<E> Permit<E> {
     /// A permit for a connection that has been counted already.
-    pub(crate) const fn new(group: Arc<Hostgroup<E>>, index: usize) -> Self {
-        Self { group, index }
+    pub(crate) const fn new(group: Arc<Hostgroup<E>>, server: Arc<Server<E>>) -> Self {
+        Self { group, server }
     }
 
     /// The server that a connection may be opened to.
-    pub fn server(&self) -> &Server<E> {
-        &self.group.servers[self.index]
+    pub fn server(&self) -> &Arc<Server<E>> {
+        &self.server
     }
 }
 
 impl<E> Drop for Permit<E> {
     fn drop(&mut self) {
-        self.server().release();
+        if self.server.release() == 0 {
+            self.group.note_unused();
+        }
         self.group.queue.serve(&self.group);
     }
 }
@@ -56,7 +60,7 @@ impl<E, C> Lease<E, C> {
     }
 
     /// The server at the other end.
-    pub fn server(&self) -> &Server<E> {
+    pub fn server(&self) -> &Arc<Server<E>> {
         self.permit.server()
     }
 }

@@ -7,37 +7,43 @@
 //!
 //! The crate is pure: it opens no sockets and knows neither clock nor random source (the caller passes random
 //! numbers in and keeps the deadlines). It is generic over what the caller keeps per server (`E`, say the
-//! address) and per connection (`C`). A pool is shared by all workers: counting is atomic, and the only lock is
-//! the wait queue's, which nobody takes while nobody waits.
+//! address) and per connection (`C`). A pool is shared by all workers: counting is atomic, and locks are
+//! held for the moment in which a server is chosen, and the wait queue's is not even looked at while nobody waits.
 //!
-//! Permits make `max_connections` exact: at no moment do more leases of a server exist than it allows.
+//! Permits make `max_connections` exact: at no moment is a lease granted that would be one more than the server allows.
+//!
+//! [`Pool::replace`] changes the servers while sessions use and await them: a server that stays keeps its connections and
+//! counts, one that is gone is forgotten with its last connection, and whoever waits gets a server or hears that there
+//! is none.
 
 mod choice;
+mod hostgroup;
 mod lease;
 mod queue;
 mod server;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::hash::Hash;
+use std::sync::{Arc, PoisonError, RwLock};
 
 pub use choice::Choice;
 pub use lease::{Lease, Permit};
-pub use queue::Ticket;
-pub use server::{Availability, Server, ServerSpec};
+pub use queue::{Ticket, Turn};
+pub use server::{Counts, Server, ServerSpec, Status};
 
-use queue::WaitQueue;
+use hostgroup::Hostgroup;
 
 /// All servers, by hostgroup.
 #[derive(Debug)]
 pub struct Pool<E> {
-    hostgroups: BTreeMap<u32, Arc<Hostgroup<E>>>,
+    state: RwLock<State<E>>,
 }
 
-/// The servers that are interchangeable for a statement, and who waits for one of them.
 #[derive(Debug)]
-pub(crate) struct Hostgroup<E> {
-    pub(crate) servers: Vec<Server<E>>,
-    pub(crate) queue: WaitQueue<E>,
+struct State<E> {
+    hostgroups: BTreeMap<u32, Arc<Hostgroup<E>>>,
+    /// The id that a server got last.
+    last_id: u64,
 }
 
 /// How a hostgroup is used at one moment, for error messages and statistics.
@@ -55,31 +61,25 @@ pub struct Usage {
     pub waiting: usize,
 }
 
-impl<E> Pool<E> {
-    /// A pool of these servers, all without connections.
-    pub fn new(servers: impl IntoIterator<Item = ServerSpec<E>>) -> Self {
-        let mut by_hostgroup: BTreeMap<u32, Vec<Server<E>>> = BTreeMap::new();
-        for spec in servers {
-            by_hostgroup.entry(spec.hostgroup).or_default().push(Server::new(spec));
-        }
-        let hostgroups = by_hostgroup
-            .into_iter()
-            .map(|(id, servers)| (id, Arc::new(Hostgroup { servers, queue: WaitQueue::default() })))
-            .collect();
-        Self { hostgroups }
+impl<E> Default for Pool<E> {
+    /// A pool without servers.
+    fn default() -> Self {
+        Self { state: RwLock::new(State { hostgroups: BTreeMap::new(), last_id: 0 }) }
     }
+}
 
+impl<E> Pool<E> {
     /// A permit for one server of `hostgroup`, chosen by weight.
     ///
     /// `random` decides among the candidates. Servers for which `avoid` is true (which just failed, say) are
     /// taken only when no other has room. While sessions wait, newcomers are told [`Choice::Busy`],
     /// so that nobody overtakes the queue.
     pub fn choose(&self, hostgroup: u32, random: u64, avoid: impl Fn(&E) -> bool) -> Choice<E> {
-        let Some(group) = self.hostgroups.get(&hostgroup) else { return Choice::NoServer };
+        let Some(group) = self.hostgroup(hostgroup) else { return Choice::NoServer };
         if group.queue.waiting() > 0 {
             return if group.has_available() { Choice::Busy } else { Choice::NoServer };
         }
-        choice::choose(group, random, avoid)
+        choice::choose(&group, random, avoid)
     }
 
     /// A place at the end of `hostgroup`'s queue; `None` if there is no such hostgroup.
@@ -87,26 +87,54 @@ impl<E> Pool<E> {
     /// `random` decides among the servers that have room when it is this place's turn. There is mostly one: whoever
     /// has to wait cannot avoid a server.
     pub fn enqueue(&self, hostgroup: u32, random: u64) -> Option<Ticket<E>> {
-        self.hostgroups.get(&hostgroup).map(|group| Ticket::new(Arc::clone(group), random))
+        self.hostgroup(hostgroup).map(|group| Ticket::new(group, random))
     }
 
     /// How `hostgroup` is used now; all zero if there is no such hostgroup.
     pub fn usage(&self, hostgroup: u32) -> Usage {
-        let Some(group) = self.hostgroups.get(&hostgroup) else { return Usage::default() };
-        let available = group.servers.iter().filter(|server| server.is_available());
-        Usage {
-            servers: group.servers.len(),
-            available: available.clone().count(),
-            open: group.servers.iter().map(Server::open).sum(),
-            allowed: available.map(|server| u64::from(server.max_connections())).sum(),
-            waiting: group.queue.waiting(),
-        }
+        self.hostgroup(hostgroup).map_or_else(Usage::default, |group| group.usage())
+    }
+
+    /// All servers by hostgroup, in the order in which they were configured, and behind them those that are configured no
+    /// more but still have connections.
+    pub fn servers(&self) -> Vec<Arc<Server<E>>> {
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        state.hostgroups.values().flat_map(|group| group.servers().clone()).collect()
+    }
+
+    fn hostgroup(&self, id: u32) -> Option<Arc<Hostgroup<E>>> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner).hostgroups.get(&id).cloned()
     }
 }
 
-impl<E> Hostgroup<E> {
-    fn has_available(&self) -> bool {
-        self.servers.iter().any(Server::is_available)
+impl<E: Clone + Eq + Hash> Pool<E> {
+    /// A pool of these servers, all without connections.
+    pub fn new(servers: impl IntoIterator<Item = ServerSpec<E>>) -> Self {
+        let pool = Self::default();
+        pool.replace(servers);
+        pool
+    }
+
+    /// Makes these the servers of the pool. Takes time in proportion to the servers before and after.
+    ///
+    /// A server that was there, in the same hostgroup and with an equal endpoint, keeps its connections and counts. One that
+    /// is not among them takes no new connections, and is forgotten when its last permit has come back. Sessions that wait
+    /// get what has become free for them, or hear that their hostgroup has no server any more.
+    pub fn replace(&self, servers: impl IntoIterator<Item = ServerSpec<E>>) {
+        let mut by_hostgroup: BTreeMap<u32, Vec<ServerSpec<E>>> = BTreeMap::new();
+        for spec in servers {
+            by_hostgroup.entry(spec.hostgroup).or_default().push(spec);
+        }
+        let mut guard = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let State { hostgroups, last_id } = &mut *guard;
+        for id in by_hostgroup.keys() {
+            hostgroups.entry(*id).or_default();
+        }
+        hostgroups.retain(|id, group| {
+            group.replace(by_hostgroup.remove(id).unwrap_or_default(), last_id);
+            group.queue.serve(group);
+            !group.is_empty()
+        });
     }
 }
 

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
-use crate::{Choice, Hostgroup, Permit, choice};
+use crate::hostgroup::Hostgroup;
+use crate::{Choice, Permit, choice};
 
 /// The sessions that wait for a server of one hostgroup.
 #[derive(Debug)]
@@ -30,7 +31,16 @@ struct Place<E> {
 #[derive(Debug)]
 struct PlaceState<E> {
     waker: Option<Waker>,
-    permit: Option<Permit<E>>,
+    turn: Option<Turn<E>>,
+}
+
+/// What comes of waiting.
+#[derive(Debug)]
+pub enum Turn<E> {
+    /// A connection may be opened to the permit's server.
+    Granted(Permit<E>),
+    /// No server of the hostgroup takes connections any more; waiting longer would not help.
+    NoServer,
 }
 
 impl<E> Default for WaitQueue<E> {
@@ -49,22 +59,27 @@ impl<E> WaitQueue<E> {
         self.waiting.load(Ordering::SeqCst)
     }
 
-    /// Gives free permits to those who wait longest. Called whenever one came back.
+    /// Gives free permits to those who wait longest; sends all away if there is no server for them. Called whenever a
+    /// permit came back or servers have changed.
     pub(crate) fn serve(&self, group: &Arc<Hostgroup<E>>) {
         while self.waiting() > 0 {
             let Some(random) = lock(&self.queue).front().map(|place| place.random) else { return };
-            let Choice::Granted(permit) = choice::choose(group, random, |_| false) else { return };
+            let turn = match choice::choose(group, random, |_| false) {
+                Choice::Granted(permit) => Turn::Granted(permit),
+                Choice::NoServer => Turn::NoServer,
+                Choice::Busy => return,
+            };
             let front = {
                 let mut queue = lock(&self.queue);
                 let front = queue.pop_front();
                 self.waiting.store(queue.len(), Ordering::SeqCst);
                 front
             };
-            // Nobody left to serve: the permit is dropped and looks at the queue once more by itself.
+            // Nobody left to serve: a permit is dropped and looks at the queue once more by itself.
             let Some(place) = front else { return };
             let waker = {
                 let mut state = lock(&place.state);
-                state.permit = Some(permit);
+                state.turn = Some(turn);
                 state.waker.take()
             };
             if let Some(waker) = waker {
@@ -96,7 +111,7 @@ pub struct Ticket<E> {
 
 impl<E> Ticket<E> {
     pub(crate) fn new(group: Arc<Hostgroup<E>>, random: u64) -> Self {
-        let state = Mutex::new(PlaceState { waker: None, permit: None });
+        let state = Mutex::new(PlaceState { waker: None, turn: None });
         let place = Arc::new(Place { random, state });
         group.queue.push(Arc::clone(&place));
         // The look after queueing (see the top of this file); it serves whoever is first in line.
@@ -104,13 +119,13 @@ impl<E> Ticket<E> {
         Self { group, place }
     }
 
-    /// The permit, once it is this ticket's turn; until then `waker` is kept and called when it may be.
-    pub fn poll_permit(&mut self, waker: &Waker) -> Option<Permit<E>> {
+    /// What has come of waiting, once; until then `waker` is kept and called when it may be.
+    pub fn poll_turn(&mut self, waker: &Waker) -> Option<Turn<E>> {
         let mut state = lock(&self.place.state);
-        if state.permit.is_none() {
+        if state.turn.is_none() {
             state.waker = Some(waker.clone());
         }
-        state.permit.take()
+        state.turn.take()
     }
 }
 
@@ -118,7 +133,7 @@ impl<E> Drop for Ticket<E> {
     fn drop(&mut self) {
         self.group.queue.remove(&self.place);
         // Taken out before it is dropped: returning a permit serves the queue, which locks other places.
-        let unclaimed = lock(&self.place.state).permit.take();
+        let unclaimed = lock(&self.place.state).turn.take();
         drop(unclaimed);
     }
 }

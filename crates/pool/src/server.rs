@@ -1,8 +1,9 @@
-//! One server of a hostgroup and the count of its connections.
+//! One server of a hostgroup, the count of its connections, and what was counted of them.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// What the caller says about a server when the pool is made.
+/// What the caller says about a server when the pool is made, or made anew.
 #[derive(Debug, Clone)]
 pub struct ServerSpec<E> {
     /// The hostgroup that the server belongs to.
@@ -12,30 +13,80 @@ pub struct ServerSpec<E> {
     /// Connections that the server may have from this proxy.
     pub max_connections: u32,
     /// Whether the server takes new connections.
-    pub availability: Availability,
-    /// Whatever the caller needs to reach the server.
+    pub status: Status,
+    /// Whatever the caller needs to reach the server. Within a hostgroup, equal ones are the same server.
     pub endpoint: E,
 }
 
-/// Whether a server takes new connections.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Availability {
+/// Whether a server takes new connections, and if not, why. Only [`Status::Online`] does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Status {
     /// It does.
+    #[default]
     Online,
-    /// It does not: it is shunned, drains, or is switched off.
-    Offline,
+    /// It has failed.
+    Shunned,
+    /// It finishes what it has.
+    OfflineSoft,
+    /// It is switched off, or configured no more and not yet without connections.
+    OfflineHard,
 }
 
-/// A server and how many connections are open to it.
+/// A server as it is configured now. What was counted of it lasts when its configuration changes.
 #[derive(Debug)]
 pub struct Server<E> {
     spec: ServerSpec<E>,
+    life: Arc<Life>,
+    configured: bool,
+}
+
+/// What all configurations of one server have in common.
+#[derive(Debug)]
+struct Life {
+    id: u64,
     open: AtomicU32,
+    opened: AtomicU64,
+    failed: AtomicU64,
+    most_open: AtomicU32,
+}
+
+/// What was counted of a server's connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Connections that were made.
+    pub opened: u64,
+    /// Attempts to make one that failed.
+    pub failed: u64,
+    /// The most connections at a time.
+    pub most_open: u32,
 }
 
 impl<E> Server<E> {
-    pub(crate) const fn new(spec: ServerSpec<E>) -> Self {
-        Self { spec, open: AtomicU32::new(0) }
+    /// A server without connections. `id` is not used for another server of the pool.
+    pub(crate) fn new(spec: ServerSpec<E>, id: u64) -> Self {
+        let life = Life {
+            id,
+            open: AtomicU32::new(0),
+            opened: AtomicU64::new(0),
+            failed: AtomicU64::new(0),
+            most_open: AtomicU32::new(0),
+        };
+        Self { spec, life: Arc::new(life), configured: true }
+    }
+
+    /// The same server with another configuration.
+    pub(crate) fn changed(&self, spec: ServerSpec<E>) -> Self {
+        Self { spec, life: Arc::clone(&self.life), configured: true }
+    }
+
+    /// A number that tells the server from all others that the pool has had, for as long as the pool knows it.
+    pub fn id(&self) -> u64 {
+        self.life.id
+    }
+
+    /// The hostgroup that it belongs to.
+    pub const fn hostgroup(&self) -> u32 {
+        self.spec.hostgroup
     }
 
     /// Whatever the caller needs to reach the server.
@@ -48,9 +99,42 @@ impl<E> Server<E> {
         self.spec.max_connections
     }
 
+    /// Whether it takes new connections.
+    pub const fn status(&self) -> Status {
+        self.spec.status
+    }
+
+    /// Whether it is configured, and not only waiting for its last connection to end.
+    pub const fn is_configured(&self) -> bool {
+        self.configured
+    }
+
     /// Connections open or being opened.
     pub fn open(&self) -> u32 {
-        self.open.load(Ordering::SeqCst)
+        self.life.open.load(Ordering::SeqCst)
+    }
+
+    /// Counts a connection that was made.
+    pub fn note_opened(&self) {
+        self.life.opened.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts an attempt to make one that failed.
+    pub fn note_failed(&self) {
+        self.life.failed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What was counted; with `reset` it counts from 0 again.
+    pub fn counts(&self, reset: bool) -> Counts {
+        let Life { opened, failed, most_open, .. } = &*self.life;
+        if reset {
+            // What is open now was open at once.
+            let most_open = most_open.swap(self.open(), Ordering::Relaxed);
+            let (opened, failed) = (opened.swap(0, Ordering::Relaxed), failed.swap(0, Ordering::Relaxed));
+            return Counts { opened, failed, most_open };
+        }
+        let (opened, failed) = (opened.load(Ordering::Relaxed), failed.load(Ordering::Relaxed));
+        Counts { opened, failed, most_open: most_open.load(Ordering::Relaxed) }
     }
 
     pub(crate) const fn weight(&self) -> u32 {
@@ -59,7 +143,7 @@ impl<E> Server<E> {
 
     /// Whether the server takes new connections at all; it may still be full.
     pub(crate) fn is_available(&self) -> bool {
-        self.spec.availability == Availability::Online && self.spec.weight > 0
+        self.configured && self.spec.status == Status::Online && self.spec.weight > 0
     }
 
     pub(crate) fn has_room(&self) -> bool {
@@ -68,16 +152,26 @@ impl<E> Server<E> {
 
     /// Counts one more connection, unless the server is full.
     pub(crate) fn try_take(&self) -> bool {
-        self.open
-            .try_update(Ordering::SeqCst, Ordering::SeqCst, |open| {
-                (open < self.spec.max_connections).then_some(open + 1)
-            })
-            .is_ok()
+        let more = |open| (open < self.spec.max_connections).then_some(open + 1);
+        let before = self.life.open.try_update(Ordering::SeqCst, Ordering::SeqCst, more);
+        if let Ok(before) = before {
+            self.life.most_open.fetch_max(before + 1, Ordering::Relaxed);
+        }
+        before.is_ok()
     }
 
-    /// Counts one connection less.
-    pub(crate) fn release(&self) {
-        let before = self.open.fetch_sub(1, Ordering::SeqCst);
+    /// Counts one connection less; returns how many are left.
+    pub(crate) fn release(&self) -> u32 {
+        let before = self.life.open.fetch_sub(1, Ordering::SeqCst);
         debug_assert!(before > 0, "a permit was returned that nobody took");
+        before.saturating_sub(1)
+    }
+}
+
+impl<E: Clone> Server<E> {
+    /// The same server, configured no more.
+    pub(crate) fn removed(&self) -> Self {
+        let spec = ServerSpec { status: Status::OfflineHard, ..self.spec.clone() };
+        Self { spec, life: Arc::clone(&self.life), configured: false }
     }
 }

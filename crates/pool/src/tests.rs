@@ -1,5 +1,6 @@
 //! The pool's promises: exact limits, fair waiting, shares by weight.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Wake, Waker};
@@ -14,12 +15,20 @@ fn server(
     weight: u32,
     max_connections: u32,
 ) -> ServerSpec<&'static str> {
-    ServerSpec { hostgroup, weight, max_connections, availability: Availability::Online, endpoint }
+    ServerSpec { hostgroup, weight, max_connections, status: Status::Online, endpoint }
 }
 
 fn granted(choice: Choice<&'static str>) -> Permit<&'static str> {
     match choice {
         Choice::Granted(permit) => permit,
+        other => panic!("expected a permit, got {other:?}"),
+    }
+}
+
+/// What has come of waiting, which is over.
+fn permit(ticket: &mut Ticket<&'static str>) -> Permit<&'static str> {
+    match ticket.poll_turn(Waker::noop()) {
+        Some(Turn::Granted(permit)) => permit,
         other => panic!("expected a permit, got {other:?}"),
     }
 }
@@ -44,7 +53,7 @@ fn an_unknown_hostgroup_has_no_server() {
 
 #[test]
 fn offline_and_weightless_servers_get_nothing() {
-    let offline = ServerSpec { availability: Availability::Offline, ..server(0, "a", 1, 1) };
+    let offline = ServerSpec { status: Status::OfflineSoft, ..server(0, "a", 1, 1) };
     let pool = Pool::new([offline, server(0, "b", 0, 1)]);
     assert!(matches!(pool.choose(0, 7, |_| false), Choice::NoServer));
 }
@@ -74,18 +83,17 @@ fn a_returned_permit_goes_to_the_longest_waiting() {
     let (bell1, bell2) = (Arc::new(Bell::default()), Arc::new(Bell::default()));
     let mut first = pool.enqueue(0, 0).unwrap();
     let mut second = pool.enqueue(0, 0).unwrap();
-    assert!(first.poll_permit(&Waker::from(Arc::clone(&bell1))).is_none());
-    assert!(second.poll_permit(&Waker::from(Arc::clone(&bell2))).is_none());
+    assert!(first.poll_turn(&Waker::from(Arc::clone(&bell1))).is_none());
+    assert!(second.poll_turn(&Waker::from(Arc::clone(&bell2))).is_none());
     assert_eq!(pool.usage(0).waiting, 2);
 
     drop(held);
     assert_eq!((bell1.0.load(Ordering::SeqCst), bell2.0.load(Ordering::SeqCst)), (1, 0));
     // A newcomer does not overtake those who wait.
     assert!(matches!(pool.choose(0, 0, |_| false), Choice::Busy));
-    assert!(second.poll_permit(Waker::noop()).is_none());
-    let permit = first.poll_permit(Waker::noop()).unwrap();
-    drop(permit);
-    assert!(second.poll_permit(Waker::noop()).is_some());
+    assert!(second.poll_turn(Waker::noop()).is_none());
+    drop(permit(&mut first));
+    permit(&mut second);
 }
 
 #[test]
@@ -96,7 +104,7 @@ fn a_ticket_given_up_passes_its_permit_on() {
     let mut second = pool.enqueue(0, 0).unwrap();
     drop(held);
     drop(first);
-    assert!(second.poll_permit(Waker::noop()).is_some());
+    permit(&mut second);
 }
 
 #[test]
@@ -104,7 +112,84 @@ fn a_permit_that_came_back_before_queueing_is_not_missed() {
     let pool = Pool::new([server(0, "a", 1, 1)]);
     drop(granted(pool.choose(0, 0, |_| false)));
     let mut ticket = pool.enqueue(0, 0).unwrap();
-    assert!(ticket.poll_permit(Waker::noop()).is_some());
+    permit(&mut ticket);
+}
+
+#[test]
+fn a_server_that_stays_keeps_its_connections_and_counts() {
+    let pool = Pool::new([server(0, "a", 1, 2)]);
+    let held = granted(pool.choose(0, 0, |_| false));
+    held.server().note_opened();
+    let id = held.server().id();
+    pool.replace([server(0, "b", 0, 9), server(0, "a", 1, 1)]);
+    assert!(matches!(pool.choose(0, 0, |_| false), Choice::Busy), "one is open, and no more may be");
+    let servers = pool.servers();
+    assert_eq!((servers[1].id(), servers[1].open(), servers[1].max_connections()), (id, 1, 1));
+    assert_eq!(servers[1].counts(true), Counts { opened: 1, failed: 0, most_open: 1 });
+    drop(held);
+    assert_eq!(servers[1].counts(false), Counts { opened: 0, failed: 0, most_open: 1 });
+    assert_eq!(servers[1].open(), 0);
+    assert_ne!(servers[0].id(), id);
+}
+
+#[test]
+fn a_server_that_is_removed_is_forgotten_with_its_last_connection() {
+    let pool = Pool::new([server(0, "a", 1, 2), server(1, "a", 1, 2)]);
+    let (first, second) = (granted(pool.choose(0, 0, |_| false)), granted(pool.choose(0, 0, |_| false)));
+    pool.replace([]);
+    assert!(matches!(pool.choose(0, 0, |_| false), Choice::NoServer));
+    let left = pool.servers();
+    assert_eq!((left.len(), left[0].status(), left[0].is_configured()), (1, Status::OfflineHard, false));
+    assert_eq!(pool.usage(0), Usage { open: 2, ..Usage::default() });
+    drop(first);
+    assert_eq!(pool.servers().len(), 1);
+    drop(second);
+    assert_eq!(pool.servers().len(), 0);
+}
+
+#[test]
+fn a_server_that_comes_back_while_it_is_left_is_the_same() {
+    let pool = Pool::new([server(0, "a", 1, 1)]);
+    let held = granted(pool.choose(0, 0, |_| false));
+    pool.replace([]);
+    pool.replace([server(0, "a", 1, 1)]);
+    assert!(matches!(pool.choose(0, 0, |_| false), Choice::Busy), "the limit holds");
+    drop(held);
+    granted(pool.choose(0, 0, |_| false));
+    assert_eq!(pool.servers().len(), 1);
+}
+
+#[test]
+fn whoever_waits_gets_a_server_that_comes() {
+    let pool = Pool::new([server(0, "a", 1, 1)]);
+    let _held = granted(pool.choose(0, 0, |_| false));
+    let bell = Arc::new(Bell::default());
+    let mut first = pool.enqueue(0, 0).unwrap();
+    let mut second = pool.enqueue(0, 0).unwrap();
+    assert!(first.poll_turn(&Waker::from(Arc::clone(&bell))).is_none());
+    pool.replace([server(0, "a", 1, 1), server(0, "b", 1, 1)]);
+    assert_eq!(bell.0.load(Ordering::SeqCst), 1);
+    assert_eq!(*permit(&mut first).server().endpoint(), "b");
+    // And that of the one before, which has come back already.
+    permit(&mut second);
+}
+
+#[test]
+fn whoever_waits_hears_that_there_is_no_server_any_more() {
+    let pool = Pool::new([server(0, "a", 1, 1)]);
+    let held = granted(pool.choose(0, 0, |_| false));
+    let bell = Arc::new(Bell::default());
+    let mut tickets: Vec<_> = (0..3).map(|_| pool.enqueue(0, 0).unwrap()).collect();
+    for ticket in &mut tickets {
+        assert!(ticket.poll_turn(&Waker::from(Arc::clone(&bell))).is_none());
+    }
+    pool.replace([ServerSpec { status: Status::Shunned, ..server(0, "a", 1, 1) }]);
+    assert_eq!(bell.0.load(Ordering::SeqCst), 3);
+    for ticket in &mut tickets {
+        assert!(matches!(ticket.poll_turn(Waker::noop()), Some(Turn::NoServer)));
+    }
+    assert_eq!(pool.usage(0), Usage { servers: 1, open: 1, ..Usage::default() });
+    drop(held);
 }
 
 #[derive(Debug, Clone)]
@@ -114,44 +199,41 @@ enum Step {
     Poll(usize),
     GiveUp(usize),
     Return(usize),
+    Replace(Vec<ServerSpec<&'static str>>),
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+fn steps(replaces: bool) -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         any::<u64>().prop_map(Step::Choose),
         Just(Step::Enqueue),
         (0..8usize).prop_map(Step::Poll),
         (0..8usize).prop_map(Step::GiveUp),
         (0..8usize).prop_map(Step::Return),
+        configurations().prop_map(move |specs| if replaces { Step::Replace(specs) } else { Step::Enqueue }),
     ];
     prop::collection::vec(step, 0..200)
+}
+
+/// Up to three servers of hostgroup 0, on and off, with up to three connections.
+fn configurations() -> impl Strategy<Value = Vec<ServerSpec<&'static str>>> {
+    let status = prop_oneof![3 => Just(Status::Online), 1 => Just(Status::OfflineSoft)];
+    let spec = |name| {
+        (0..3u32, 1..4u32, status.clone())
+            .prop_map(move |(weight, max, status)| ServerSpec { status, ..server(0, name, weight, max) })
+    };
+    let all = [spec("a"), spec("b"), spec("c")];
+    prop::sample::subsequence(all.to_vec(), 0..=3).prop_flat_map(|specs| specs)
 }
 
 proptest! {
     /// C23: whatever sessions do, the limit holds, nothing leaks, and nobody waits while there is room.
     #[test]
-    fn c23_accounting_is_exact_and_nobody_starves(steps in steps()) {
+    fn c23_accounting_is_exact_and_nobody_starves(steps in steps(false)) {
         const LIMIT: u32 = 3;
         let pool = Pool::new([server(0, "a", 1, 1), server(0, "b", 2, LIMIT - 1)]);
         let (mut permits, mut tickets) = (Vec::new(), Vec::new());
         for step in steps {
-            match step {
-                Step::Choose(random) => {
-                    if let Choice::Granted(permit) = pool.choose(0, random, |_| false) {
-                        permits.push(permit);
-                    }
-                }
-                Step::Enqueue => tickets.push(pool.enqueue(0, 0).unwrap()),
-                Step::Poll(n) if n < tickets.len() => {
-                    if let Some(permit) = tickets[n].poll_permit(Waker::noop()) {
-                        permits.push(permit);
-                        drop(tickets.remove(n));
-                    }
-                }
-                Step::GiveUp(n) if n < tickets.len() => drop(tickets.remove(n)),
-                Step::Return(n) if n < permits.len() => drop(permits.remove(n)),
-                Step::Poll(_) | Step::GiveUp(_) | Step::Return(_) => {}
-            }
+            take(&pool, step, &mut permits, &mut tickets);
             let usage = pool.usage(0);
             prop_assert!(usage.open <= LIMIT);
             prop_assert!(usage.open as usize >= permits.len());
@@ -160,6 +242,67 @@ proptest! {
         drop((permits, tickets));
         prop_assert_eq!(pool.usage(0).open, 0);
         prop_assert_eq!(pool.usage(0).waiting, 0);
+    }
+
+    /// The same while servers come, change and go.
+    #[test]
+    fn c23_accounting_is_exact_while_servers_change(steps in steps(true)) {
+        let pool = Pool::new([server(0, "a", 1, 2)]);
+        let (mut permits, mut tickets) = (Vec::new(), Vec::new());
+        for step in steps {
+            let before: HashMap<_, _> =
+                pool.servers().iter().map(|server| (server.id(), server.open())).collect();
+            take(&pool, step, &mut permits, &mut tickets);
+            let (servers, usage) = (pool.servers(), pool.usage(0));
+            for server in &servers {
+                let held = permits.iter().filter(|permit| permit.server().id() == server.id()).count();
+                prop_assert!(server.open() as usize >= held, "every permit is counted at its server");
+                // A limit that has become smaller is kept from then on.
+                let no_more = before.get(&server.id()).is_some_and(|&before| server.open() <= before);
+                prop_assert!(server.open() <= server.max_connections() || no_more);
+                prop_assert!(server.is_configured() || server.open() > 0, "nothing is kept for nothing");
+            }
+            let open: u32 = servers.iter().map(|server| server.open()).sum();
+            prop_assert!(open as usize >= permits.len(), "no permit is lost");
+            let room = servers.iter().any(|server| server.is_available() && server.has_room());
+            prop_assert!(usage.waiting == 0 || usage.available > 0 && !room, "nobody waits in vain");
+        }
+        drop(tickets);
+        prop_assert_eq!(pool.usage(0).open as usize, permits.len(), "what nobody took has come back");
+        drop(permits);
+        prop_assert!(pool.servers().iter().all(|server| server.open() == 0 && server.is_configured()));
+        prop_assert_eq!(pool.usage(0).waiting, 0);
+        pool.replace([]);
+        prop_assert_eq!(pool.servers().len(), 0);
+    }
+}
+
+/// One step of somebody.
+fn take(
+    pool: &Pool<&'static str>,
+    step: Step,
+    permits: &mut Vec<Permit<&'static str>>,
+    tickets: &mut Vec<Ticket<&'static str>>,
+) {
+    match step {
+        Step::Choose(random) => {
+            if let Choice::Granted(permit) = pool.choose(0, random, |_| false) {
+                permits.push(permit);
+            }
+        }
+        Step::Enqueue => tickets.extend(pool.enqueue(0, 0)),
+        Step::Poll(n) if n < tickets.len() => {
+            if let Some(turn) = tickets[n].poll_turn(Waker::noop()) {
+                drop(tickets.remove(n));
+                if let Turn::Granted(permit) = turn {
+                    permits.push(permit);
+                }
+            }
+        }
+        Step::GiveUp(n) if n < tickets.len() => drop(tickets.remove(n)),
+        Step::Return(n) if n < permits.len() => drop(permits.remove(n)),
+        Step::Poll(_) | Step::GiveUp(_) | Step::Return(_) => {}
+        Step::Replace(specs) => pool.replace(specs),
     }
 }
 
@@ -198,9 +341,10 @@ fn wait(mut ticket: Ticket<&'static str>) -> Permit<&'static str> {
     }
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
     loop {
-        if let Some(permit) = ticket.poll_permit(&waker) {
-            return permit;
+        match ticket.poll_turn(&waker) {
+            Some(Turn::Granted(permit)) => return permit,
+            Some(Turn::NoServer) => panic!("the server is online"),
+            None => std::thread::park(),
         }
-        std::thread::park();
     }
 }
