@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Context as _;
@@ -43,6 +44,7 @@ pub(crate) fn serve(path: &Path) -> anyhow::Result<ExitCode> {
     let loaded = config::load(path)?;
     log_to_stderr();
     raise_file_limit();
+    let config = Arc::new(loaded.config);
     for warning in &loaded.warnings {
         tracing::warn!("{warning}");
     }
@@ -56,16 +58,12 @@ pub(crate) fn serve(path: &Path) -> anyhow::Result<ExitCode> {
     control.block_on(async {
         // Before anything listens, so that no signal can come too early.
         let mut signals = Signals::new()?;
-        let proxy = Proxy::start(&loaded.config, control.handle())?;
-        announce(&proxy, &loaded.config, started);
+        let proxy = Proxy::start(&config, control.handle())?;
+        announce(&proxy, &config, started);
         while signals.next().await == Order::Reload {
             tokio::task::block_in_place(|| proxy.reload_tls());
         }
-        tracing::info!(
-            sessions = proxy.sessions(),
-            drain_timeout_ms = loaded.config.pointsman.drain_timeout.as_millis(),
-            "shutting down; a second signal ends at once"
-        );
+        tracing::info!(sessions = proxy.sessions(), "shutting down; a second signal ends at once");
         tokio::select! {
             () = proxy.drain() => tracing::info!("all sessions have ended"),
             () = signals.end() => tracing::warn!("ended at once"),

@@ -46,7 +46,7 @@ pub(crate) async fn serve(worker: Rc<Worker>, registered: Registered, arrival: A
 }
 
 async fn serve_tcp(worker: &Worker, registered: &Registered, mut sock: Sock, peer: Peer, hostgroup: u32) {
-    let deadline = Instant::now() + worker.shared.variables.connect_timeout_client;
+    let deadline = Instant::now() + worker.settings().variables.connect_timeout_client;
     let client = header::client(worker, &mut sock, peer, deadline);
     // Whoever announces no client as it should gets no server.
     if let Ok(Ok(client)) = registered.control.until(Signal::Drain, client).await {
@@ -62,7 +62,7 @@ async fn log_in(
     mut sock: Sock,
     peer: Peer,
 ) -> Option<(Sock, Box<Identity>)> {
-    let deadline = Instant::now() + worker.shared.variables.connect_timeout_client;
+    let deadline = Instant::now() + worker.settings().variables.connect_timeout_client;
     // Boxed: a wait with a deadline takes room for twice what it waits for.
     let login = Box::pin(async {
         let client = Box::pin(header::client(worker, &mut sock, peer, deadline)).await?;

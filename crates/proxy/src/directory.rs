@@ -67,6 +67,16 @@ impl Directory {
         Some(answer)
     }
 
+    /// Sends a KILL to the session with this id, whoever its user is, and does not wait for what comes of it. Returns false
+    /// if there is none.
+    pub(crate) fn kill_any(&self, id: u32) -> bool {
+        let found = self.shard(id).get(&id).and_then(|entry| Some((entry.seat, entry.worker.upgrade()?)));
+        let Some((seat, worker)) = found else { return false };
+        let (reply, _) = oneshot::channel();
+        let kill = Kill::connection(id);
+        worker.send(Message::Kill(seat, Request { kill, reply })).is_ok()
+    }
+
     /// Nothing in here is left half done by a panic.
     fn shard(&self, id: u32) -> MutexGuard<'_, HashMap<u32, Entry>> {
         self.shards[id as usize % BOOK_SHARDS].lock().unwrap_or_else(PoisonError::into_inner)

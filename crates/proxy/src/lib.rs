@@ -15,19 +15,23 @@ mod keys;
 mod kill;
 mod limits;
 mod listener;
+mod listeners;
 mod listing;
 mod proxy;
 mod random;
 mod refusals;
 mod relay;
+mod remote;
 mod seldom;
 mod servers;
 mod session;
 mod shared;
+mod snapshot;
 mod sock;
 #[cfg(feature = "memory")]
 pub mod stage;
 mod statement;
+pub mod stats;
 mod threads;
 mod tls;
 mod tunnel;
@@ -35,7 +39,9 @@ mod users;
 mod worker;
 
 pub use error::ClientError;
+pub use listeners::ListenError;
 pub use proxy::{Proxy, StartError};
+pub use remote::{ApplyError, Remote};
 #[cfg(feature = "memory")]
 pub use sock::memory;
 pub use tls::{TlsError, check as check_tls};

@@ -39,6 +39,17 @@ pub(crate) const VOUCHED_FOR: Duration = Duration::from_mins(1);
 /// Schemas of one user that are remembered as accepted. A client that goes through more asks servers again.
 pub(crate) const VOUCHED_SCHEMAS_MAX: usize = 256;
 
+/// Decoys that answer for users who do not exist: enough that their kinds are mixed as those of real users are, few enough
+/// that 50,000 users are loaded at once.
+pub(crate) const DECOYS_MAX: usize = 256;
+
+/// Servers that are asked at a time what they can do.
+pub(crate) const PROBES_MAX: usize = 64;
+
+/// How long somebody waits who asks workers for something, all of them together. They answer between two turns of their
+/// loops, in microseconds; a worker that does not is stuck, and nobody shall be stuck with it.
+pub(crate) const ASK_WAIT_MAX: Duration = Duration::from_secs(5);
+
 /// How long a client's greeting waits for servers that are being asked what they can do, which they are at start. A
 /// server that is there answers in milliseconds; for one that is not, nobody should wait.
 pub(crate) const PROBE_WAIT_MAX: Duration = Duration::from_millis(250);

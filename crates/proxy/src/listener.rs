@@ -51,15 +51,16 @@ impl Bound {
             Address::Tcp(address) => ListenSocket::Tcp(bind_tcp(*address)?),
             Address::Unix(path) => ListenSocket::Unix(bind_unix(path)?, RemoveOnDrop(path.clone())),
         };
-        Ok(Self { socket, config: config.clone() })
+        let address = match &socket {
+            ListenSocket::Tcp(listener) => Address::Tcp(listener.local_addr()?),
+            ListenSocket::Unix(_, file) => Address::Unix(file.0.clone()),
+        };
+        Ok(Self { socket, config: Listener { address, ..config.clone() } })
     }
 
-    /// The address it really has: with port 0 in the configuration the kernel has chosen one.
-    pub(crate) fn address(&self) -> io::Result<Address> {
-        match &self.socket {
-            ListenSocket::Tcp(listener) => listener.local_addr().map(Address::Tcp),
-            ListenSocket::Unix(_, file) => Ok(Address::Unix(file.0.clone())),
-        }
+    /// The listener with the address that it really has: with port 0 in the configuration the kernel has chosen one.
+    pub(crate) fn config(&self) -> Listener {
+        self.config.clone()
     }
 
     /// Accepts clients for ever. Dropping the future closes the listener.
@@ -70,7 +71,7 @@ impl Bound {
             Err(error) => return tracing::error!(%error, address = %config.address, "cannot listen"),
         };
         loop {
-            match acceptor.accept(&shared.variables).await {
+            match acceptor.accept(&shared).await {
                 Ok((stream, peer)) => hand_over(stream, peer, &config, &shared, &workers),
                 Err(error) => {
                     tracing::warn!(%error, address = %config.address, "a client could not be accepted");
@@ -129,13 +130,13 @@ impl Acceptor {
     }
 
     /// The next client, on a socket that belongs to no runtime: its worker registers it with its own.
-    async fn accept(&mut self, variables: &MysqlVariables) -> io::Result<(Stream, Peer)> {
+    async fn accept(&mut self, shared: &Shared) -> io::Result<(Stream, Peer)> {
         match self {
             Self::Tcp(listener) => {
                 let (stream, peer) = listener.accept().await?;
                 let stream = stream.into_std()?;
                 // Fails for a client that is gone already, which its worker will notice.
-                let _ = tune(&SockRef::from(&stream), variables);
+                let _ = tune(&SockRef::from(&stream), &shared.snapshot().variables);
                 let here = stream.local_addr()?;
                 Ok((Stream::Tcp(stream), Peer::Tcp(Addresses::new(peer, here))))
             }
@@ -162,7 +163,10 @@ pub(crate) fn tune(socket: &SockRef<'_>, variables: &MysqlVariables) -> io::Resu
 
 fn hand_over(stream: Stream, peer: Peer, config: &Listener, shared: &Shared, workers: &[Inbox]) {
     let Some(slot) = shared.admit() else {
-        return refuse(&stream, &ClientError::too_many_connections(shared.variables.max_connections));
+        return refuse(
+            &stream,
+            &ClientError::too_many_connections(shared.snapshot().variables.max_connections),
+        );
     };
     let arrival = Arrival {
         stream,

@@ -2,13 +2,13 @@
 //!
 //! A client must not be offered what its server lacks, and one behind the proxy shall miss nothing that the server has.
 //! But the greeting goes out before anybody knows which server the client will get: so it offers what all known
-//! servers have in common. They are asked once at start, by a connection that ends after the greeting, and every
-//! login to a server brings the news.
+//! servers have in common. They are asked once, at start or when they are configured, by a connection that ends after the
+//! greeting, and every login to a server brings the news.
 
 mod probe;
 
-use std::collections::HashMap;
-use std::sync::{PoisonError, RwLock};
+use std::collections::{HashMap, HashSet};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use config::Endpoint;
 use tokio::sync::watch;
@@ -17,7 +17,7 @@ use wire::{Capabilities, packet};
 
 use crate::limits::PROBE_WAIT_MAX;
 
-pub(crate) use probe::probe;
+pub(crate) use probe::{probe, probe_new};
 
 /// What the proxy offers to every client: logins, and what has no effect on what follows them.
 const OWN: Capabilities = Capabilities::LONG_FLAG
@@ -70,11 +70,16 @@ const UNKNOWN_COLLATION: u8 = 45;
 /// What is known about the servers.
 #[derive(Debug)]
 pub(crate) struct Servers {
-    /// In the order of the configuration.
-    order: Vec<Endpoint>,
-    known: RwLock<HashMap<Endpoint, Facts>>,
+    state: RwLock<State>,
     /// Whether all have been asked, or given up on.
     asked: watch::Sender<bool>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// In the order of the configuration.
+    order: Vec<Endpoint>,
+    known: HashMap<Endpoint, Facts>,
 }
 
 /// What a server's greeting said.
@@ -99,20 +104,45 @@ pub(crate) struct Offer {
 impl Servers {
     /// Nothing is known yet about these.
     pub(crate) fn new(order: Vec<Endpoint>) -> Self {
-        Self { order, known: RwLock::default(), asked: watch::Sender::new(true) }
+        let state = RwLock::new(State { order, known: HashMap::new() });
+        Self { state, asked: watch::Sender::new(true) }
     }
 
-    /// Takes note of what a server has greeted with.
+    /// Takes note of what a server has greeted with. One that is configured no more is forgotten with the next change.
     pub(crate) fn learn(&self, endpoint: &Endpoint, greeting: &packet::Greeting<'_>) {
         let facts = Facts {
             capabilities: greeting.capabilities,
             version: greeting.server_version.into(),
             collation: greeting.collation,
         };
-        if self.known.read().unwrap_or_else(PoisonError::into_inner).get(endpoint) == Some(&facts) {
+        if self.state().known.get(endpoint) == Some(&facts) {
             return;
         }
-        self.known.write().unwrap_or_else(PoisonError::into_inner).insert(endpoint.clone(), facts);
+        self.state_mut().known.insert(endpoint.clone(), facts);
+    }
+
+    /// Makes these the servers, in this order, and forgets others. Returns those of which nothing is known.
+    pub(crate) fn replace(&self, order: Vec<Endpoint>) -> Vec<Endpoint> {
+        let mut state = self.state_mut();
+        let configured: HashSet<&Endpoint> = order.iter().collect();
+        state.known.retain(|endpoint, _| configured.contains(endpoint));
+        let new = order.iter().filter(|endpoint| !state.known.contains_key(endpoint)).cloned().collect();
+        state.order = order;
+        new
+    }
+
+    /// The servers, in the order of the configuration.
+    fn order(&self) -> Vec<Endpoint> {
+        self.state().order.clone()
+    }
+
+    fn state(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Nothing in here is left half done by a panic.
+    fn state_mut(&self) -> RwLockWriteGuard<'_, State> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What to offer to a client that connects now. Waits a moment for servers that are being asked.
@@ -124,7 +154,7 @@ impl Servers {
     }
 
     fn offer_now(&self) -> Offer {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let State { order, known } = &*self.state();
         let mut capabilities = known.values().fold(MIRRORED, |all, facts| all & facts.capabilities);
         if known.is_empty() {
             capabilities = COMMON;
@@ -135,7 +165,7 @@ impl Servers {
             // Servers of both kinds: MySQL's bit, which costs clients of MariaDB nothing.
             capabilities = (capabilities - EXTENDED) | Capabilities::LONG_PASSWORD;
         }
-        let first = self.order.iter().find_map(|endpoint| known.get(endpoint));
+        let first = order.iter().find_map(|endpoint| known.get(endpoint));
         Offer {
             capabilities: capabilities | OWN,
             version: first.map_or_else(|| UNKNOWN_VERSION.as_bytes().into(), |facts| facts.version.clone()),
@@ -200,6 +230,16 @@ mod tests {
         let offer = servers(&[("a", Capabilities::all())]).offer_now();
         let unknown = Capabilities::CAPABILITY_EXTENSION | Capabilities::MULTI_FACTOR_AUTH;
         assert!(!offer.capabilities.intersects(unknown | Capabilities::MARIADB_COM_MULTI));
+    }
+
+    #[test]
+    fn servers_that_are_configured_no_more_are_forgotten() {
+        let servers = servers(&[("a", MYSQL), ("b", MARIADB)]);
+        assert_eq!(servers.replace(vec![endpoint("c"), endpoint("b")]), [endpoint("c")]);
+        let offer = servers.offer_now();
+        assert_eq!((offer.capabilities, &*offer.version), (MARIADB | OWN, &b"b"[..]));
+        assert_eq!(servers.replace(vec![endpoint("a")]), [endpoint("a")]);
+        assert_eq!(servers.offer_now().capabilities, COMMON | OWN);
     }
 
     #[test]

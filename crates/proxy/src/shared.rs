@@ -1,33 +1,29 @@
-//! What all workers share: the configuration in the form that they use, the pool, and a few counts that change
-//! when a client comes or goes, never per query.
+//! What all workers share: the configuration, the pool, and a few counts that change when a client comes or goes, never
+//! per query.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 
-use config::{CheckLogins, Config, Endpoint, MysqlVariables};
-use pool::{Availability, Pool, ServerSpec};
+use config::{Config, Endpoint};
+use pool::Pool;
 
-use crate::backend::{Announced, Target};
-use crate::control::Patience;
+use crate::backend::Target;
 use crate::directory::Directory;
 use crate::keys::Keys;
 use crate::limits::{FIRST_CONNECTION_ID, LAST_CONNECTION_ID};
 use crate::refusals::Refusals;
 use crate::servers::Servers;
+use crate::snapshot::Snapshot;
 use crate::threads::Threads;
-use crate::tls::Tls;
-use crate::users::Users;
+use crate::tls::{Tls, TlsChange, TlsError};
 
 /// Shared by all threads of one proxy.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) variables: MysqlVariables,
-    pub(crate) patience: Patience,
-    pub(crate) check_logins: CheckLogins,
-    pub(crate) users: Users,
+    /// For who is not a worker: workers have their own.
+    snapshot: RwLock<Arc<Snapshot>>,
     pub(crate) servers: Servers,
     pub(crate) pool: Pool<Target>,
-    pub(crate) announced: Announced,
     pub(crate) keys: Keys,
     pub(crate) refusals: Refusals,
     pub(crate) directory: Directory,
@@ -37,22 +33,20 @@ pub(crate) struct Shared {
     next_connection_id: AtomicU32,
 }
 
+/// A configuration of which everything that can fail is done.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    snapshot: Arc<Snapshot>,
+    tls: Option<TlsChange>,
+}
+
 impl Shared {
-    pub(crate) fn new(config: &Config, keys: Keys, tls: Tls) -> Self {
-        let variables = config.variables.clone();
-        let patience = Patience {
-            idle: variables.wait_timeout,
-            idle_in_transaction: variables.max_transaction_idle_time,
-            transaction: variables.max_transaction_time,
-        };
+    pub(crate) fn new(config: &Arc<Config>, keys: Keys, tls: Tls) -> Self {
+        let snapshot = Snapshot::new(config, None);
         Self {
-            variables,
-            patience,
-            check_logins: config.pointsman.check_logins,
-            users: Users::new(&config.users),
-            servers: Servers::new(endpoints(config)),
-            pool: Pool::new(config.servers.iter().map(spec)),
-            announced: Announced::new(config),
+            servers: Servers::new(snapshot.endpoints()),
+            pool: Pool::new(snapshot.specs()),
+            snapshot: RwLock::new(Arc::new(snapshot)),
             keys,
             refusals: Refusals::default(),
             directory: Directory::default(),
@@ -63,10 +57,39 @@ impl Shared {
         }
     }
 
+    /// The configuration that holds now.
+    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Makes what `config` needs. Nothing is changed by it.
+    pub(crate) fn prepare(&self, config: &Arc<Config>) -> Result<Prepared, TlsError> {
+        let tls = self.tls.prepare(config)?;
+        Ok(Prepared { snapshot: Arc::new(Snapshot::new(config, Some(&self.snapshot()))), tls })
+    }
+
+    /// Makes a configuration hold, here and for clients and connections that come; workers are to be sent it. Returns it,
+    /// and the servers that nobody has heard of before.
+    pub(crate) fn commit(&self, prepared: Prepared) -> (Arc<Snapshot>, Vec<Endpoint>) {
+        let Prepared { snapshot, tls } = prepared;
+        if let Some(tls) = tls {
+            self.tls.change(tls);
+        }
+        let before = self.snapshot();
+        let new = if snapshot.has_servers_of(&before) {
+            Vec::new()
+        } else {
+            self.pool.replace(snapshot.specs());
+            self.servers.replace(snapshot.endpoints())
+        };
+        *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&snapshot);
+        (snapshot, new)
+    }
+
     /// Whether clients are told that they talk to MariaDB.
     pub(crate) async fn says_mariadb(&self) -> bool {
         let is_mariadb = |version: &[u8]| version.windows(7).any(|part| part == b"MariaDB");
-        match self.variables.server_version.as_bytes() {
+        match self.snapshot().variables.server_version.as_bytes() {
             [] => is_mariadb(&self.servers.offer().await.version),
             configured => is_mariadb(configured),
         }
@@ -74,7 +97,7 @@ impl Shared {
 
     /// Counts one more client, unless `mysql-max_connections` are there.
     pub(crate) fn admit(&self) -> Option<Slot> {
-        Slot::take(&self.clients, self.variables.max_connections)
+        Slot::take(&self.clients, self.snapshot().variables.max_connections)
     }
 
     /// An id for a client, as told in the greeting.
@@ -83,34 +106,6 @@ impl Shared {
         match self.next_connection_id.try_update(Ordering::Relaxed, Ordering::Relaxed, next) {
             Ok(id) | Err(id) => id,
         }
-    }
-}
-
-/// Where the servers are that sessions may get, each once.
-fn endpoints(config: &Config) -> Vec<Endpoint> {
-    let mut endpoints = Vec::new();
-    for server in config.servers.iter().filter(|server| server.status == config::ServerStatus::Online) {
-        let endpoint = server.endpoint();
-        if !endpoints.contains(&endpoint) {
-            endpoints.push(endpoint);
-        }
-    }
-    endpoints
-}
-
-fn spec(server: &config::Server) -> ServerSpec<Target> {
-    let availability = match server.status {
-        config::ServerStatus::Online => Availability::Online,
-        config::ServerStatus::Shunned
-        | config::ServerStatus::OfflineSoft
-        | config::ServerStatus::OfflineHard => Availability::Offline,
-    };
-    ServerSpec {
-        hostgroup: server.hostgroup_id,
-        weight: server.weight,
-        max_connections: server.max_connections,
-        availability,
-        endpoint: Target::new(server),
     }
 }
 

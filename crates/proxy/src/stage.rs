@@ -21,7 +21,7 @@ use crate::keys::Keys;
 use crate::memory::{End, pair};
 use crate::shared::Shared;
 use crate::sock::Sock;
-use crate::tls::Tls;
+use crate::tls::{Tls, TlsError};
 use crate::worker::{Inbox, Message, Worker};
 
 /// One worker, without threads or sockets.
@@ -29,12 +29,13 @@ use crate::worker::{Inbox, Message, Worker};
 pub struct Stage {
     shared: Arc<Shared>,
     inbox: Inbox,
-    config: Config,
+    worker: Rc<Worker>,
 }
 
 impl Stage {
     /// A worker that dials servers with `dial`.
     pub fn new(config: Config, dial: impl Fn(&Endpoint) -> io::Result<End> + 'static) -> Self {
+        let config = Arc::new(config);
         let tls = Tls::new(&config).unwrap_or_else(|error| panic!("{error}"));
         let shared = Arc::new(Shared::new(&config, Keys::new(&Handle::current()), tls));
         let (sender, receiver) = mpsc::unbounded_channel();
@@ -43,8 +44,9 @@ impl Stage {
         let inbox = Inbox::new(sender, Arc::clone(&sessions));
         let mut worker = Worker::new(Arc::clone(&shared), sessions, weak);
         worker.dialer = Dialer::Scripted(Box::new(move |endpoint| dial(endpoint).map(Sock::from)));
-        tokio::task::spawn_local(Rc::new(worker).run(receiver));
-        Self { shared, inbox, config }
+        let worker = Rc::new(worker);
+        tokio::task::spawn_local(Rc::clone(&worker).run(receiver));
+        Self { shared, inbox, worker }
     }
 
     /// A client that has just connected; `None` if there are too many.
@@ -71,9 +73,17 @@ impl Stage {
         Some(theirs)
     }
 
+    /// Uses another configuration from now on, as [`Remote::apply`](crate::Remote::apply) makes workers do.
+    pub fn apply(&self, config: Config) -> Result<(), TlsError> {
+        let prepared = self.shared.prepare(&Arc::new(config))?;
+        let (snapshot, _) = self.shared.commit(prepared);
+        self.worker.configure(snapshot);
+        Ok(())
+    }
+
     /// Begins to drain, as SIGTERM does.
     pub fn drain(&self) {
-        self.inbox.send(Message::Drain(self.config.pointsman.drain_timeout));
+        self.inbox.send(Message::Drain(self.shared.snapshot().drain_timeout));
     }
 
     /// Sessions that are open or being opened.

@@ -1,7 +1,7 @@
 //! What TLS is made with, towards clients and towards servers: certificates, keys, authorities, from files to rustls.
 //!
-//! All of it is read at start, where anything wrong with it is an error, and again on request ([`Tls::reload`]), where
-//! anything wrong leaves what was there. Connections keep what they began with.
+//! All of it is read at start, where anything wrong with it is an error, and again on request ([`Tls::reload`]) or when
+//! the configuration names other files ([`Tls::prepare`]), where anything wrong leaves what was there. Connections keep what they began with.
 //!
 //! - [`files`]: PEM files and folders of them;
 //! - [`own`]: the certificate that clients are shown, and where it comes from;
@@ -33,13 +33,19 @@ use to_servers::ToServers;
 /// TLS as it is configured, and what was made of it.
 #[derive(Debug)]
 pub(crate) struct Tls {
-    settings: Settings,
     /// Read when a connection begins; written when an operator asks for it.
-    current: RwLock<Current>,
+    state: RwLock<TlsChange>,
+}
+
+/// What the configuration says about TLS and what was made of it, as one to be used from now on.
+#[derive(Debug, Clone)]
+pub(crate) struct TlsChange {
+    settings: Settings,
+    current: Current,
 }
 
 /// What the configuration says about TLS.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Settings {
     have_ssl: bool,
     datadir: String,
@@ -58,6 +64,12 @@ struct Current {
     /// The certificate that clients are shown, and what a handshake with them needs; `None` if they are offered no TLS.
     to_clients: Option<(Own, Arc<ServerConfig>)>,
     to_servers: Arc<ToServers>,
+}
+
+impl Current {
+    fn own(&self) -> Option<&Own> {
+        self.to_clients.as_ref().map(|(own, _)| own)
+    }
 }
 
 impl Settings {
@@ -93,28 +105,52 @@ impl Tls {
     pub(crate) fn new(config: &Config) -> Result<Self, TlsError> {
         let settings = Settings::new(config);
         let current = settings.load(None)?;
-        Ok(Self { settings, current: RwLock::new(current) })
+        Ok(Self { state: RwLock::new(TlsChange { settings, current }) })
     }
 
     /// Reads all files again; says where the certificate for clients comes from.
     pub(crate) fn reload(&self) -> Result<String, TlsError> {
-        let before = self.current().to_clients.map(|(own, _)| own);
-        let current = self.settings.load(before.as_ref())?;
+        let TlsChange { settings, current } = self.state();
+        let current = settings.load(current.own())?;
         let what = match &current.to_clients {
             Some((own, _)) => own.to_string(),
             None => "none, mysql-have_ssl is false".to_owned(),
         };
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = current;
+        self.change(TlsChange { settings, current });
         Ok(what)
     }
 
+    /// What `config` changes about TLS. Files are read if it names others than before, and only then.
+    pub(crate) fn prepare(&self, config: &Config) -> Result<Option<TlsChange>, TlsError> {
+        let (settings, before) = (Settings::new(config), self.state());
+        if settings == before.settings {
+            return Ok(None);
+        }
+        let current = settings.load(before.current.own())?;
+        Ok(Some(TlsChange { settings, current }))
+    }
+
+    /// Connections that begin use this from now on.
+    pub(crate) fn change(&self, change: TlsChange) {
+        *self.state.write().unwrap_or_else(PoisonError::into_inner) = change;
+    }
+
+    fn state(&self) -> TlsChange {
+        self.state.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     fn current(&self) -> Current {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.state.read().unwrap_or_else(PoisonError::into_inner).current.clone()
+    }
+
+    /// What TLS servers need that show clients the certificate of the proxy; `None` if clients are offered no TLS.
+    pub(crate) fn server_config(&self) -> Option<Arc<ServerConfig>> {
+        self.current().to_clients.map(|(_, config)| config)
     }
 
     /// The proxy's side of a handshake with a client; `None` if clients are offered no TLS.
     pub(crate) fn to_client(&self) -> Option<Role> {
-        self.current().to_clients.map(|(_, config)| Role::Server(config))
+        self.server_config().map(Role::Server)
     }
 
     /// The proxy's side of a handshake with a server; an error if its host can have no certificate.

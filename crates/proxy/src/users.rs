@@ -8,15 +8,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
 use wire::auth::{Credential, Secret, caching_sha2};
 
-use crate::limits::{VOUCHED_FOR, VOUCHED_SCHEMAS_MAX};
+use crate::limits::{DECOYS_MAX, VOUCHED_FOR, VOUCHED_SCHEMAS_MAX};
 use crate::random;
 use crate::shared::Slot;
+use crate::stats::UserConnections;
 
 /// All users, by name.
 #[derive(Debug)]
 pub(crate) struct Users {
     by_name: HashMap<Vec<u8>, Arc<User>>,
     decoys: Vec<Arc<User>>,
+    /// Kept when users change: a name goes on to have the same decoy as long as there are as many.
     decoy_choice: RandomState,
 }
 
@@ -56,6 +58,19 @@ impl Users {
     /// The active users that clients may log in as. Rows have been validated: a password that does not parse
     /// cannot occur, and would only make its user unknown.
     pub(crate) fn new(rows: &[config::User]) -> Self {
+        Self::made_of(rows, |_| None, RandomState::new())
+    }
+
+    /// The same with other rows. Users that stay keep what was learned about them, and the count of their connections.
+    pub(crate) fn replaced_by(&self, rows: &[config::User]) -> Self {
+        Self::made_of(rows, |name| self.by_name.get(name), self.decoy_choice.clone())
+    }
+
+    fn made_of<'a>(
+        rows: &[config::User],
+        before: impl Fn(&[u8]) -> Option<&'a Arc<User>>,
+        decoy_choice: RandomState,
+    ) -> Self {
         let active = rows.iter().filter(|row| row.active);
         let for_servers: HashSet<&str> =
             active.clone().filter(|row| row.backend).map(|row| row.username.as_str()).collect();
@@ -65,11 +80,27 @@ impl Users {
                 let credential = Credential::parse(row.password.as_bytes()).ok()?;
                 let name = row.username.clone().into_bytes();
                 let for_servers = for_servers.contains(row.username.as_str());
-                Some((name.clone(), Arc::new(User::new(name, credential, for_servers, row))))
+                let user = User::new(name.clone(), credential, for_servers, row);
+                let user = match before(&name) {
+                    Some(before) => user.after(before),
+                    None => Arc::new(user),
+                };
+                Some((name, user))
             })
             .collect();
-        let decoys = by_name.values().filter_map(|user| decoy(user)).collect();
-        Self { by_name, decoys, decoy_choice: RandomState::new() }
+        // A random choice, because the order is.
+        let decoys = by_name.values().filter_map(|user| decoy(user)).take(DECOYS_MAX).collect();
+        Self { by_name, decoys, decoy_choice }
+    }
+
+    /// How many clients each user has, in no order.
+    pub(crate) fn connections(&self) -> Vec<UserConnections> {
+        let row = |user: &Arc<User>| UserConnections {
+            user: String::from_utf8_lossy(&user.name).into_owned(),
+            connections: user.connections(),
+            max: user.max_connections,
+        };
+        self.by_name.values().map(row).collect()
     }
 
     /// The user called `name`, or a decoy that nobody can log in as.
@@ -138,6 +169,36 @@ impl User {
             accepted: Mutex::default(),
             wants_password,
         }
+    }
+
+    /// This user, with what is known of it from `before`, when it was configured otherwise; `before` itself if it was not.
+    fn after(mut self, before: &Arc<Self>) -> Arc<Self> {
+        let same_password = self.credential == before.credential;
+        let same = same_password
+            && self.default_hostgroup == before.default_hostgroup
+            && self.default_schema == before.default_schema
+            && self.max_connections == before.max_connections
+            && self.for_servers == before.for_servers
+            && self.use_ssl == before.use_ssl;
+        if same {
+            return Arc::clone(before);
+        }
+        self.connections = Arc::clone(&before.connections);
+        if same_password {
+            self.learned = Mutex::new(before.learned().clone());
+            self.wants_password = Arc::clone(&before.wants_password);
+        }
+        Arc::new(self)
+    }
+
+    /// Whether sessions of both have their places among the same ones: they are one user, maybe configured anew.
+    pub(crate) fn shares_places_with(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.connections, &other.connections)
+    }
+
+    /// Clients that are logged in as this user.
+    fn connections(&self) -> u32 {
+        self.connections.load(Ordering::Acquire)
     }
 
     /// Whether no such user exists.
@@ -291,6 +352,39 @@ mod tests {
         let server = config::User { frontend: false, ..row("u", "pw") };
         assert!(!Users::new(std::slice::from_ref(&client)).find(b"u").for_servers);
         assert!(Users::new(&[client, server]).find(b"u").for_servers);
+    }
+
+    #[test]
+    fn users_that_stay_are_the_same_and_changed_ones_keep_their_places() {
+        let hashed = row("b", "*0123456789ABCDEF0123456789ABCDEF01234567");
+        let users = Users::new(&[row("a", "clear"), hashed.clone(), row("c", "old"), row("d", "gone")]);
+        let [a, b, c] = ["a", "b", "c"].map(|name| users.find(name.as_bytes()));
+        for user in [&b, &c] {
+            user.learn(Secret::Clear(b"password".to_vec()), Some([1; 32]));
+        }
+        b.want_password();
+        let places = (b.admit(), c.admit());
+        let limited = config::User { max_connections: 1, ..hashed };
+        let users = users.replaced_by(&[row("c", "new"), limited, row("a", "clear"), row("e", "new")]);
+        assert!(Arc::ptr_eq(&users.find(b"a"), &a));
+        let after = users.find(b"b");
+        assert!(after.shares_places_with(&b) && !after.shares_places_with(&a));
+        assert!(after.admit().is_none() && after.connections() == 1, "the place of before counts");
+        assert!(after.wants_password() && after.sha2_digest() == Some([1; 32]));
+        assert_eq!(users.find(b"c").sha2_digest(), None, "another password");
+        assert!(users.find(b"c").shares_places_with(&c));
+        assert!(users.find(b"d").is_decoy() && !users.find(b"e").is_decoy());
+        drop(places);
+        assert_eq!(after.connections(), 0);
+    }
+
+    #[test]
+    fn many_users_do_not_need_as_many_decoys() {
+        let rows: Vec<_> = (0..3 * DECOYS_MAX).map(|n| row(&n.to_string(), "pw")).collect();
+        let users = Users::new(&rows);
+        assert_eq!(users.decoys.len(), DECOYS_MAX);
+        let after = users.replaced_by(rows.get(1..).unwrap());
+        assert_eq!((after.by_name.len(), after.decoys.len()), (3 * DECOYS_MAX - 1, DECOYS_MAX));
     }
 
     #[test]

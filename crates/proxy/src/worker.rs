@@ -5,6 +5,7 @@
 //! worker through its [`Inbox`] only.
 
 use std::cell::{Cell, RefCell};
+use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,6 +26,7 @@ use crate::limits::{KILLS_MAX, SCRATCH_BYTES, SWEEP_INTERVAL};
 use crate::random::Dice;
 use crate::seldom::Seldom;
 use crate::shared::Shared;
+use crate::snapshot::{Settings, Snapshot};
 use crate::sock::Workshop;
 use crate::sock::tls::Buffers;
 
@@ -37,6 +39,23 @@ pub(crate) enum Message {
     Drain(Duration),
     /// Something of this session is to be killed.
     Kill(Seat, Request),
+    /// Somebody wants something done, or to know something; the worker does it between two turns of its loop.
+    Ask(Question),
+}
+
+/// What a worker is asked; the answer goes the way that the question knows.
+pub(crate) struct Question(Box<dyn FnOnce(&Worker) + Send>);
+
+impl Question {
+    pub(crate) fn new(question: impl FnOnce(&Worker) + Send + 'static) -> Self {
+        Self(Box::new(question))
+    }
+}
+
+impl fmt::Debug for Question {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Question")
+    }
 }
 
 /// The sending side of a worker, with the number of sessions that it has.
@@ -78,6 +97,7 @@ impl Inbox {
 #[derive(Debug)]
 pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
+    settings: RefCell<Rc<Settings>>,
     /// Where bytes from sockets are read to; borrowed during a poll only.
     pub(crate) scratch: RefCell<Box<[u8]>>,
     /// What the TLS connections of this worker read into and write from.
@@ -132,6 +152,7 @@ impl Worker {
         inbox: mpsc::WeakUnboundedSender<Message>,
     ) -> Self {
         Self {
+            settings: RefCell::new(Rc::new(Settings(shared.snapshot()))),
             shared,
             scratch: RefCell::new(vec![0; SCRATCH_BYTES].into_boxed_slice()),
             tls_buffers: Rc::default(),
@@ -161,6 +182,7 @@ impl Worker {
                     Some(Message::Client(arrival)) => self.admit(arrival),
                     Some(Message::Drain(timeout)) => self.start_drain(timeout),
                     Some(Message::Kill(seat, request)) => self.deliver(seat, request),
+                    Some(Message::Ask(Question(question))) => question(&self),
                     None => return,
                 },
                 _ = sweep.tick() => self.sweep(),
@@ -210,6 +232,16 @@ impl Worker {
         kills_nothing && self.controls.borrow().is_empty()
     }
 
+    /// The configuration that holds now. It stays what it is for who has got it.
+    pub(crate) fn settings(&self) -> Rc<Settings> {
+        Rc::clone(&self.settings.borrow())
+    }
+
+    /// Uses another configuration from now on.
+    pub(crate) fn configure(&self, snapshot: Arc<Snapshot>) {
+        self.settings.replace(Rc::new(Settings(snapshot)));
+    }
+
     /// The time, up to a second old.
     pub(crate) fn now(&self) -> Instant {
         self.clock.get()
@@ -219,8 +251,9 @@ impl Worker {
         let now = Instant::now();
         self.clock.set(now);
         self.shared.refusals.sum_up(now);
+        let patience = self.settings().patience;
         for (_, control) in self.controls.borrow().iter() {
-            control.sweep(now, &self.shared.patience);
+            control.sweep(now, &patience);
         }
     }
 

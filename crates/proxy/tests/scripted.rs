@@ -3,6 +3,7 @@
 mod scripted {
     mod acquire;
     mod answers;
+    mod apply;
     mod change_user;
     mod check_logins;
     mod client_faults;

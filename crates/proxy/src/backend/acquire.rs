@@ -4,7 +4,7 @@ use std::fmt;
 use std::future::poll_fn;
 use std::task::Poll;
 
-use pool::{Choice, Lease, Permit, Ticket, Usage};
+use pool::{Choice, Lease, Permit, Ticket, Turn, Usage};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use super::{Backend, Link, OpenError, Target};
@@ -47,7 +47,8 @@ pub(crate) async fn acquire(
     hostgroup: u32,
     open: impl AsyncFn(&Target) -> Result<Link, OpenError>,
 ) -> Result<Backend, AcquireError> {
-    let variables = &worker.shared.variables;
+    let settings = worker.settings();
+    let variables = &settings.variables;
     let started = Instant::now();
     let deadline = started + variables.connect_timeout_server_max;
     let mut failures = Failures::default();
@@ -105,14 +106,17 @@ async fn permit(
         Choice::NoServer => None,
         Choice::Busy => {
             let ticket = worker.shared.pool.enqueue(hostgroup, worker.dice.roll())?;
-            timeout_at(deadline, turn(ticket)).await.ok()
+            match timeout_at(deadline, turn(ticket)).await {
+                Ok(Turn::Granted(permit)) => Some(permit),
+                Ok(Turn::NoServer) | Err(_) => None,
+            }
         }
     }
 }
 
 /// Waits for a ticket's turn.
-async fn turn(mut ticket: Ticket<Target>) -> Permit<Target> {
-    poll_fn(|cx| ticket.poll_permit(cx.waker()).map_or(Poll::Pending, Poll::Ready)).await
+async fn turn(mut ticket: Ticket<Target>) -> Turn<Target> {
+    poll_fn(|cx| ticket.poll_turn(cx.waker()).map_or(Poll::Pending, Poll::Ready)).await
 }
 
 impl Failures {

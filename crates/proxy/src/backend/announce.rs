@@ -42,8 +42,8 @@ impl Announced {
 
 /// Connects to `endpoint` on behalf of `peer`; the caller keeps the deadline.
 pub(crate) async fn connect(worker: &Worker, endpoint: &Endpoint, peer: Peer) -> io::Result<Sock> {
-    let shared = &worker.shared;
-    let mut sock = worker.dialer.connect(endpoint, &shared.variables).await?;
-    sock.write_all(&shared.announced.header(endpoint, &peer.header())).await?;
+    let settings = worker.settings();
+    let mut sock = worker.dialer.connect(endpoint, &settings.variables).await?;
+    sock.write_all(&settings.announced.header(endpoint, &peer.header())).await?;
     Ok(sock)
 }

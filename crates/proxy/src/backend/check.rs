@@ -16,16 +16,16 @@ use crate::worker::Worker;
 /// Only a server's own refusal counts. Where none can be reached within `mysql-connect_timeout_server` the client is let
 /// in without a connection, as when nobody asks: its first statement waits longer.
 pub(crate) async fn check_login(worker: &Worker, identity: &Identity) -> Result<Option<Backend>, Vec<u8>> {
-    let (shared, account) = (&worker.shared, &identity.account);
+    let (settings, account) = (worker.settings(), &identity.account);
     let (user, schema) = (&account.user, account.schema.as_deref());
-    match shared.check_logins {
+    match settings.check_logins {
         CheckLogins::Never => return Ok(None),
         CheckLogins::First if user.is_vouched_for(schema, Instant::now()) => return Ok(None),
         CheckLogins::First | CheckLogins::Always => {}
     }
     let open = async |target: &Target| open(worker, target, identity).await;
     let acquiring = acquire(worker, user.default_hostgroup, open);
-    match timeout(shared.variables.connect_timeout_server, acquiring).await {
+    match timeout(settings.variables.connect_timeout_server, acquiring).await {
         Ok(Ok(backend)) => {
             user.vouch_for(schema, Instant::now());
             Ok(Some(backend))

@@ -6,10 +6,9 @@ use crate::worker::Worker;
 
 /// Connects to `target` and logs in as `identity`; the caller keeps the deadline.
 pub(crate) async fn open(worker: &Worker, target: &Target, identity: &Identity) -> Result<Link, OpenError> {
-    let shared = &worker.shared;
     let mut sock = connect(worker, &target.endpoint, identity.peer).await?;
     let thread_id = log_in(worker, target, &mut sock, identity).await.map_err(|error| {
-        if shared.announced.contains(&target.endpoint) { error.behind_header() } else { error }
+        if worker.settings().announced.contains(&target.endpoint) { error.behind_header() } else { error }
     })?;
-    Ok(Link::new(sock, shared.threads.enter(&target.endpoint, thread_id, identity.connection_id)))
+    Ok(Link::new(sock, worker.shared.threads.enter(&target.endpoint, thread_id, identity.connection_id)))
 }

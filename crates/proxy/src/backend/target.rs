@@ -1,6 +1,7 @@
 //! A server as the pool keeps it: where it is, and what its row says about talking to it.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -40,6 +41,14 @@ impl Target {
 impl PartialEq for Target {
     fn eq(&self, other: &Self) -> bool {
         self.endpoint == other.endpoint
+    }
+}
+
+impl Eq for Target {}
+
+impl Hash for Target {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.endpoint.hash(state);
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) async fn client(
     peer: Peer,
     deadline: Instant,
 ) -> Result<Peer, Ending> {
-    if !worker.shared.variables.proxy_protocol_networks.contain(peer.ip()) {
+    if !worker.settings().variables.proxy_protocol_networks.contain(peer.ip()) {
         return Ok(peer);
     }
     let header = timeout_at(deadline, read(sock)).await.unwrap_or(Err(Failure::Late));

@@ -91,17 +91,17 @@ const COMPRESSION: Capabilities = Capabilities::COMPRESS.union(Capabilities::ZST
 
 /// Logs a client in.
 pub(crate) async fn login(worker: &Worker, sock: &mut Sock, peer: Peer) -> Result<Box<Identity>, Ending> {
-    let shared = &worker.shared;
+    let (shared, settings) = (&worker.shared, worker.settings());
     let (connection_id, nonce) = (shared.connection_id(), random::nonce());
-    let plugin = match shared.variables.default_authentication_plugin {
+    let plugin = match settings.variables.default_authentication_plugin {
         AuthPlugin::MysqlNativePassword => native::NAME,
         AuthPlugin::CachingSha2Password => caching_sha2::NAME,
     };
     let Offer { capabilities: mut offered, version, collation } = Box::pin(shared.servers.offer()).await;
     let tls = shared.tls.to_client();
     offered.set(Capabilities::SSL, tls.is_some());
-    offered.set(COMPRESSION, shared.variables.have_compress);
-    let server_version = match shared.variables.server_version.as_bytes() {
+    offered.set(COMPRESSION, settings.variables.have_compress);
+    let server_version = match settings.variables.server_version.as_bytes() {
         [] => &version,
         configured => configured,
     };
@@ -198,14 +198,15 @@ impl<'a> Dialogue<'a> {
         held: Option<&Account>,
     ) -> Result<Account, Ending> {
         let Proven { user, secret } = proven;
-        let held = held.filter(|account| Arc::ptr_eq(&account.user, &user));
+        let held = held.filter(|account| account.user.shares_places_with(&user));
         let slot = held.and_then(|account| account.slot.clone()).or_else(|| user.admit().map(Rc::new));
         if slot.is_none() {
             let error = ClientError::too_many_user_connections(&user.name, user.max_connections);
             self.note_refusal(&user.name, Reason::TooManyConnections);
             return Err(self.refuse(&error));
         }
-        let fallback = &self.worker.shared.variables.default_schema;
+        let settings = self.worker.settings();
+        let fallback = &settings.variables.default_schema;
         let schema = schema
             .filter(|schema| !schema.is_empty())
             .or(user.default_schema.as_deref())

@@ -6,28 +6,37 @@ use std::sync::Arc;
 use config::Endpoint;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpStream, UnixStream};
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use wire::frame::MessageReader;
 use wire::proxy_header::ProxyHeader;
 use wire::{Capabilities, Codec as _, packet};
 
-use crate::limits::LOGIN_MESSAGE_BYTES_MAX;
+use crate::limits::{LOGIN_MESSAGE_BYTES_MAX, PROBES_MAX};
 use crate::shared::Shared;
 
 /// Asks all servers at once; clients that come before the answers wait for them from now on. A server that does not
 /// answer within `mysql-connect_timeout_server` is known when the first session logs in to it.
 pub(crate) fn probe(shared: Arc<Shared>) -> impl Future<Output = ()> {
     shared.servers.asked.send_replace(false);
-    ask_all(shared)
+    async move {
+        let servers = shared.servers.order();
+        probe_new(Arc::clone(&shared), servers).await;
+        shared.servers.asked.send_replace(true);
+    }
 }
 
-async fn ask_all(shared: Arc<Shared>) {
-    let limit = shared.variables.connect_timeout_server;
+/// Asks these, for whom nobody waits: others are known, or will be with the first session.
+pub(crate) async fn probe_new(shared: Arc<Shared>, servers: Vec<Endpoint>) {
+    let limit = shared.snapshot().variables.connect_timeout_server;
+    let places = Arc::new(Semaphore::new(PROBES_MAX));
     let mut probes = JoinSet::new();
-    for endpoint in &shared.servers.order {
-        let (shared, endpoint) = (Arc::clone(&shared), endpoint.clone());
+    for endpoint in servers {
+        let (shared, places) = (Arc::clone(&shared), Arc::clone(&places));
         probes.spawn(async move {
+            // Never closed.
+            let _place = places.acquire().await;
             let outcome = timeout(limit, ask(&shared, &endpoint)).await;
             match outcome.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
                 Ok(()) => {}
@@ -36,11 +45,10 @@ async fn ask_all(shared: Arc<Shared>) {
         });
     }
     probes.join_all().await;
-    shared.servers.asked.send_replace(true);
 }
 
 async fn ask(shared: &Shared, endpoint: &Endpoint) -> io::Result<()> {
-    let header = shared.announced.header(endpoint, &ProxyHeader::Local);
+    let header = shared.snapshot().announced.header(endpoint, &ProxyHeader::Local);
     match endpoint {
         Endpoint::Tcp { host, port } => {
             let mut stream = TcpStream::connect((host.as_str(), *port)).await?;

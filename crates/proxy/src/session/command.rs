@@ -241,7 +241,7 @@ impl Session {
 
     /// Refuses a command larger than `mysql-max_allowed_packet`.
     pub(super) fn check_size(&self, scanner: &MessageScanner) -> Result<(), Ending> {
-        let max = self.worker.shared.variables.max_allowed_packet;
+        let max = self.worker.settings().variables.max_allowed_packet;
         if scanner.payload_len() <= u64::from(max) {
             return Ok(());
         }

@@ -111,7 +111,7 @@ impl Session {
 
     /// Sees to it that the statement of a client that has vanished does not run on.
     pub(super) fn leave_nothing_running(&mut self) {
-        let wanted = self.worker.shared.variables.kill_backend_connection_when_disconnect;
+        let wanted = self.worker.settings().variables.kill_backend_connection_when_disconnect;
         if !wanted || self.control.statement().is_none() {
             return;
         }

@@ -68,7 +68,7 @@ impl Session {
             }
         });
         let _ = self.control.until(Signal::Stop, tokio::time::timeout(LINGER_MAX, rest)).await;
-        let max = self.worker.shared.variables.max_allowed_packet;
+        let max = self.worker.settings().variables.max_allowed_packet;
         self.interrupted(&ClientError::packet_too_large(max), command.next_seq())
     }
 
@@ -118,7 +118,7 @@ impl Session {
     /// `COM_CHANGE_USER`: checks the new user like a login, then starts over with another backend.
     async fn change_user(&mut self) -> Result<(), Ending> {
         let control = std::rc::Rc::clone(&self.control);
-        let deadline = self.worker.shared.variables.connect_timeout_client;
+        let deadline = self.worker.settings().variables.connect_timeout_client;
         let changing = tokio::time::timeout(deadline, self.log_in_again());
         match control.until(Signal::Stop, changing).await {
             Ok(Ok(outcome)) => outcome,

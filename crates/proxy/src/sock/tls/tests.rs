@@ -35,7 +35,11 @@ fn worker() -> Worker {
     let tls = crate::tls::Tls::new(&config).unwrap();
     let keys = Keys::new(&tokio::runtime::Handle::current());
     let (inbox, _) = tokio::sync::mpsc::unbounded_channel();
-    Worker::new(Arc::new(Shared::new(&config, keys, tls)), Arc::new(AtomicUsize::new(0)), inbox.downgrade())
+    Worker::new(
+        Arc::new(Shared::new(&Arc::new(config), keys, tls)),
+        Arc::new(AtomicUsize::new(0)),
+        inbox.downgrade(),
+    )
 }
 
 /// The roles of a server with a certificate of its own and of a client that believes everybody.

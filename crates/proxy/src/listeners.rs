@@ -1,0 +1,92 @@
+//! All listeners of a proxy, which can be closed and opened while it runs.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use config::{Address, Listener, Protocol};
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
+
+use crate::listener::Bound;
+use crate::shared::Shared;
+use crate::worker::Inbox;
+
+/// A listener's address that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot listen on {address}")]
+pub struct ListenError {
+    /// The address.
+    pub address: Address,
+    /// What the system says.
+    pub source: io::Error,
+}
+
+/// Where the proxy listens.
+#[derive(Debug)]
+pub(crate) struct Listeners {
+    /// With the ports that the kernel chose where the configuration says 0.
+    configs: Vec<Listener>,
+    /// The tasks that accept clients; `None` while nobody may come.
+    tasks: Mutex<Option<Vec<JoinHandle<()>>>>,
+}
+
+/// Binds all addresses, or none.
+pub(crate) fn bind(configs: &[Listener]) -> Result<Vec<Bound>, ListenError> {
+    let failed = |config: &Listener| {
+        let address = config.address.clone();
+        move |source| ListenError { address, source }
+    };
+    configs.iter().map(|config| Bound::new(config).map_err(failed(config))).collect()
+}
+
+impl Listeners {
+    /// Begins to accept. To be called within the runtime that shall do it.
+    pub(crate) fn start(bound: Vec<Bound>, shared: &Arc<Shared>, workers: &Arc<[Inbox]>) -> Self {
+        let configs = bound.iter().map(Bound::config).collect();
+        Self { configs, tasks: Mutex::new(Some(accept(bound, shared, workers))) }
+    }
+
+    /// The addresses and what is spoken there.
+    pub(crate) fn addresses(&self) -> Vec<(Address, Protocol)> {
+        self.configs.iter().map(|config| (config.address.clone(), config.protocol)).collect()
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.tasks().is_none()
+    }
+
+    /// Closes all; the future is ready when they are closed. `None` if they were before.
+    pub(crate) fn close(&self) -> Option<impl Future<Output = ()> + use<>> {
+        let tasks = self.tasks().take()?;
+        for task in &tasks {
+            task.abort();
+        }
+        Some(async {
+            for task in tasks {
+                // It was aborted.
+                let _ = task.await;
+            }
+        })
+    }
+
+    /// Opens all again; false if they were open. To be called within the runtime that shall accept.
+    pub(crate) fn open(&self, shared: &Arc<Shared>, workers: &Arc<[Inbox]>) -> Result<bool, ListenError> {
+        let mut tasks = self.tasks();
+        if tasks.is_some() {
+            return Ok(false);
+        }
+        *tasks = Some(accept(bind(&self.configs)?, shared, workers));
+        Ok(true)
+    }
+
+    /// Nothing in here is left half done by a panic.
+    fn tasks(&self) -> MutexGuard<'_, Option<Vec<JoinHandle<()>>>> {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn accept(bound: Vec<Bound>, shared: &Arc<Shared>, workers: &Arc<[Inbox]>) -> Vec<JoinHandle<()>> {
+    let runtime = Handle::current();
+    let serve = |bound: Bound| runtime.spawn(bound.serve(Arc::clone(shared), Arc::clone(workers)));
+    bound.into_iter().map(serve).collect()
+}

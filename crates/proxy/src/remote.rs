@@ -1,0 +1,150 @@
+//! Steering a proxy while it runs, from a thread that is not one of its own: another configuration, listening or not,
+//! ending single sessions.
+//!
+//! Calls block until they are done, mostly for less than a millisecond, and never wait for a client.
+
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use config::{Config, Endpoint};
+use rustls::ServerConfig;
+use tokio::runtime::Handle;
+
+use crate::limits::ASK_WAIT_MAX;
+use crate::listeners::{ListenError, Listeners};
+use crate::servers::probe_new;
+use crate::shared::Shared;
+use crate::stats::UserConnections;
+use crate::tls::TlsError;
+use crate::worker::{Inbox, Message, Question, Worker};
+
+/// A running proxy, as others see it. Copies mean the same proxy. Of one that has ended, calls do nothing.
+///
+/// The methods must not be called on a thread of the runtime that the proxy was started with.
+#[derive(Debug, Clone)]
+pub struct Remote {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) workers: Arc<[Inbox]>,
+    pub(crate) listeners: Arc<Listeners>,
+    control: Handle,
+    /// Held while the configuration changes.
+    changes: Arc<Mutex<()>>,
+}
+
+/// Why a configuration was not applied. Nothing has changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// A file that TLS needs cannot be used.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+}
+
+impl Remote {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        workers: Arc<[Inbox]>,
+        listeners: Listeners,
+        control: &Handle,
+    ) -> Self {
+        let (listeners, changes) = (Arc::new(listeners), Arc::default());
+        Self { shared, workers, listeners, control: control.clone(), changes }
+    }
+
+    /// Makes all workers use `config`, and returns when they do.
+    ///
+    /// Sessions that are there go on, also those whose user or server is configured no more; what has not changed is not
+    /// disturbed. Listeners and the number of threads stay as they are until the process is started again.
+    pub fn apply(&self, config: &Arc<Config>) -> Result<(), ApplyError> {
+        let _alone = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        let prepared = self.shared.prepare(config)?;
+        // Kept until no worker has it any more: to free 50,000 users takes milliseconds, which workers do not have.
+        let _before = self.shared.snapshot();
+        let (snapshot, new) = self.shared.commit(prepared);
+        self.ask(move |worker| worker.configure(Arc::clone(&snapshot)));
+        self.probe(new);
+        Ok(())
+    }
+
+    fn probe(&self, servers: Vec<Endpoint>) {
+        if !servers.is_empty() {
+            self.control.spawn(probe_new(Arc::clone(&self.shared), servers));
+        }
+    }
+
+    /// Reads the files of TLS again; new connections use what is in them. Returns where the certificate for clients comes
+    /// from. On an error all stays as it was.
+    pub fn reload_tls(&self) -> Result<String, TlsError> {
+        let _alone = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        self.shared.tls.reload()
+    }
+
+    /// TLS as clients are offered it now; `None` if they are not.
+    pub fn tls(&self) -> Option<Arc<ServerConfig>> {
+        self.shared.tls.server_config()
+    }
+
+    /// Closes all listeners, and returns when nobody can connect any more; clients that are there go on. Returns false if
+    /// they were closed already.
+    pub fn pause(&self) -> bool {
+        let Some(closing) = self.listeners.close() else { return false };
+        self.control.block_on(closing);
+        tracing::info!("no new clients are accepted");
+        true
+    }
+
+    /// Listens again, at the same addresses. Returns false if listeners were not closed. On an error they are still
+    /// closed.
+    pub fn resume(&self) -> Result<bool, ListenError> {
+        let _runtime = self.control.enter();
+        let resumed = self.listeners.open(&self.shared, &self.workers)?;
+        if resumed {
+            tracing::info!("clients are accepted again");
+        }
+        Ok(resumed)
+    }
+
+    /// Whether listeners are closed.
+    pub fn is_paused(&self) -> bool {
+        self.listeners.is_closed()
+    }
+
+    /// Ends the session with this connection id, whoever its user is: its statement is killed, and it is told error 1927.
+    /// Returns false if there is no such session. Does not wait for its end.
+    pub fn kill(&self, id: u32) -> bool {
+        self.shared.directory.kill_any(id)
+    }
+
+    /// How many clients each user has that clients may log in as, in no order.
+    pub fn users(&self) -> Vec<UserConnections> {
+        self.shared.snapshot().users.connections()
+    }
+
+    /// Asks every worker, and returns what those answer that have not ended.
+    pub(crate) fn ask<T: Send + 'static>(
+        &self,
+        question: impl Fn(&Worker) -> T + Send + Clone + 'static,
+    ) -> Vec<T> {
+        let (sender, answers) = channel();
+        for worker in self.workers.iter() {
+            let (question, sender) = (question.clone(), sender.clone());
+            // Nobody listens any more when it was too late.
+            worker.send(Message::Ask(Question::new(move |worker| drop(sender.send(question(worker))))));
+        }
+        drop(sender);
+        let deadline = Instant::now() + ASK_WAIT_MAX;
+        let mut got = Vec::with_capacity(self.workers.len());
+        loop {
+            match answers.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(answer) => got.push(answer),
+                // All have answered, or have ended.
+                Err(RecvTimeoutError::Disconnected) => return got,
+                Err(RecvTimeoutError::Timeout) => {
+                    let ms = ASK_WAIT_MAX.as_millis();
+                    tracing::error!("a worker has not answered within {ms}ms; it does so later");
+                    return got;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The configuration in the form that the data plane uses: one immutable value, which workers are sent anew when it
+//! changes.
+//!
+//! Each worker keeps its own reference and reads it without a lock; what is not a worker asks [`Shared`](crate::shared::Shared)
+//! for it. What a session has taken from it (its user, its server) it keeps when the configuration changes.
+
+use std::collections::HashSet;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
+use config::{CheckLogins, Config, Endpoint, MysqlVariables, ServerStatus};
+use pool::{ServerSpec, Status};
+
+use crate::backend::{Announced, Target};
+use crate::control::Patience;
+use crate::users::Users;
+
+/// One configuration.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    pub(crate) variables: MysqlVariables,
+    pub(crate) patience: Patience,
+    pub(crate) check_logins: CheckLogins,
+    pub(crate) drain_timeout: Duration,
+    pub(crate) users: Arc<Users>,
+    pub(crate) announced: Announced,
+    config: Arc<Config>,
+}
+
+/// One worker's reference. Sessions count references to it, not to the snapshot, whose count all workers share.
+#[derive(Debug)]
+pub(crate) struct Settings(pub(crate) Arc<Snapshot>);
+
+impl Deref for Settings {
+    type Target = Snapshot;
+
+    fn deref(&self) -> &Snapshot {
+        &self.0
+    }
+}
+
+impl Snapshot {
+    /// What `config` means; `before` is what it meant until now. Users keep what was learned about them.
+    pub(crate) fn new(config: &Arc<Config>, before: Option<&Self>) -> Self {
+        let variables = config.variables.clone();
+        let patience = Patience {
+            idle: variables.wait_timeout,
+            idle_in_transaction: variables.max_transaction_idle_time,
+            transaction: variables.max_transaction_time,
+        };
+        let users = match before {
+            Some(before) if before.config.users == config.users => Arc::clone(&before.users),
+            Some(before) => Arc::new(before.users.replaced_by(&config.users)),
+            None => Arc::new(Users::new(&config.users)),
+        };
+        Self {
+            variables,
+            patience,
+            check_logins: config.pointsman.check_logins,
+            drain_timeout: config.pointsman.drain_timeout,
+            users,
+            announced: Announced::new(config),
+            config: Arc::clone(config),
+        }
+    }
+
+    /// The servers as the pool keeps them.
+    pub(crate) fn specs(&self) -> impl Iterator<Item = ServerSpec<Target>> {
+        self.config.servers.iter().map(spec)
+    }
+
+    /// Where the servers are that sessions may get, each once, in the order of the configuration.
+    pub(crate) fn endpoints(&self) -> Vec<Endpoint> {
+        let mut seen = HashSet::new();
+        let online = self.config.servers.iter().filter(|server| server.status == ServerStatus::Online);
+        online.map(config::Server::endpoint).filter(|endpoint| seen.insert(endpoint.clone())).collect()
+    }
+
+    /// Whether both have the same rows of servers.
+    pub(crate) fn has_servers_of(&self, other: &Self) -> bool {
+        self.config.servers == other.config.servers
+    }
+}
+
+fn spec(server: &config::Server) -> ServerSpec<Target> {
+    let status = match server.status {
+        ServerStatus::Online => Status::Online,
+        ServerStatus::Shunned => Status::Shunned,
+        ServerStatus::OfflineSoft => Status::OfflineSoft,
+        ServerStatus::OfflineHard => Status::OfflineHard,
+    };
+    ServerSpec {
+        hostgroup: server.hostgroup_id,
+        weight: server.weight,
+        max_connections: server.max_connections,
+        status,
+        endpoint: Target::new(server),
+    }
+}
