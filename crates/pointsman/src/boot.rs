@@ -1,7 +1,8 @@
 //! From a configuration file to a serving proxy, and back down again.
 
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -9,9 +10,12 @@ use anyhow::Context as _;
 use config::{Config, Protocol};
 use proxy::Proxy;
 use rustix::process::{Resource, Rlimit};
-use tokio::runtime::Builder;
+use tokio::runtime::{Builder, Handle};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc::unbounded_channel;
 use tracing_subscriber::EnvFilter;
+
+use crate::plane::{Plane, Wish};
 
 /// Threads of the runtime that accepts clients and does what must not stop a worker.
 const CONTROL_THREADS: usize = 2;
@@ -55,24 +59,47 @@ pub(crate) fn serve(path: &Path) -> anyhow::Result<ExitCode> {
         .enable_all()
         .build()
         .context("cannot start the control runtime")?;
-    control.block_on(async {
-        // Before anything listens, so that no signal can come too early.
-        let mut signals = Signals::new()?;
-        let proxy = Proxy::start(&config, control.handle())?;
-        announce(&proxy, &config, started);
-        while signals.next().await == Order::Reload {
-            tokio::task::block_in_place(|| proxy.reload_tls());
-        }
-        tracing::info!(sessions = proxy.sessions(), "shutting down; a second signal ends at once");
-        tokio::select! {
-            () = proxy.drain() => tracing::info!("all sessions have ended"),
-            () = signals.end() => tracing::warn!("ended at once"),
-        }
-        anyhow::Ok(())
-    })?;
+    // Before it can be replaced by a newer one.
+    let program = std::env::current_exe();
+    let outcome = control.block_on(run(&config, control.handle(), started))?;
     // Not waiting for what still runs there: sessions are over, or are to be cut off.
     control.shutdown_background();
+    if outcome == Wish::Restart {
+        // Returns only if it cannot be done. Sockets and files are closed by the system.
+        let error = Command::new(program?).args(std::env::args_os().skip(1)).exec();
+        return Err(error).context("cannot start anew");
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Serves until somebody wants it to end; returns what is wanted behind that.
+async fn run(config: &Arc<Config>, control: &Handle, started: Instant) -> anyhow::Result<Wish> {
+    // Before anything listens, so that no signal can come too early.
+    let mut signals = Signals::new()?;
+    let proxy = Proxy::start(config, control)?;
+    let (sender, mut wishes) = unbounded_channel();
+    // What the admin port is started with.
+    let _plane = Arc::new(Plane::new(proxy.remote(), sender));
+    announce(&proxy, config, started);
+    let wish = loop {
+        tokio::select! {
+            order = signals.next() => match order {
+                Order::Reload => tokio::task::block_in_place(|| proxy.reload_tls()),
+                Order::End => break Wish::End,
+            },
+            Some(wish) = wishes.recv() => break wish,
+        }
+    };
+    if wish == Wish::Exit {
+        tracing::warn!(sessions = proxy.sessions(), "ended at once, as an admin wants it");
+        return Ok(wish);
+    }
+    tracing::info!(sessions = proxy.sessions(), "shutting down; a second signal ends at once");
+    tokio::select! {
+        () = proxy.drain() => tracing::info!("all sessions have ended"),
+        () = signals.end() => tracing::warn!("ended at once"),
+    }
+    Ok(wish)
 }
 
 /// One line that says what listens where.

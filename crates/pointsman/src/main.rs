@@ -2,6 +2,7 @@
 
 mod boot;
 mod demo;
+mod plane;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
