@@ -6,16 +6,29 @@
 #![allow(clippy::doc_markdown, reason = "ProxySQL, MySQL and SQLite are names, not code")]
 
 mod answer;
+mod chatter;
+mod command;
+mod engine;
 mod layers;
+mod limits;
 mod plane;
+mod port;
+mod random;
+mod server;
+mod settings;
+mod show;
+mod stats;
 mod store;
 mod who;
 
 pub use answer::{AdminError, Answer, Cell};
+pub use engine::{Asked, Engine};
 pub use layers::{Module, Move};
 pub use plane::{
     ClientHost, CommandCounter, DataPlane, FreeConnection, Order, PoolServer, Process, ServerError,
     UserConnections,
 };
+pub use port::Port;
+pub use server::Server;
 pub use store::{Store, StoreError};
 pub use who::{Rights, Who};

@@ -124,6 +124,11 @@ impl Store {
         AdminError::new("not built").into()
     }
 
+    /// What interrupts a statement that runs here, from another thread.
+    pub fn interrupt_handles(&self) -> Vec<rusqlite::InterruptHandle> {
+        Vec::new()
+    }
+
     /// `PROXYSQL FLUSH CONFIGDB`: closes and opens `pointsman.db`.
     pub fn reopen_disk(&mut self) -> Answer {
         Answer::done()

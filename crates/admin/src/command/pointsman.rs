@@ -1,0 +1,44 @@
+//! `POINTSMAN ...`: what ProxySQL does not have.
+
+use super::{Command, Statement};
+use crate::layers::Module;
+
+/// `POINTSMAN CHECK CONFIG`, `POINTSMAN DIFF <module>`, `POINTSMAN ROLLBACK <module> [TO <version>]`.
+pub(super) fn parse(statement: &Statement<'_>) -> Option<Command> {
+    let words = statement.upper.strip_prefix("POINTSMAN ")?;
+    if words == "CHECK CONFIG" {
+        return Some(Command::CheckConfig);
+    }
+    if let Some(name) = words.strip_prefix("DIFF ") {
+        return module(name).map(Command::Diff);
+    }
+    let target = words.strip_prefix("ROLLBACK ")?;
+    match target.rsplit_once(" TO ") {
+        None => Some(Command::Rollback(module(target)?, None)),
+        Some((name, version)) => Some(Command::Rollback(module(name)?, Some(version.parse().ok()?))),
+    }
+}
+
+fn module(words: &str) -> Option<Module> {
+    Module::ALL.into_iter().find(|module| module.words() == words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_of_our_own() {
+        let of = |text: &str| Command::of(&Statement::new(text));
+        assert_eq!(of("pointsman check config"), Some(Command::CheckConfig));
+        assert_eq!(of("pointsman diff mysql servers"), Some(Command::Diff(Module::MysqlServers)));
+        let rollback = |to| Some(Command::Rollback(Module::Scheduler, to));
+        assert_eq!(of("pointsman rollback scheduler"), rollback(None));
+        assert_eq!(of("pointsman rollback scheduler to 7"), rollback(Some(7)));
+        for text in
+            ["pointsman", "pointsman diff", "pointsman rollback scheduler to x", "pointsman diff nothing"]
+        {
+            assert_eq!(of(text), None, "{text}");
+        }
+    }
+}

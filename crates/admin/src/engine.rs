@@ -1,0 +1,213 @@
+//! The thread that owns SQLite: statements come in over a bounded queue, and go out as answers.
+//!
+//! A thread of its own, so that a slow statement stops nobody but other admins.
+
+mod desk;
+
+use std::fmt;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rusqlite::InterruptHandle;
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, oneshot, watch};
+
+use self::desk::Desk;
+use crate::answer::{AdminError, Answer};
+use crate::limits::QUEUE_MAX;
+use crate::plane::DataPlane;
+use crate::settings::Settings;
+use crate::store::Store;
+use crate::who::Who;
+
+/// How often the thread looks at the time: for history and for those who wait for something.
+const TICK: Duration = Duration::from_secs(1);
+
+/// The thread, for those who ask it. It ends when the last of them is gone.
+#[derive(Clone)]
+pub struct Engine {
+    queue: mpsc::Sender<Job>,
+    settings: watch::Receiver<Arc<Settings>>,
+    reading: Arc<Reading>,
+    asked: Arc<AtomicU64>,
+}
+
+/// What the thread is told.
+enum Job {
+    /// To execute a statement.
+    Statement(Request),
+    /// That time has passed.
+    Tick,
+}
+
+/// A statement, and where the answer goes.
+struct Request {
+    id: u64,
+    who: Who,
+    text: String,
+    reply: oneshot::Sender<Answer>,
+}
+
+/// A statement that was asked.
+pub struct Asked {
+    id: u64,
+    reply: Result<oneshot::Receiver<Answer>, AdminError>,
+    reading: Arc<Reading>,
+}
+
+/// Which statement is being read for, so that it can be interrupted and no other one.
+struct Reading {
+    current: Mutex<Option<u64>>,
+    handles: Vec<InterruptHandle>,
+}
+
+impl Engine {
+    /// Starts the thread. `runtime` is where its clock runs.
+    ///
+    /// # Errors
+    ///
+    /// The system gives no thread.
+    pub fn start(store: Store, plane: Arc<dyn DataPlane>, runtime: &Handle) -> io::Result<Self> {
+        let (queue, jobs) = mpsc::channel(QUEUE_MAX);
+        let reading = Arc::new(Reading { current: Mutex::new(None), handles: store.interrupt_handles() });
+        let (desk, settings) = Desk::new(store, plane);
+        let for_thread = Arc::clone(&reading);
+        std::thread::Builder::new().name("admin".to_owned()).spawn(move || work(desk, jobs, &for_thread))?;
+        let clock = queue.downgrade();
+        runtime.spawn(async move {
+            let mut ticks = tokio::time::interval(TICK);
+            ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
+            loop {
+                ticks.tick().await;
+                let Some(queue) = clock.upgrade() else { return };
+                // A queue that is full has something to do that makes the thread look at the time later.
+                let _ = queue.try_send(Job::Tick);
+            }
+        });
+        Ok(Self { queue, settings, reading, asked: Arc::new(AtomicU64::new(0)) })
+    }
+
+    /// Gives the thread a statement.
+    pub fn ask(&self, who: &Who, text: String) -> Asked {
+        let id = self.asked.fetch_add(1, Ordering::Relaxed);
+        let (reply, answer) = oneshot::channel();
+        let job = Job::Statement(Request { id, who: who.clone(), text, reply });
+        let reply = match self.queue.try_send(job) {
+            Ok(()) => Ok(answer),
+            Err(mpsc::error::TrySendError::Full(_)) => {
+                Err(AdminError::new(format!("{QUEUE_MAX} statements are waiting already")))
+            }
+            Err(mpsc::error::TrySendError::Closed(_)) => Err(stopped()),
+        };
+        Asked { id, reply, reading: Arc::clone(&self.reading) }
+    }
+
+    /// Statements that were asked.
+    pub(crate) fn asked(&self) -> u64 {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    /// What the variables of the admin port say, now and after every change.
+    pub(crate) fn settings(&self) -> watch::Receiver<Arc<Settings>> {
+        self.settings.clone()
+    }
+}
+
+impl Asked {
+    /// Waits for the answer.
+    pub async fn answer(&mut self) -> Answer {
+        match &mut self.reply {
+            Ok(reply) => reply.await.unwrap_or_else(|_| stopped().into()),
+            Err(error) => error.clone().into(),
+        }
+    }
+
+    /// Waits for the answer on a thread that may block.
+    pub fn wait(self) -> Answer {
+        match self.reply {
+            Ok(reply) => reply.blocking_recv().unwrap_or_else(|_| stopped().into()),
+            Err(error) => error.into(),
+        }
+    }
+
+    /// Nobody waits any more: a statement that only reads need not go on.
+    pub fn give_up(self) {
+        let current = self.reading.current.lock().unwrap_or_else(PoisonError::into_inner);
+        // The thread cannot go on to another statement while the lock is held.
+        if *current == Some(self.id) {
+            for handle in &self.reading.handles {
+                handle.interrupt();
+            }
+        }
+    }
+}
+
+impl Reading {
+    fn set(&self, id: Option<u64>) {
+        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = id;
+    }
+}
+
+fn work(mut desk: Desk, mut jobs: mpsc::Receiver<Job>, reading: &Reading) {
+    while let Some(job) = jobs.blocking_recv() {
+        match job {
+            Job::Tick => desk.tick(),
+            Job::Statement(Request { id, who, text, reply }) => {
+                let only_reads = is_reading(&text);
+                if only_reads && reply.is_closed() {
+                    continue;
+                }
+                reading.set(only_reads.then_some(id));
+                desk.serve(&who, &text, reply);
+                reading.set(None);
+            }
+        }
+    }
+}
+
+/// Whether a statement changes nothing, by its first word: one that does is finished, whether or not somebody waits.
+fn is_reading(text: &str) -> bool {
+    let word = text.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+    ["SELECT", "SHOW", "EXPLAIN", "VALUES", "DESC", "DESCRIBE"]
+        .iter()
+        .any(|reading| word.eq_ignore_ascii_case(reading))
+}
+
+fn stopped() -> AdminError {
+    AdminError::new("the thread that executes statements has ended")
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine").field("asked", &self.asked()).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Asked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Asked").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_word_says_whether_a_statement_only_reads() {
+        for text in ["SELECT 1", " show tables", "select(1)", "EXPLAIN SELECT 1", "values (1)"] {
+            assert!(is_reading(text), "{text}");
+        }
+        for text in [
+            "",
+            "SELECTED",
+            "INSERT INTO t VALUES (1)",
+            "/* x */ SELECT 1",
+            "WITH x AS (SELECT 1) DELETE FROM t",
+        ] {
+            assert!(!is_reading(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! What the thread that owns SQLite does with a statement: understands it, and does it.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{oneshot, watch};
+
+use crate::answer::{AdminError, Answer};
+use crate::chatter::{self, Chatter, Facts};
+use crate::command::{Command, Proxysql, Statement};
+use crate::layers::{Module, Move};
+use crate::limits::PULLS_MAX;
+use crate::plane::{DataPlane, Order};
+use crate::settings::Settings;
+use crate::store::Store;
+use crate::who::{Rights, Who};
+use crate::{show, stats};
+
+/// The program's version as programs for ProxySQL compare it, with our own behind it.
+pub(crate) const VERSION: &str = concat!("2.7.2-pointsman-", env!("CARGO_PKG_VERSION"));
+
+/// The state of the thread.
+pub(super) struct Desk {
+    store: Store,
+    plane: Arc<dyn DataPlane>,
+    settings: watch::Sender<Arc<Settings>>,
+    pulls: Vec<Pull>,
+}
+
+/// A client that waits for a newer version of the servers.
+struct Pull {
+    version: u64,
+    until: Instant,
+    reply: oneshot::Sender<Answer>,
+}
+
+impl Desk {
+    /// A desk, and what its variables say from now on.
+    pub(super) fn new(store: Store, plane: Arc<dyn DataPlane>) -> (Self, watch::Receiver<Arc<Settings>>) {
+        let (settings, receiver) = watch::channel(Arc::new(Settings::of(&store)));
+        (Self { store, plane, settings, pulls: Vec::new() }, receiver)
+    }
+
+    /// Executes a statement and answers it.
+    pub(super) fn serve(&mut self, who: &Who, text: &str, reply: oneshot::Sender<Answer>) {
+        let statement = Statement::new(text);
+        if who.rights == Rights::Admin
+            && let Some(Command::PullVersion { version, wait_ms }) = Command::of(&statement)
+        {
+            return self.pull(version, Duration::from_millis(wait_ms), reply);
+        }
+        let answer = self.execute(who, &statement);
+        // Nobody may wait for it any more.
+        let _ = reply.send(answer);
+        self.look_at_pulls();
+    }
+
+    /// Time has passed.
+    pub(super) fn tick(&mut self) {
+        self.look_at_pulls();
+    }
+
+    fn execute(&mut self, who: &Who, statement: &Statement<'_>) -> Answer {
+        let facts = Facts { who, version: VERSION, read_only: self.settings.borrow().read_only };
+        if let Some(chatter) = chatter::answer(statement, facts) {
+            return match chatter {
+                Chatter::Answer(answer) => answer,
+                Chatter::Sql(sql) => self.query(&sql, who.rights),
+            };
+        }
+        if let Some(sql) = show::rewrite(statement, who.rights) {
+            return self.query(&sql, who.rights);
+        }
+        if statement.upper == "SHOW PROMETHEUS METRICS" {
+            return stats::prometheus::show(&*self.plane);
+        }
+        // For everybody else they are no statements at all, which SQLite says.
+        match Command::of(statement) {
+            Some(command) if who.rights == Rights::Admin => self.obey(who, command),
+            _ => self.query(statement.text, who.rights),
+        }
+    }
+
+    /// Runs SQL, once the tables that it names are filled.
+    fn query(&mut self, sql: &str, rights: Rights) -> Answer {
+        match stats::refresh(sql, rights, &mut self.store, &*self.plane) {
+            Ok(()) => self.store.query(sql, rights),
+            Err(error) => error.into(),
+        }
+    }
+
+    fn obey(&mut self, who: &Who, command: Command) -> Answer {
+        match command {
+            Command::Shift(module, by) => self.shift(module, by, &who.user),
+            Command::LoadUser(name) => self.store.load_user(&name, &who.user),
+            Command::ShowConfig => match self.store.config_text() {
+                Ok(text) => single("Data", text),
+                Err(error) => error.into(),
+            },
+            Command::SaveConfig(path) => self.store.save_config_to(Path::new(&path)),
+            Command::Proxysql(order) => self.order(order),
+            Command::Set { name, value } => self.store.set_variable(&name, &value, who.rights),
+            Command::BadSet => AdminError::new("SET takes one variable at a time").into(),
+            Command::Kill(id) => self.kill(&id),
+            Command::Checksum { schema, table, title } => self.store.checksum(schema, table, title),
+            Command::GlobalChecksum => self.store.global_checksum(),
+            Command::LogEntry(text) => {
+                tracing::info!(user = %who.user, "LOGENTRY: {text}");
+                Answer::done()
+            }
+            // There are no digests yet, so that nothing is moved or forgotten. Workers need no waking.
+            Command::SaveDigests | Command::TruncateDigests | Command::SignalThreads => Answer::done(),
+            Command::CheckConfig => self.store.check_config(),
+            Command::Diff(module) => self.store.diff(module),
+            Command::Rollback(module, to) => {
+                let answer = self.store.rollback(module, to, &who.user);
+                self.renew_settings();
+                answer
+            }
+            Command::PullVersion { .. } => AdminError::new("PULL VERSION waits elsewhere").into(),
+        }
+    }
+
+    fn shift(&mut self, module: Module, by: Move, user: &str) -> Answer {
+        let answer = self.store.shift(module, by, user);
+        if by == Move::MemoryToRuntime {
+            self.renew_settings();
+        }
+        answer
+    }
+
+    /// Tells everybody what the variables say now, if that is something else than before.
+    fn renew_settings(&self) {
+        let settings = Settings::of(&self.store);
+        self.settings.send_if_modified(|current| {
+            let differs = **current != settings;
+            if differs {
+                *current = Arc::new(settings);
+            }
+            differs
+        });
+    }
+
+    fn order(&mut self, order: Proxysql) -> Answer {
+        let paused = self.global("mysql_listener_paused") != 0;
+        let refused = |text: &str| AdminError::new(text).into();
+        match order {
+            Proxysql::Start => refused("ProxySQL already started"),
+            Proxysql::Stop => {
+                refused("PROXYSQL STOP is not supported: PAUSE refuses new clients, SHUTDOWN SLOW ends")
+            }
+            Proxysql::Pause if paused => {
+                refused("ProxySQL MySQL module is already paused, impossible to pause")
+            }
+            Proxysql::Pause => self.carry_out(Order::Pause),
+            Proxysql::Resume if !paused => {
+                refused("ProxySQL MySQL module is not paused, impossible to resume")
+            }
+            Proxysql::Resume => self.carry_out(Order::Resume),
+            Proxysql::Restart => self.end(Order::Restart),
+            Proxysql::Kill => self.end(Order::Shutdown { slow: false }),
+            Proxysql::ShutdownSlow => self.end(Order::Shutdown { slow: true }),
+            // Logs go to standard error, and no results are cached.
+            Proxysql::FlushLogs | Proxysql::FlushQueryCache => Answer::done(),
+            Proxysql::FlushClientHosts => self.carry_out(Order::FlushClientHosts),
+            Proxysql::FlushConfigdb => self.store.reopen_disk(),
+            Proxysql::Readonly | Proxysql::Readwrite => self.set_read_only(order == Proxysql::Readonly),
+            Proxysql::ReloadTls => match self.plane.order(Order::ReloadTls) {
+                Ok(()) => Answer::done(),
+                Err(error) => refused(&format!("RELOAD TLS failed: {error}")),
+            },
+            Proxysql::Coredump => refused("core files are made with gcore, not by the process itself"),
+            Proxysql::Memprofile => refused("the memory profiler is not part of this program"),
+        }
+    }
+
+    fn carry_out(&self, order: Order) -> Answer {
+        match self.plane.order(order) {
+            Ok(()) => Answer::done(),
+            Err(error) => AdminError::new(error).into(),
+        }
+    }
+
+    /// An order that ends the process is not answered, unless it is refused.
+    fn end(&self, order: Order) -> Answer {
+        match self.carry_out(order) {
+            Answer::Ok { .. } => Answer::Close,
+            refused => refused,
+        }
+    }
+
+    fn set_read_only(&mut self, read_only: bool) -> Answer {
+        self.store.set_read_only(read_only);
+        self.settings.send_modify(|current| {
+            *current = Arc::new(Settings { read_only, ..Settings::clone(current) });
+        });
+        Answer::done()
+    }
+
+    fn kill(&self, id: &str) -> Answer {
+        match id.parse() {
+            Ok(number) if self.plane.kill(number) => Answer::done(),
+            _ => AdminError::new(format!("Unknown thread id: {id}")).into(),
+        }
+    }
+
+    fn global(&self, name: &str) -> u64 {
+        self.plane.globals().iter().find(|(known, _)| *known == name).map_or(0, |(_, value)| *value)
+    }
+
+    /// Has a client wait until the version of the servers is above `version`.
+    fn pull(&mut self, version: u64, wait: Duration, reply: oneshot::Sender<Answer>) {
+        if self.pulls.len() >= PULLS_MAX {
+            let error = AdminError::new(format!("{PULLS_MAX} clients wait for a version already"));
+            let _ = reply.send(error.into());
+            return;
+        }
+        let now = Instant::now();
+        // What no clock can count to is for ever, as far as a client is concerned.
+        let until = now.checked_add(wait).unwrap_or(now + crate::limits::IDLE_TIME_MAX);
+        self.pulls.push(Pull { version, until, reply });
+        self.look_at_pulls();
+    }
+
+    fn look_at_pulls(&mut self) {
+        self.pulls.retain(|pull| !pull.reply.is_closed());
+        if self.pulls.is_empty() {
+            return;
+        }
+        let (version, now) = (self.global("Servers_table_version"), Instant::now());
+        for pull in self.pulls.extract_if(.., |pull| version > pull.version || now >= pull.until) {
+            let _ = pull.reply.send(single("version", version.to_string()));
+        }
+    }
+}
+
+/// A result of one cell.
+fn single(column: &str, text: String) -> Answer {
+    Answer::Rows { columns: vec![column.to_owned()], rows: vec![vec![Some(text.into_bytes())]] }
+}

@@ -1,0 +1,45 @@
+//! Every limit of the admin port that is not a configured variable, with its unit and its reason.
+
+use std::time::Duration;
+
+/// Clients of the admin port at once. People, monitoring and peers; each may hold one answer in memory.
+pub(crate) const CLIENTS_MAX: usize = 1_000;
+
+/// Statements that wait for the thread that owns SQLite. Every client has at most one, so that all of them fit.
+pub(crate) const QUEUE_MAX: usize = CLIENTS_MAX + 64;
+
+/// Bytes of one statement: what Connector/J is told by `max_allowed_packet`.
+pub(crate) const STATEMENT_BYTES_MAX: usize = 4 << 20;
+
+/// Bytes of one message during a login: 64 KiB of connection attributes, the largest field, and 8 KiB for the rest.
+pub(crate) const LOGIN_BYTES_MAX: usize = 72 * 1024;
+
+/// Bytes that are read from a client at once.
+pub(crate) const READ_BYTES: usize = 16 * 1024;
+
+/// Bytes of an answer that are collected before they are written.
+pub(crate) const WRITE_BYTES: usize = 64 * 1024;
+
+/// How long a login may take, TLS included: as `mysql-connect_timeout_client`.
+pub(crate) const LOGIN_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// How long a client may say nothing: as `mysql-wait_timeout`, 8 hours.
+pub(crate) const IDLE_TIME_MAX: Duration = Duration::from_hours(8);
+
+/// How long a client may take to read [`WRITE_BYTES`].
+pub(crate) const SEND_TIME_MAX: Duration = Duration::from_mins(1);
+
+/// How long a client that is told an error and let go has for reading it, and how much it may still send.
+pub(crate) const LINGER_TIME_MAX: Duration = Duration::from_secs(2);
+
+/// See [`LINGER_TIME_MAX`]; in bytes.
+pub(crate) const LINGER_BYTES_MAX: usize = 64 << 20;
+
+/// Connections that the kernel queues for a listener.
+pub(crate) const LISTEN_BACKLOG: i32 = 1024;
+
+/// Wait after `accept` failed for want of file descriptors or memory.
+pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Clients that wait at once for a new version of the servers (`PULL VERSION`).
+pub(crate) const PULLS_MAX: usize = 1_000;

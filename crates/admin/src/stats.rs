@@ -1,0 +1,85 @@
+//! The statistics tables: which of them a statement names, and what the data plane has for them.
+
+pub(crate) mod prometheus;
+mod tables;
+
+use crate::answer::AdminError;
+use crate::plane::DataPlane;
+use crate::store::Store;
+use crate::who::Rights;
+
+use self::tables::TABLES;
+
+/// How the names of tables begin that show what the proxy runs with.
+const RUNTIME: &str = "runtime_";
+
+/// Fills every table of statistics that `sql` names, and for admins those of the runtime.
+pub(crate) fn refresh(
+    sql: &str,
+    rights: Rights,
+    store: &mut Store,
+    plane: &dyn DataPlane,
+) -> Result<(), AdminError> {
+    let names = names(sql);
+    for table in &TABLES {
+        let plain = names.iter().any(|name| name == table.name);
+        let reset = table.reset.filter(|twin| names.iter().any(|name| name == twin));
+        if !plain && reset.is_none() {
+            continue;
+        }
+        // One reading for both: what is reset is lost.
+        let rows = (table.rows)(plane, reset.is_some());
+        if let Some(twin) = reset {
+            store.refill(twin, rows.iter().cloned())?;
+        }
+        if plain {
+            store.refill(table.name, rows)?;
+        }
+    }
+    if rights == Rights::Admin {
+        for name in names.iter().filter(|name| name.starts_with(RUNTIME)) {
+            store.refresh_runtime(name)?;
+        }
+    }
+    Ok(())
+}
+
+/// The words of `sql` that may be names of tables which are filled when they are read, in lower case, each once.
+fn names(sql: &str) -> Vec<String> {
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut names: Vec<String> = Vec::new();
+    for word in sql.split(|c| !is_letter(c)) {
+        let is_name = ["stats_", RUNTIME]
+            .iter()
+            .any(|start| word.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start)));
+        let name = word.to_ascii_lowercase();
+        if is_name && !names.contains(&name) {
+            names.push(name);
+            if names.len() == NAMES_MAX {
+                break;
+            }
+        }
+    }
+    names
+}
+
+/// Names in one statement that are looked at: more than there are tables.
+const NAMES_MAX: usize = 100;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_whole_words_in_any_case() {
+        let sql = "SELECT * FROM stats.Stats_MySQL_Global g JOIN `stats_mysql_users_reset` WHERE x='runtime_a' \
+                   OR stats_mysql_global = 1 OR xstats_y OR stat";
+        assert_eq!(names(sql), ["stats_mysql_global", "stats_mysql_users_reset", "runtime_a"]);
+    }
+
+    #[test]
+    fn no_statement_names_more_tables_than_there_are() {
+        let sql: Vec<String> = (0..1_000).map(|n| format!("stats_{n}")).collect();
+        assert_eq!(names(&sql.join(",")).len(), NAMES_MAX);
+    }
+}

@@ -1,0 +1,206 @@
+//! What the data plane has for each statistics table: cells in the order of the table's columns.
+//!
+//! Source of tables and columns: ProxySQL 2.7's schema `stats`.
+
+use rusqlite::types::Value;
+
+use crate::plane::{
+    ClientHost, CommandCounter, DataPlane, FreeConnection, PoolServer, Process, ServerError, UserConnections,
+};
+
+/// A row of any of them.
+pub(super) type Row = Vec<Value>;
+
+/// A table that is filled when it is read.
+#[derive(Debug)]
+pub(super) struct Table {
+    /// Its name.
+    pub(super) name: &'static str,
+    /// Its twin, whose reading makes the counters start again.
+    pub(super) reset: Option<&'static str>,
+    /// The rows of now.
+    pub(super) rows: fn(&dyn DataPlane, bool) -> Vec<Row>,
+}
+
+/// All tables that have something in them.
+pub(super) static TABLES: [Table; 9] = [
+    Table { name: "stats_mysql_global", reset: None, rows: |plane, _| pairs(plane.globals()) },
+    Table { name: "stats_memory_metrics", reset: None, rows: |plane, _| pairs(plane.memory()) },
+    Table {
+        name: "stats_mysql_connection_pool",
+        reset: Some("stats_mysql_connection_pool_reset"),
+        rows: |plane, reset| plane.pool(reset).into_iter().map(pool_server).collect(),
+    },
+    Table {
+        name: "stats_mysql_free_connections",
+        reset: None,
+        rows: |plane, _| plane.free_connections().into_iter().map(free_connection).collect(),
+    },
+    Table {
+        name: "stats_mysql_errors",
+        reset: Some("stats_mysql_errors_reset"),
+        rows: |plane, reset| plane.errors(reset).into_iter().map(server_error).collect(),
+    },
+    Table {
+        name: "stats_mysql_processlist",
+        reset: None,
+        rows: |plane, _| plane.processes().into_iter().map(process).collect(),
+    },
+    Table {
+        name: "stats_mysql_commands_counters",
+        reset: None,
+        rows: |plane, _| plane.commands().iter().map(command).collect(),
+    },
+    Table {
+        name: "stats_mysql_users",
+        reset: None,
+        rows: |plane, _| plane.users().into_iter().map(user).collect(),
+    },
+    Table {
+        name: "stats_mysql_client_host_cache",
+        reset: Some("stats_mysql_client_host_cache_reset"),
+        rows: |plane, reset| plane.client_hosts(reset).into_iter().map(client_host).collect(),
+    },
+];
+
+/// A number; what is too large for SQLite is the largest that it has.
+fn number(value: u64) -> Value {
+    Value::Integer(i64::try_from(value).unwrap_or(i64::MAX))
+}
+
+fn text(value: impl Into<String>) -> Value {
+    Value::Text(value.into())
+}
+
+fn optional(value: Option<impl Into<String>>) -> Value {
+    value.map_or(Value::Null, text)
+}
+
+/// Bytes of a statement as text: what is no UTF-8 in them is shown as such.
+fn lossy(bytes: Option<Vec<u8>>) -> Value {
+    optional(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+fn pairs(values: Vec<(&'static str, u64)>) -> Vec<Row> {
+    values.into_iter().map(|(name, value)| vec![text(name), text(value.to_string())]).collect()
+}
+
+fn pool_server(server: PoolServer) -> Row {
+    vec![
+        number(server.hostgroup.into()),
+        text(server.host),
+        number(server.port.into()),
+        text(server.status),
+        number(server.used),
+        number(server.free),
+        number(server.ok),
+        number(server.err),
+        number(server.max_used),
+        number(server.queries),
+        // No statement waits for a GTID yet.
+        number(0),
+        number(server.bytes_sent),
+        number(server.bytes_received),
+        number(server.latency_us),
+    ]
+}
+
+fn free_connection(connection: FreeConnection) -> Row {
+    let (hostgroup, host, port) = connection.server;
+    vec![
+        Value::Integer(connection.fd.into()),
+        number(hostgroup.into()),
+        text(host),
+        number(port.into()),
+        text(connection.user),
+        optional(connection.schema),
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        number(connection.idle_ms),
+        Value::Null,
+        Value::Null,
+    ]
+}
+
+fn server_error(error: ServerError) -> Row {
+    let (hostgroup, host, port) = error.server;
+    vec![
+        number(hostgroup.into()),
+        text(host),
+        number(port.into()),
+        text(error.user),
+        text(error.client),
+        text(error.schema),
+        number(error.code.into()),
+        number(error.count),
+        number(error.first_seen),
+        number(error.last_seen),
+        text(error.message),
+    ]
+}
+
+fn process(process: Process) -> Row {
+    let (client_host, client_port) = process.client;
+    let end = |end: Option<(String, u16)>| match end {
+        Some((host, port)) => (text(host), number(port.into())),
+        None => (Value::Null, Value::Null),
+    };
+    let (local_host, local_port) = end(process.local);
+    let (server_host, server_port) = end(process.server);
+    vec![
+        number(process.thread.into()),
+        number(process.id.into()),
+        text(process.user),
+        optional(process.schema),
+        text(client_host),
+        number(client_port.into()),
+        number(process.hostgroup.into()),
+        local_host,
+        local_port,
+        server_host,
+        server_port,
+        text(process.command),
+        number(process.time_ms),
+        lossy(process.info),
+        number(0),
+        Value::Null,
+    ]
+}
+
+fn command(counter: &CommandCounter) -> Row {
+    let mut row = vec![text(counter.command), number(counter.total_us), number(counter.count)];
+    row.extend(counter.buckets.map(number));
+    row
+}
+
+fn user(user: UserConnections) -> Row {
+    vec![text(user.user), number(user.connections.into()), number(user.max.into())]
+}
+
+fn client_host(host: ClientHost) -> Row {
+    vec![text(host.address), number(host.errors), number(host.last_updated)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_have_the_columns_of_their_tables() {
+        assert_eq!(pool_server(PoolServer::default()).len(), 14);
+        assert_eq!(free_connection(FreeConnection::default()).len(), 13);
+        assert_eq!(server_error(ServerError::default()).len(), 11);
+        assert_eq!(process(Process::default()).len(), 16);
+        assert_eq!(command(&CommandCounter::default()).len(), 15);
+        assert_eq!(user(UserConnections::default()).len(), 3);
+        assert_eq!(client_host(ClientHost::default()).len(), 3);
+    }
+
+    #[test]
+    fn numbers_that_sqlite_does_not_have_are_its_largest() {
+        assert_eq!(number(u64::MAX), Value::Integer(i64::MAX));
+        assert_eq!(number(7), Value::Integer(7));
+    }
+}
