@@ -6,22 +6,34 @@
 
 pub(crate) mod kill;
 pub(crate) mod listing;
+pub(crate) mod naming;
 mod words;
 
 pub(crate) use kill::Kill;
 
-/// A statement whose connection ids are the proxy's.
+/// A statement that the proxy does not simply forward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Own {
     /// Kills a session of the proxy.
     Kill(Kill),
     /// Shows ids of connections, in the first column.
     Listing,
+    /// Has ids of sessions in it, in whose place the server needs its own.
+    Naming,
 }
 
-/// Whether a statement may be one of ours, judged by its first bytes, of which there may be less than it has. This is all
-/// that most statements cost.
-pub(crate) const fn may_be_own(text: &[u8]) -> bool {
+/// Whether a statement may be one of ours. This is all that most statements cost.
+pub(crate) fn may_be_own(text: &[u8]) -> bool {
+    begins_like_own(text) || naming::has_id(text)
+}
+
+/// Whether a statement of which this is only the beginning may be one of ours.
+pub(crate) const fn may_become_own(beginning: &[u8]) -> bool {
+    begins_like_own(beginning) || naming::may_become_one(beginning)
+}
+
+/// Whether the first bytes are those of a KILL or of a statement that shows ids.
+const fn begins_like_own(text: &[u8]) -> bool {
     match text {
         // The plainest form of the most frequent statement: only `SELECT CO...` is looked at more closely.
         [b'S' | b's', b'E' | b'e', _, _, _, _, b' ', a, b, ..] if a.is_ascii_alphanumeric() => {
@@ -34,7 +46,8 @@ pub(crate) const fn may_be_own(text: &[u8]) -> bool {
     }
 }
 
-/// What a whole statement is to the proxy; `None` if it is the server's.
+/// What a whole statement is to the proxy; `None` if it is the server's. Whether it [names sessions](Own::Naming) only
+/// those know who know the sessions.
 pub(crate) fn judge(text: &[u8]) -> Option<Own> {
     match words::first(text)? {
         first if first.eq_ignore_ascii_case(b"KILL") => {
@@ -65,11 +78,14 @@ mod tests {
         for text in ["SELECT c FROM t", "INSERT INTO t", "(SELECT 1)", "UPDATE t", ""] {
             assert!(!may_be_own(text.as_bytes()), "{text}");
         }
+        for text in ["INSERT INTO t", "UPDATE t", "BEGIN", "CALL p"] {
+            assert!(!may_become_own(text.as_bytes()), "{text}");
+        }
         // However much of it has come.
         for text in
             ["KILL 1073741824", "SELECT CONNECTION_ID()", "select  connection_id()", "SHOW PROCESSLIST"]
         {
-            assert!((1..text.len()).all(|len| may_be_own(&text.as_bytes()[..len])), "{text}");
+            assert!((0..text.len()).all(|len| may_become_own(&text.as_bytes()[..len])), "{text}");
         }
     }
 }

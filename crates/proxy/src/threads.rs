@@ -37,6 +37,16 @@ impl Threads {
         shard.get(&id)?.iter().find(|(other, _)| other == endpoint).map(|&(_, session)| session)
     }
 
+    /// What `endpoint` calls the connection of `session`. Goes through all connections: only statements that
+    /// [name sessions](crate::statement::Own::Naming) ask.
+    pub(crate) fn thread(&self, endpoint: &Endpoint, session: u32) -> Option<u32> {
+        self.shards.iter().find_map(|shard| {
+            let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_its = |(other, id): &(Endpoint, u32)| *id == session && other == endpoint;
+            shard.iter().find_map(|(&thread, namesakes)| namesakes.iter().any(is_its).then_some(thread))
+        })
+    }
+
     /// Nothing in here is left half done by a panic.
     fn shard(&self, id: u32) -> MutexGuard<'_, HashMap<u32, Namesakes>> {
         self.shards[id as usize % BOOK_SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
@@ -87,6 +97,8 @@ mod tests {
         assert_eq!((first.id(), second.id()), (7, 7));
         assert_eq!((threads.session(&a, 7), threads.session(&b, 7)), (Some(100), Some(200)));
         assert_eq!(threads.session(&a, 8), None);
+        assert_eq!((threads.thread(&a, 100), threads.thread(&b, 200)), (Some(7), Some(7)));
+        assert_eq!(threads.thread(&a, 200), None);
         drop(first);
         assert_eq!((threads.session(&a, 7), threads.session(&b, 7)), (None, Some(200)));
         drop(second);

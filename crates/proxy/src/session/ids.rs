@@ -6,12 +6,12 @@ use std::task::{Poll, ready};
 use config::Endpoint;
 use wire::Codec as _;
 use wire::command::{Kind, ProcessKill};
-use wire::frame::{HEADER_LEN, Header, MessageScanner};
+use wire::frame::{HEADER_LEN, Header, MessageScanner, put_message};
 use wire::reply::Answer;
 
 use super::Session;
 use crate::ending::Ending;
-use crate::limits::OWN_STATEMENT_BYTES_MAX;
+use crate::limits::{FIRST_CONNECTION_ID, OWN_STATEMENT_BYTES_MAX};
 use crate::listing::Listing;
 use crate::statement::{self, Kill, Own};
 use crate::worker::Worker;
@@ -32,15 +32,16 @@ impl Session {
         let Some(header) = input.first_chunk().map(|bytes| Header::parse(*bytes)) else { return Look::Cut };
         let behind = input.get(HEADER_LEN..).unwrap_or_default();
         let payload = behind.get(..header.len as usize);
-        let may_be_ours = match kind {
-            Kind::ProcessKill | Kind::ProcessInfo => true,
-            Kind::Query => match self.statement(payload.unwrap_or(behind)) {
-                [] => payload.is_none(),
-                text => statement::may_be_own(text),
-            },
+        let may_be_ours = match (kind, payload) {
+            _ if header.len > OWN_STATEMENT_BYTES_MAX => false,
+            (Kind::ProcessKill | Kind::ProcessInfo, _) => true,
+            (Kind::Query, Some(payload)) => statement::may_be_own(self.statement(payload)),
+            (Kind::Query, None) => statement::may_become_own(self.statement(behind)),
+            (Kind::StmtPrepare, Some(payload)) => statement::naming::has_id(payload),
+            (Kind::StmtPrepare, None) => true,
             _ => false,
         };
-        if !may_be_ours || header.len > OWN_STATEMENT_BYTES_MAX {
+        if !may_be_ours {
             return Look::Plain;
         }
         let Some(payload) = payload else { return Look::Cut };
@@ -51,9 +52,29 @@ impl Session {
                 .ok()
                 .filter(Kill::is_of_a_session)
                 .map(Own::Kill),
-            _ => statement::judge(self.statement(payload)),
+            Kind::Query => statement::judge(self.statement(payload)),
+            _ => None,
         };
+        let ours = ours.or_else(|| self.with_threads(kind, payload).map(|_| Own::Naming));
         ours.map_or(Look::Plain, Look::Ours)
+    }
+
+    /// A command with a statement that names sessions, with their threads at the backend's server in their place; `None` if
+    /// it names none that has one there.
+    fn with_threads(&self, kind: Kind, payload: &[u8]) -> Option<Vec<u8>> {
+        let text = match kind {
+            Kind::Query => self.statement(payload),
+            Kind::StmtPrepare => payload.get(1..)?,
+            _ => return None,
+        };
+        let server = &self.backend.as_ref()?.server().endpoint().endpoint;
+        // A server that counts that far could be asked for the wrong one.
+        let thread = |session| {
+            self.worker.shared.threads.thread(server, session).filter(|&thread| thread < FIRST_CONNECTION_ID)
+        };
+        let translated = statement::naming::translated(text, thread)?;
+        let front = payload.get(..payload.len() - text.len())?;
+        Some([front, &translated].concat())
     }
 
     /// Deals with such a command, which is in the backlog.
@@ -63,9 +84,26 @@ impl Session {
             Look::Cut => self.complete_command(kind).await,
             Look::Plain | Look::Ours(Own::Listing) if self.backend.is_none() => self.borrow_backend().await,
             Look::Ours(Own::Listing) => self.list().await,
+            Look::Ours(Own::Naming) => {
+                self.name_threads(kind);
+                Ok(())
+            }
             // It has become complete, and is forwarded like any other.
             Look::Plain => Ok(()),
         }
+    }
+
+    /// Puts threads in the place of sessions into the command in the backlog, which then is like any other.
+    fn name_threads(&mut self, kind: Kind) {
+        let Some((header, behind)) = self.backlog.split_first_chunk::<HEADER_LEN>() else { return };
+        let Some((payload, later)) = behind.split_at_checked(Header::parse(*header).len as usize) else {
+            return;
+        };
+        let Some(payload) = self.with_threads(kind, payload) else { return };
+        let mut backlog = Vec::with_capacity(self.backlog.len());
+        put_message(&mut backlog, 0, &payload);
+        backlog.extend_from_slice(later);
+        self.backlog = backlog;
     }
 
     /// Reads on until it is clear what the command is.

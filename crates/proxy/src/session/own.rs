@@ -35,7 +35,9 @@ impl Session {
             }
             Kind::ChangeUser if self.refused_changes >= CHANGES_REFUSED_MAX => self.refuse_unknown().await,
             Kind::ChangeUser => self.change_user().await,
-            Kind::Query | Kind::ProcessKill | Kind::ProcessInfo => self.handle_ids(kind).await,
+            Kind::Query | Kind::StmtPrepare | Kind::ProcessKill | Kind::ProcessInfo => {
+                self.handle_ids(kind).await
+            }
             // Nothing to close or reset where nothing was prepared.
             Kind::StmtClose | Kind::SendLongData if self.backend.is_none() => {
                 self.skip_command().await.map(drop)
