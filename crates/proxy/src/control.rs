@@ -131,9 +131,11 @@ impl Control {
         self.seat.take()
     }
 
-    /// Hands over what somebody wants killed, if this is still the login that was meant.
+    /// Hands over what somebody wants killed, if this is still the login that was meant. In a tunnel nobody could ask the
+    /// server whether another user may.
     pub(crate) fn deliver(&self, seat: Seat, request: Request) -> Result<(), Request> {
-        if self.seat.get() != Some(seat) {
+        let is_tunnel = self.activity.get() == Activity::Tunnel;
+        if self.seat.get() != Some(seat) || is_tunnel && request.stranger.is_some() {
             return Err(request);
         }
         self.mail.put(request);

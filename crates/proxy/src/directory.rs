@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{mpsc, oneshot};
 
+use crate::client::login::Identity;
 use crate::kill::{Request, Verdict};
 use crate::limits::BOOK_SHARDS;
 use crate::statement::Kill;
@@ -53,17 +54,18 @@ impl Directory {
         }
     }
 
-    /// Sends a KILL of `user` to the session that it names. The answer comes later; `None` if the user has no such
+    /// Sends a KILL of `killer` to the session that it names. The answer comes later; `None` if there is no such
     /// session. Without an answer the session ended meanwhile.
-    pub(crate) fn kill(&self, kill: Kill, user: &User) -> Option<oneshot::Receiver<Verdict>> {
+    pub(crate) fn kill(&self, kill: Kill, killer: &Identity) -> Option<oneshot::Receiver<Verdict>> {
         let id = u32::try_from(kill.id).ok()?;
-        let (seat, worker) = {
+        let (seat, worker, is_own) = {
             let shard = self.shard(id);
-            let entry = shard.get(&id).filter(|entry| entry.user.name == user.name)?;
-            (entry.seat, entry.worker.upgrade()?)
+            let entry = shard.get(&id)?;
+            (entry.seat, entry.worker.upgrade()?, entry.user.name == killer.account.user.name)
         };
+        let stranger = (!is_own).then(|| Box::new(killer.as_stranger()));
         let (reply, answer) = oneshot::channel();
-        worker.send(Message::Kill(seat, Request { kill, reply })).ok()?;
+        worker.send(Message::Kill(seat, Request { kill, stranger, reply })).ok()?;
         Some(answer)
     }
 

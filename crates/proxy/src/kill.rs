@@ -1,15 +1,19 @@
 //! KILL of a session's statement at the server that runs it.
 //!
-//! The proxy kills as the victim's own user, on a connection of its own beside the pool's. That takes a moment in which
-//! the statement may end and another one begin; [`Aim`] sees to it that nothing else is hit.
+//! The proxy kills as the victim's own user, or as the other one who wants that, on a connection of its own beside the
+//! pool's. That takes a moment in which the statement may end and another one begin; [`Aim`] sees to it that nothing else
+//! is hit.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
+use wire::auth::Secret;
 use wire::command::Kind;
 use wire::{Capabilities, Codec as _, packet};
 
+use crate::arrival::Peer;
 use crate::backend::{Backend, OpenError, Target, open};
 use crate::client::login::Identity;
 use crate::control::{Control, Signal};
@@ -18,13 +22,24 @@ use crate::exchange::Exchange;
 use crate::limits::{KILL_GRACE, KILL_TIME_MAX};
 use crate::statement::Kill;
 use crate::statement::kill::What;
+use crate::users::User;
 use crate::worker::Worker;
 
 /// A KILL on its way to the session that it names.
 #[derive(Debug)]
 pub(crate) struct Request {
     pub(crate) kill: Kill,
+    /// Who wants it, if that is another user: whether he may is for the session's server to say.
+    pub(crate) stranger: Option<Box<Stranger>>,
     pub(crate) reply: oneshot::Sender<Verdict>,
+}
+
+/// A user who wants a session of somebody else killed, as far as servers have to know.
+#[derive(Debug, Clone)]
+pub(crate) struct Stranger {
+    pub(crate) user: Arc<User>,
+    pub(crate) secret: Secret,
+    pub(crate) peer: Peer,
 }
 
 /// What has become of it.
@@ -36,7 +51,7 @@ pub(crate) enum Verdict {
     Unknown,
     /// It may run on.
     Failed(ClientError),
-    /// The server says no: the payload of its ERR packet.
+    /// The server says no: the payload of its ERR packet, with the session's id in place of its thread's.
     Refused(Vec<u8>),
 }
 
@@ -54,7 +69,7 @@ pub(crate) struct Shot {
     pub(crate) kill: Kill,
     pub(crate) target: Target,
     pub(crate) thread_id: u32,
-    /// Whose thread it is.
+    /// Who says so to the server: the thread's own user, or the stranger.
     pub(crate) identity: Box<Identity>,
 }
 
@@ -62,8 +77,8 @@ pub(crate) struct Shot {
 #[derive(Debug)]
 pub(crate) struct Victim {
     pub(crate) control: Rc<Control>,
-    /// The statement's number in its session.
-    pub(crate) number: u64,
+    /// The statement's number in its session; `None` for doing nothing.
+    pub(crate) number: Option<u64>,
 }
 
 /// The time from the decision to kill to the server's answer, in which the victim gets no other statement to its server.
@@ -76,7 +91,7 @@ struct Aim<'a> {
 impl Victim {
     /// Takes aim if the statement still runs.
     fn aim(&self) -> Option<Aim<'_>> {
-        (self.control.statement() == Some(self.number)).then(|| {
+        (self.control.statement() == self.number).then(|| {
             self.control.hold();
             Aim { control: &self.control, answered: false }
         })
@@ -110,9 +125,16 @@ pub(crate) async fn kill(shot: Shot, victim: Victim, request: Request) {
         // Time for what the server says before it closes.
         sleep(KILL_GRACE).await;
     }
-    if victim.control.statement() == Some(victim.number) {
+    if victim.control.statement() == victim.number {
         victim.control.send(Signal::Stop);
     }
+}
+
+/// Kills for another user, if the server lets him: the statement that is meant, or the whole connection. The session learns
+/// of the latter when its server closes it.
+pub(crate) async fn kill_for_stranger(shot: Shot, victim: Victim, request: Request) {
+    let victim = (request.kill.what == What::Query).then_some(&victim);
+    request.answer(shot.fire(victim).await);
 }
 
 /// Kills what a client that has vanished left running on `backend`, which counts until that is done.
@@ -152,24 +174,30 @@ impl Shot {
                 if let Some(mut aim) = aim.flatten() {
                     aim.answered = true;
                 }
-                verdict(answer)?
+                self.verdict(answer)?
             }
         };
-        // The server would count and log an aborted connection.
+        // Without it the server would count and log an aborted connection. Whether it hears it changes nothing.
         let quit = [Kind::Quit as u8];
-        Exchange::new(&self.worker, &mut link).send(&quit).await?;
+        let _ = Exchange::new(&self.worker, &mut link).send(&quit).await;
         Ok(verdict)
     }
-}
 
-/// What a server's answer to a KILL means.
-fn verdict(answer: Vec<u8>) -> Result<Verdict, OpenError> {
-    const CAPABILITIES: Capabilities = Capabilities::PROTOCOL_41;
-    match answer.first() {
-        Some(&packet::Err::HEADER) => Ok(Verdict::Refused(answer)),
-        _ => match packet::Ok::decode(&answer, CAPABILITIES) {
-            Ok(_) => Ok(Verdict::Done),
-            Err(error) => Err(OpenError::Login(error.to_string())),
-        },
+    /// What a server's answer means.
+    fn verdict(&self, answer: Vec<u8>) -> Result<Verdict, OpenError> {
+        const CAPABILITIES: Capabilities = Capabilities::PROTOCOL_41;
+        let malformed = |error: wire::WireError| OpenError::Login(error.to_string());
+        if answer.first() != Some(&packet::Err::HEADER) {
+            return packet::Ok::decode(&answer, CAPABILITIES).map(|_| Verdict::Done).map_err(malformed);
+        }
+        let error = packet::Err::decode(&answer, CAPABILITIES).map_err(malformed)?;
+        // `Unknown thread id: 7`, `You are not owner of thread 7`
+        let message = String::from_utf8_lossy(error.message);
+        let Some(text) = message.strip_suffix(&format!(" {}", self.thread_id)) else {
+            return Ok(Verdict::Refused(answer));
+        };
+        let message = format!("{text} {}", self.kill.id);
+        let told = packet::Err { message: message.as_bytes(), ..error };
+        Ok(Verdict::Refused(told.encode(CAPABILITIES)))
     }
 }

@@ -17,6 +17,7 @@ mod scripted {
     mod kill_races;
     mod listing;
     mod methods;
+    mod naming;
     mod pipeline;
     mod pressure;
     mod proxy_header;

@@ -13,7 +13,7 @@ use crate::place::Place;
 use crate::suite::{Suite, Test};
 
 /// Longest time of one test.
-const TEST_TIME_MAX: Duration = Duration::from_mins(1);
+const TEST_TIME_MAX: Duration = Duration::from_mins(2);
 /// How `mariadb-test` says that a test cannot run here.
 const SKIPPED: i32 = 62;
 

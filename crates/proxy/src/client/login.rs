@@ -16,6 +16,7 @@ use crate::client::proof::{Claim, Proven};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::exchange::{Exchange, ReceiveError};
+use crate::kill::Stranger;
 use crate::random;
 use crate::refusals::Reason;
 use crate::servers::Offer;
@@ -45,19 +46,25 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// The same user on a connection that the proxy opens for itself: for plain statements, in no schema, and with an
-    /// id that no client has.
-    pub(crate) fn for_own_use(&self, connection_id: u32) -> Box<Self> {
+    /// What a server has to know of this client to judge whether it may kill somebody else's session.
+    pub(crate) fn as_stranger(&self) -> Stranger {
         let Account { user, secret, .. } = &self.account;
+        Stranger { user: Arc::clone(user), secret: secret.clone(), peer: self.peer }
+    }
+
+    /// The same user, or this other one, on a connection that the proxy opens for itself: for plain statements, in no
+    /// schema, and with an id that no client has.
+    pub(crate) fn for_own_use(&self, connection_id: u32, stranger: Option<&Stranger>) -> Box<Self> {
+        let Stranger { user, secret, peer } = stranger.map_or_else(|| self.as_stranger(), Stranger::clone);
         Box::new(Self {
             connection_id,
-            peer: self.peer,
+            peer,
             capabilities: Capabilities::PROTOCOL_41 | Capabilities::TRANSACTIONS,
             collation: self.collation,
             max_packet: self.max_packet,
             attributes: None,
             nonce: self.nonce,
-            account: Account { user: Arc::clone(user), secret: secret.clone(), schema: None, slot: None },
+            account: Account { user, secret, schema: None, slot: None },
             backlog: Vec::new(),
             backend: None,
         })

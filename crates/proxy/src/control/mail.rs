@@ -28,9 +28,10 @@ impl Mail {
         self.requests.take()
     }
 
-    /// Whether the session shall end.
+    /// Whether the session shall end: its own user says so.
     pub(super) fn is_final(&self) -> bool {
-        let is_final = |request: &Request| request.kill.what == What::Connection;
+        let is_final =
+            |request: &Request| request.kill.what == What::Connection && request.stranger.is_none();
         self.is_there() && self.requests.borrow().iter().any(is_final)
     }
 }

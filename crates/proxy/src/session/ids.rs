@@ -34,11 +34,10 @@ impl Session {
         let payload = behind.get(..header.len as usize);
         let may_be_ours = match (kind, payload) {
             _ if header.len > OWN_STATEMENT_BYTES_MAX => false,
-            (Kind::ProcessKill | Kind::ProcessInfo, _) => true,
+            (Kind::ProcessKill | Kind::ProcessInfo, _) | (Kind::StmtPrepare, None) => true,
             (Kind::Query, Some(payload)) => statement::may_be_own(self.statement(payload)),
             (Kind::Query, None) => statement::may_become_own(self.statement(behind)),
             (Kind::StmtPrepare, Some(payload)) => statement::naming::has_id(payload),
-            (Kind::StmtPrepare, None) => true,
             _ => false,
         };
         if !may_be_ours {

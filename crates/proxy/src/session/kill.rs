@@ -13,7 +13,7 @@ use crate::backend::Backend;
 use crate::control::{Control, Signal};
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::kill::{Shot, Verdict, Victim, clean_up, kill};
+use crate::kill::{Request, Shot, Stranger, Verdict, Victim, clean_up, kill, kill_for_stranger};
 use crate::limits::KILL_ANSWER_MAX;
 use crate::sock::Input;
 use crate::statement::Kill;
@@ -50,7 +50,7 @@ impl Session {
     /// not take it back.
     async fn kill_other(&mut self, kill: Kill) -> Result<Verdict, Ending> {
         let shared = &self.worker.shared;
-        let Some(answer) = shared.directory.kill(kill, &self.identity.account.user) else {
+        let Some(answer) = shared.directory.kill(kill, &self.identity) else {
             return Ok(Verdict::Unknown);
         };
         let mut answer = pin!(tokio::time::timeout(KILL_ANSWER_MAX, answer));
@@ -91,22 +91,33 @@ impl Session {
 
     /// Does what others want killed here. `running` says whether the client is in the middle of a command.
     pub(super) fn be_killed(&self, running: bool) -> Result<(), Ending> {
-        let statement = self.control.statement();
-        let Some((number, backend)) = statement.zip(self.backend.as_ref()) else {
-            return killed_here(&self.control, self.capabilities(), running).map(drop);
-        };
+        let number = self.control.statement();
         for request in self.control.take_mail() {
-            if request.kill.what == What::Connection {
-                self.control.send(Signal::Kill);
+            match &self.backend {
+                Some(backend) if number.is_some() || request.stranger.is_some() => {
+                    self.be_killed_at_server(backend, number, request);
+                }
+                _ => drop(killed_without_server(request, self.capabilities(), running)?),
             }
-            let Some(shot) = self.shot(backend, request.kill) else {
-                request.answer(Verdict::Done);
-                continue;
-            };
-            let victim = Victim { control: Rc::clone(&self.control), number };
-            spawn_local(kill(shot, victim, request));
         }
         Ok(())
+    }
+
+    /// Has what runs on `backend`, the statement `number`, killed there.
+    fn be_killed_at_server(&self, backend: &Backend, number: Option<u64>, request: Request) {
+        let is_own = request.stranger.is_none();
+        if is_own && request.kill.what == What::Connection {
+            self.control.send(Signal::Kill);
+        }
+        let Some(shot) = self.shot(backend, request.kill, request.stranger.as_deref()) else {
+            return request.answer(if is_own { Verdict::Done } else { Verdict::Unknown });
+        };
+        let victim = Victim { control: Rc::clone(&self.control), number };
+        if is_own {
+            spawn_local(kill(shot, victim, request));
+        } else {
+            spawn_local(kill_for_stranger(shot, victim, request));
+        }
     }
 
     /// Sees to it that the statement of a client that has vanished does not run on.
@@ -116,19 +127,19 @@ impl Session {
             return;
         }
         let Some(backend) = self.backend.take() else { return };
-        if let Some(shot) = self.shot(&backend, Kill::connection(self.identity.connection_id)) {
+        if let Some(shot) = self.shot(&backend, Kill::connection(self.identity.connection_id), None) {
             spawn_local(clean_up(shot, backend));
         }
     }
 
-    /// A KILL of what runs on `backend`; `None` if the server has not told its id.
-    fn shot(&self, backend: &Backend, kill: Kill) -> Option<Shot> {
+    /// A KILL of what runs on `backend`, by its own user or by a stranger; `None` if the server has not told its id.
+    fn shot(&self, backend: &Backend, kill: Kill, stranger: Option<&Stranger>) -> Option<Shot> {
         Some(Shot {
             worker: Rc::clone(&self.worker),
             kill,
             target: backend.server().endpoint().clone(),
             thread_id: backend.connection().thread_id()?,
-            identity: self.identity.for_own_use(self.worker.shared.connection_id()),
+            identity: self.identity.for_own_use(self.worker.shared.connection_id(), stranger),
         })
     }
 }
@@ -143,15 +154,29 @@ pub(super) fn killed_here(
     if !control.has_mail() {
         return Ok(false);
     }
+    let mut is_over = false;
     for request in control.take_mail() {
-        let what = request.kill.what;
-        request.answer(Verdict::Done);
-        if what == What::Connection {
-            let error = ClientError::killed();
-            // With sequence id 1 it is what the client reads as the answer to this command, or to its next one.
-            let ending = if running { Ending::interrupt } else { Ending::tell };
-            return Err(ending(&error, 1, capabilities));
-        }
+        is_over |= killed_without_server(request, capabilities, running)?;
     }
-    Ok(true)
+    Ok(is_over)
+}
+
+/// The same for one KILL. A stranger cannot be told from one who may without a server: to him there is nobody.
+fn killed_without_server(
+    request: Request,
+    capabilities: Capabilities,
+    running: bool,
+) -> Result<bool, Ending> {
+    if request.stranger.is_some() {
+        request.answer(Verdict::Unknown);
+        return Ok(false);
+    }
+    let what = request.kill.what;
+    request.answer(Verdict::Done);
+    if what == What::Query {
+        return Ok(true);
+    }
+    // With sequence id 1 it is what the client reads as the answer to this command, or to its next one.
+    let ending = if running { Ending::interrupt } else { Ending::tell };
+    Err(ending(&ClientError::killed(), 1, capabilities))
 }

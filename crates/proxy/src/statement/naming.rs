@@ -30,11 +30,13 @@ pub(crate) fn has_id(text: &[u8]) -> bool {
 
 /// Whether a text that is not complete may turn out to be one of these statements.
 pub(super) const fn may_become_one(text: &[u8]) -> bool {
-    matches!(
-        text,
-        [] | [b'S' | b's' | b'W' | b'w' | b'(' | b'E' | b'e' | b'P' | b'p' | b'K' | b'k', ..]
-            | [b'/' | b'-' | b'#' | b'\t'..=b'\r' | b' ', ..]
-    )
+    match text {
+        [] => true,
+        [first, ..] => matches!(
+            first.to_ascii_uppercase(),
+            b'S' | b'W' | b'(' | b'E' | b'P' | b'K' | b'/' | b'-' | b'#' | b'\t'..=b'\r' | b' '
+        ),
+    }
 }
 
 /// The statement with other numbers in place of ids, if it is one of these and has ids that `translate` knows.

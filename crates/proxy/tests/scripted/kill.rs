@@ -5,8 +5,8 @@ use tokio::time::Instant;
 use wire::command::Kind;
 
 use super::support::{
-    Client, Database, config, connect, expect_alive, expect_nothing_left, first_query, log_in, messages,
-    options, options_for, play, run, settle, stage, user,
+    Client, Database, Servers, config, connect, expect_alive, expect_nothing_left, first_query, log_in,
+    messages, options, options_for, play, run, settle, stage, user,
 };
 use proxy::stage::Stage;
 use testkit::client::Options;
@@ -23,7 +23,7 @@ pub(super) async fn log_in_with_id(stage: &Stage, options: &Options) -> (Client,
 }
 
 /// A stage, the servers' ends, a client whose statement runs, its id, its server, and another client of the same user.
-pub(super) async fn running() -> (Stage, super::support::Servers, Client, u32, Database, Client) {
+pub(super) async fn running() -> (Stage, Servers, Client, u32, Database, Client) {
     let (stage, mut servers) = stage(config());
     let (mut client, id) = log_in_with_id(&stage, &options()).await;
     let mut server = first_query(&mut client, &mut servers).await;
@@ -178,15 +178,53 @@ fn a_session_that_does_nothing_is_told_that_it_is_killed() {
     }
 }
 
+/// The connection on which a server is asked whether `other` may kill with `text`.
+async fn side_of_other(servers: &mut Servers, text: &str) -> Database {
+    let (mut side, login) = ScriptedServer::accept(servers.dialled().await.1).await;
+    assert_eq!(login.username, "other");
+    side.expect_query(text).await;
+    side
+}
+
 #[test]
-fn c03_nobody_kills_what_is_another_users() {
+fn c03_another_users_session_is_killed_if_its_server_allows_it() {
     play(async || {
         let (stage, mut servers) = stage(two_users());
         let (mut client, id) = log_in_with_id(&stage, &options()).await;
+        let (mut other, _) = log_in_with_id(&stage, &options_for("other", "secret")).await;
         let mut server = first_query(&mut client, &mut servers).await;
-        client.send_query("SELECT 1").await;
-        server.expect_query("SELECT 1").await;
-        let (mut other, other_id) = log_in_with_id(&stage, &options_for("other", "secret")).await;
+        // Whether it runs a statement or not.
+        for running in [false, true] {
+            if running {
+                client.send_query("SELECT 1").await;
+                server.expect_query("SELECT 1").await;
+            }
+            for (what, sent) in [("QUERY", "KILL QUERY 7"), ("CONNECTION", "KILL CONNECTION 7")] {
+                other.send_query(&format!("KILL {what} {id}")).await;
+                let mut side = side_of_other(&mut servers, sent).await;
+                side.err(1095, "HY000", "You are not owner of thread 7").await;
+                let error = other.expect_err(1095).await;
+                assert_eq!(error.to_string(), format!("1095 (HY000): You are not owner of thread {id}"));
+            }
+        }
+        server.ok().await;
+        client.expect_ok().await;
+        expect_alive(&mut client, &mut server).await;
+        other.send_command(Kind::ProcessKill, &id.to_le_bytes()).await;
+        side_of_other(&mut servers, "KILL CONNECTION 7").await.ok().await;
+        other.expect_ok().await;
+        expect_alive(&mut client, &mut server).await;
+        drop(server);
+        client.expect_end().await;
+    });
+}
+
+#[test]
+fn c03_nobody_kills_what_is_another_users_where_no_server_can_be_asked() {
+    play(async || {
+        let (stage, mut servers) = stage(two_users());
+        let (mut client, id) = log_in_with_id(&stage, &options()).await;
+        let (mut other, _) = log_in_with_id(&stage, &options_for("other", "secret")).await;
         for text in [format!("KILL {id}"), format!("KILL QUERY {id}"), "KILL 2147483647".to_owned()] {
             other.send_query(&text).await;
             other.expect_err(1094).await;
@@ -194,11 +232,28 @@ fn c03_nobody_kills_what_is_another_users() {
         other.send_command(Kind::ProcessKill, &id.to_le_bytes()).await;
         other.expect_err(1094).await;
         assert!(servers.settled().await.is_none(), "no server hears of it");
+        let mut server = first_query(&mut client, &mut servers).await;
+        expect_alive(&mut client, &mut server).await;
+    });
+}
+
+#[test]
+fn c03_a_stranger_does_not_hit_the_next_statement() {
+    play(async || {
+        let (stage, mut servers) = stage(two_users());
+        let (mut client, id) = log_in_with_id(&stage, &options()).await;
+        let (mut other, _) = log_in_with_id(&stage, &options_for("other", "secret")).await;
+        let mut server = first_query(&mut client, &mut servers).await;
+        other.send_query(&format!("KILL QUERY {id}")).await;
+        let dialled = servers.dialled().await.1;
+        // It did nothing when it was meant, and now it does.
+        client.send_query("SELECT 1").await;
+        server.expect_query("SELECT 1").await;
+        let (mut side, _) = ScriptedServer::accept(dialled).await;
+        assert_eq!(side.next_command().await, None, "it says goodbye");
+        other.expect_ok().await;
         server.ok().await;
         client.expect_ok().await;
-        client.send_query(&format!("KILL {other_id}")).await;
-        client.expect_err(1094).await;
-        expect_alive(&mut client, &mut server).await;
     });
 }
 
