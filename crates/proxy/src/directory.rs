@@ -76,7 +76,7 @@ impl Directory {
         let Some((seat, worker)) = found else { return false };
         let (reply, _) = oneshot::channel();
         let kill = Kill::connection(id);
-        worker.send(Message::Kill(seat, Request { kill, reply })).is_ok()
+        worker.send(Message::Kill(seat, Request { kill, stranger: None, reply })).is_ok()
     }
 
     /// Nothing in here is left half done by a panic.
