@@ -12,6 +12,7 @@ mod text;
 pub(crate) use self::orders::Proxysql;
 pub(crate) use self::text::{Statement, unquoted};
 use crate::layers::{Module, Move};
+use crate::who::Rights;
 
 /// A statement that SQLite knows nothing about, other than SHOW and what drivers ask.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,10 +73,77 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// The command that a statement of an admin is, if it is one.
-    pub(crate) fn of(statement: &Statement<'_>) -> Option<Self> {
+    /// The command that a statement is, if it is one and `rights` are enough for it.
+    pub(crate) fn allowed(statement: &Statement<'_>, rights: Rights) -> Option<Self> {
+        Self::of(statement).filter(|command| rights == Rights::Admin || command.needs() == rights)
+    }
+
+    /// The least rights that it needs. A command that is not decided about does not compile.
+    const fn needs(&self) -> Rights {
+        match self {
+            Self::Shift(..)
+            | Self::LoadUser(_)
+            | Self::SaveDigests
+            | Self::ShowConfig
+            | Self::SaveConfig(_)
+            | Self::Proxysql(_)
+            | Self::Set { .. }
+            | Self::BadSet
+            | Self::Kill(_)
+            | Self::Checksum { .. }
+            | Self::GlobalChecksum
+            | Self::PullVersion { .. }
+            | Self::TruncateDigests
+            | Self::LogEntry(_)
+            | Self::SignalThreads
+            | Self::CheckConfig
+            | Self::Diff(_)
+            | Self::Rollback(..) => Rights::Admin,
+        }
+    }
+
+    /// The command that a statement is, whoever sent it.
+    fn of(statement: &Statement<'_>) -> Option<Self> {
         let parsers =
             [moves::parse, orders::parse, pointsman::parse, others::parse_fixed, others::parse_with_values];
         parsers.iter().find_map(|parse| parse(statement))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One statement of every kind of command.
+    const COMMANDS: [&str; 20] = [
+        "LOAD MYSQL USERS TO RUNTIME",
+        "SAVE MYSQL USERS TO DISK",
+        "LOAD MYSQL USER x TO RUNTIME",
+        "SAVE MYSQL DIGEST TO DISK",
+        "SELECT CONFIG FILE",
+        "SAVE CONFIG TO FILE /tmp/x",
+        "SELECT CONFIG INTO OUTFILE /tmp/x",
+        "PROXYSQL SHUTDOWN",
+        "PROXYSQL READWRITE",
+        "SET mysql-threads=1",
+        "SET a=1, b=2",
+        "KILL CONNECTION 1",
+        "CHECKSUM MYSQL USERS",
+        "SELECT GLOBAL_CHECKSUM()",
+        "PULL VERSION MYSQL SERVERS 1 1",
+        "TRUNCATE stats_mysql_query_digest",
+        "LOGENTRY x",
+        "SIGNAL MYSQL THREADS",
+        "POINTSMAN DIFF MYSQL USERS",
+        "POINTSMAN ROLLBACK MYSQL USERS",
+    ];
+
+    #[test]
+    fn c28_who_may_only_read_statistics_may_give_no_command() {
+        for text in COMMANDS {
+            let statement = Statement::new(text);
+            assert!(Command::allowed(&statement, Rights::Admin).is_some(), "{text}");
+            assert_eq!(Command::allowed(&statement, Rights::Stats), None, "{text}");
+        }
     }
 }

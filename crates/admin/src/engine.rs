@@ -8,7 +8,7 @@ use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use rusqlite::InterruptHandle;
 use tokio::runtime::Handle;
@@ -153,7 +153,7 @@ impl Reading {
 fn work(mut desk: Desk, mut jobs: mpsc::Receiver<Job>, reading: &Reading) {
     while let Some(job) = jobs.blocking_recv() {
         match job {
-            Job::Tick => desk.tick(),
+            Job::Tick => desk.tick(unix_now()),
             Job::Statement(Request { id, who, text, reply }) => {
                 let only_reads = is_reading(&text);
                 if only_reads && reply.is_closed() {
@@ -165,6 +165,11 @@ fn work(mut desk: Desk, mut jobs: mpsc::Receiver<Job>, reading: &Reading) {
             }
         }
     }
+}
+
+/// Seconds of Unix time.
+fn unix_now() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 /// Whether a statement changes nothing, by its first word: one that does is finished, whether or not somebody waits.

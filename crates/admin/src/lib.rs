@@ -9,17 +9,25 @@ mod answer;
 mod chatter;
 mod command;
 mod engine;
+mod history;
 mod layers;
 mod limits;
 mod plane;
 mod port;
+mod program;
 mod random;
+mod rest;
+mod scheduler;
 mod server;
 mod settings;
 mod show;
 mod stats;
 mod store;
 mod who;
+
+/// What the admin port calls its version: programs for ProxySQL compare it with ProxySQL's, so it begins as that one's, with our
+/// own behind it.
+pub const VERSION: &str = concat!("2.7.2-pointsman-", env!("CARGO_PKG_VERSION"));
 
 pub use answer::{AdminError, Answer, Cell};
 pub use engine::{Asked, Engine};
@@ -29,6 +37,5 @@ pub use plane::{
     UserConnections,
 };
 pub use port::Port;
-pub use server::Server;
 pub use store::{Store, StoreError};
 pub use who::{Rights, Who};

@@ -43,3 +43,28 @@ pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Clients that wait at once for a new version of the servers (`PULL VERSION`).
 pub(crate) const PULLS_MAX: usize = 1_000;
+
+/// Programs of the scheduler that run at once; more wait for a place.
+pub(crate) const PROGRAMS_MAX: usize = 64;
+
+/// How long a program of the scheduler may run. ProxySQL has no limit; an hour is more than monitoring scripts need, and
+/// keeps one that hangs from being the last run of its job.
+pub(crate) const PROGRAM_TIME_MAX: Duration = Duration::from_hours(1);
+
+/// How long a program that is told to end (SIGTERM) may take before it is killed: as in ProxySQL.
+pub(crate) const TERM_TIME_MAX: Duration = Duration::from_secs(3);
+
+/// How long what a program has written is waited for once it has ended: it may have started others that hold its output open.
+pub(crate) const OUTPUT_WAIT_MAX: Duration = Duration::from_secs(1);
+
+/// Bytes of a program's output that are kept, of each stream.
+pub(crate) const OUTPUT_BYTES_MAX: usize = 1 << 20;
+
+/// Bytes of it that are logged.
+pub(crate) const OUTPUT_LOGGED_BYTES_MAX: usize = 2048;
+
+/// Connections to the REST port at once; more wait in the kernel's queue.
+pub(crate) const REST_CLIENTS_MAX: usize = 100;
+
+/// Bytes of the body of a REST request.
+pub(crate) const REST_BODY_BYTES_MAX: usize = 1 << 20;

@@ -5,41 +5,70 @@ use std::sync::Arc;
 
 use config::Address;
 use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
 
 use crate::engine::Engine;
 use crate::plane::DataPlane;
 use crate::server::Server;
 use crate::store::Store;
+use crate::{rest, scheduler};
 
-/// A running admin port. Dropped, it stops listening.
+/// A running admin port. Dropped, it stops listening; clients that are connected stay.
 #[derive(Debug)]
 pub struct Port {
     engine: Engine,
-    server: Server,
+    addresses: Vec<Address>,
+    tasks: Vec<JoinHandle<()>>,
 }
 
 impl Port {
     /// Starts it over `store`, whose runtime has been loaded: it listens where `admin-mysql_ifaces` says (nowhere, if that is
-    /// empty). Tasks run on `runtime`.
+    /// empty), runs what the scheduler has, and serves REST if that is switched on. All three follow their variables and tables
+    /// from then on. Tasks run on `runtime`.
     ///
     /// # Errors
     ///
     /// An address cannot be listened on; the text names it.
     pub fn start(store: Store, plane: &Arc<dyn DataPlane>, runtime: &Handle) -> io::Result<Self> {
         let engine = Engine::start(store, Arc::clone(plane), runtime)?;
-        let addresses = engine.settings().borrow().addresses.clone();
-        let _guard = runtime.enter();
-        let server = Server::start(&addresses, &engine, plane, runtime)?;
-        Ok(Self { engine, server })
+        let mut server = Server::new(&engine, plane);
+        let wanted = engine.settings().borrow().addresses.clone();
+        server.listen(&wanted, runtime)?;
+        let addresses = server.addresses();
+        let tasks = vec![
+            runtime.spawn(listen(server, engine.clone(), runtime.clone())),
+            runtime.spawn(scheduler::run(engine.settings())),
+            runtime.spawn(rest::run(engine.clone(), engine.settings())),
+        ];
+        Ok(Self { engine, addresses, tasks })
     }
 
-    /// The addresses that it listens on; where port 0 was asked for, the kernel has chosen one.
+    /// The addresses that it listened on when it was started; where port 0 was asked for, the kernel has chosen one.
     pub fn addresses(&self) -> &[Address] {
-        self.server.addresses()
+        &self.addresses
     }
 
     /// The thread that executes statements.
     pub const fn engine(&self) -> &Engine {
         &self.engine
+    }
+}
+
+impl Drop for Port {
+    fn drop(&mut self) {
+        for task in &self.tasks {
+            task.abort();
+        }
+    }
+}
+
+/// Keeps the listeners where the variable says.
+async fn listen(mut server: Server, engine: Engine, runtime: Handle) {
+    let mut settings = engine.settings();
+    while settings.changed().await.is_ok() {
+        let addresses = settings.borrow_and_update().addresses.clone();
+        if let Err(error) = server.listen(&addresses, &runtime) {
+            tracing::error!("the admin port: {error}");
+        }
     }
 }

@@ -7,7 +7,6 @@ mod listener;
 mod login;
 mod rows;
 
-use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -26,9 +25,18 @@ use crate::plane::DataPlane;
 use crate::settings::Settings;
 
 /// The listeners of the admin port. Dropped, they close; clients that are connected stay.
-pub struct Server {
-    addresses: Vec<Address>,
-    tasks: Vec<JoinHandle<()>>,
+pub(crate) struct Server {
+    shared: Arc<Shared>,
+    listeners: Vec<Listener>,
+}
+
+/// One of them.
+struct Listener {
+    /// The address that was asked for.
+    wanted: Address,
+    /// The address that it has.
+    address: Address,
+    task: JoinHandle<()>,
 }
 
 /// What the tasks of all clients share.
@@ -45,18 +53,8 @@ pub(crate) struct Shared {
 pub(crate) struct Place(Arc<Shared>);
 
 impl Server {
-    /// Listens on all of `addresses`, and serves whoever comes with tasks on `runtime`.
-    ///
-    /// # Errors
-    ///
-    /// One of the addresses cannot be listened on; the text names it. Then none is.
-    pub fn start(
-        addresses: &[Address],
-        engine: &Engine,
-        plane: &Arc<dyn DataPlane>,
-        runtime: &Handle,
-    ) -> io::Result<Self> {
-        let bound: Vec<Bound> = addresses.iter().map(Bound::new).collect::<io::Result<_>>()?;
+    /// A server that listens nowhere yet.
+    pub(crate) fn new(engine: &Engine, plane: &Arc<dyn DataPlane>) -> Self {
         let shared = Arc::new(Shared {
             engine: engine.clone(),
             plane: Arc::clone(plane),
@@ -65,29 +63,38 @@ impl Server {
             clients: AtomicUsize::new(0),
             last_id: AtomicU32::new(0),
         });
-        let addresses = bound.iter().map(Bound::address).collect::<io::Result<_>>()?;
-        let tasks =
-            bound.into_iter().map(|listener| runtime.spawn(listener.serve(Arc::clone(&shared)))).collect();
-        Ok(Self { addresses, tasks })
+        Self { shared, listeners: Vec::new() }
+    }
+
+    /// Listens on all of `addresses` and on no others, with tasks on `runtime`. Listeners that are there already are not
+    /// disturbed.
+    ///
+    /// # Errors
+    ///
+    /// One of the addresses cannot be listened on; the text names it. Those before it are.
+    pub(crate) fn listen(&mut self, addresses: &[Address], runtime: &Handle) -> io::Result<()> {
+        self.listeners.retain(|listener| addresses.contains(&listener.wanted));
+        for wanted in addresses {
+            if self.listeners.iter().any(|listener| listener.wanted == *wanted) {
+                continue;
+            }
+            let bound = Bound::new(wanted)?;
+            let address = bound.address()?;
+            let task = runtime.spawn(bound.serve(Arc::clone(&self.shared)));
+            self.listeners.push(Listener { wanted: wanted.clone(), address, task });
+        }
+        Ok(())
     }
 
     /// The addresses that it listens on; where port 0 was asked for, the kernel has chosen one.
-    pub fn addresses(&self) -> &[Address] {
-        &self.addresses
+    pub(crate) fn addresses(&self) -> Vec<Address> {
+        self.listeners.iter().map(|listener| listener.address.clone()).collect()
     }
 }
 
-impl Drop for Server {
+impl Drop for Listener {
     fn drop(&mut self) {
-        for task in &self.tasks {
-            task.abort();
-        }
-    }
-}
-
-impl fmt::Debug for Server {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server").field("addresses", &self.addresses).finish_non_exhaustive()
+        self.task.abort();
     }
 }
 

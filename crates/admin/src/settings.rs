@@ -1,12 +1,18 @@
 //! What the tasks of the admin port need to know of its variables at runtime.
 
+use std::time::Duration;
+
 use config::Address;
 
+use crate::answer::{Answer, Cell};
+use crate::rest::Route;
+use crate::scheduler::Job;
 use crate::server::Accounts;
 use crate::store::Store;
+use crate::who::Rights;
 
 /// Variables of the admin port as they are at runtime.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Settings {
     /// Who may log in.
     pub(crate) accounts: Accounts,
@@ -16,6 +22,12 @@ pub(crate) struct Settings {
     pub(crate) addresses: Vec<Address>,
     /// `admin-read_only`.
     pub(crate) read_only: bool,
+    /// Where REST is served, if it is.
+    pub(crate) rest_port: Option<u16>,
+    /// The active rows of `runtime_restapi_routes`.
+    pub(crate) routes: Vec<Route>,
+    /// The active rows of `runtime_scheduler`.
+    pub(crate) jobs: Vec<Job>,
 }
 
 /// What a greeting calls the server where `mysql-server_version` is empty, which for traffic means that servers are asked.
@@ -23,7 +35,8 @@ const SERVER_VERSION: &str = "8.0.11";
 
 impl Settings {
     /// What the variables of `store` say.
-    pub(crate) fn of(store: &Store) -> Self {
+    pub(crate) fn of(store: &mut Store) -> Self {
+        let (routes, jobs) = (routes(store), jobs(store));
         let text = |name: &str| store.variable(name).unwrap_or_default();
         let accounts = Accounts::new(
             &text("admin-admin_credentials"),
@@ -38,7 +51,61 @@ impl Settings {
                 .split(';')
                 .filter_map(|address| address.trim().parse().ok())
                 .collect(),
-            read_only: text("admin-read_only") == "true",
+            read_only: is_true(&text("admin-read_only")),
+            rest_port: text("admin-restapi_port")
+                .parse()
+                .ok()
+                .filter(|_| is_true(&text("admin-restapi_enabled"))),
+            routes,
+            jobs,
         }
     }
+}
+
+fn is_true(value: &str) -> bool {
+    value.eq_ignore_ascii_case("true") || value == "1"
+}
+
+fn routes(store: &mut Store) -> Vec<Route> {
+    let sql = "SELECT method, uri, script, timeout_ms FROM runtime_restapi_routes WHERE active=1 ORDER BY id";
+    let route = |mut cells: Vec<Cell>| {
+        let limit = Duration::from_millis(text(cells.pop()?)?.parse().ok()?);
+        let [method, uri, script] = cells.try_into().ok()?;
+        Some(Route { method: text(method)?, uri: text(uri)?, script: text(script)?, limit })
+    };
+    rows(store, "runtime_restapi_routes", sql).into_iter().filter_map(route).collect()
+}
+
+fn jobs(store: &mut Store) -> Vec<Job> {
+    let sql = "SELECT id, interval_ms, filename, arg1, arg2, arg3, arg4, arg5 FROM runtime_scheduler WHERE active=1 \
+               ORDER BY id";
+    let job = |cells: Vec<Cell>| {
+        let mut cells = cells.into_iter();
+        let id = text(cells.next()?)?.parse().ok()?;
+        let interval = Duration::from_millis(text(cells.next()?)?.parse().ok()?);
+        let path = text(cells.next()?)?;
+        // The first one that is NULL ends them, as the list of arguments of a program does.
+        let arguments = cells.map_while(text).collect();
+        Some(Job { id, interval, path, arguments })
+    };
+    rows(store, "runtime_scheduler", sql).into_iter().filter_map(job).collect()
+}
+
+/// The rows of a table of the runtime.
+fn rows(store: &mut Store, table: &str, sql: &str) -> Vec<Vec<Cell>> {
+    if let Err(error) = store.refresh_runtime(table) {
+        tracing::error!(%error, table, "a table of the runtime cannot be read");
+        return Vec::new();
+    }
+    match store.query(sql, Rights::Admin) {
+        Answer::Rows { rows, .. } => rows,
+        other => {
+            tracing::error!(?other, table, "a table of the runtime cannot be read");
+            Vec::new()
+        }
+    }
+}
+
+fn text(cell: Cell) -> Option<String> {
+    cell.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }

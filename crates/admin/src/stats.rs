@@ -44,6 +44,11 @@ pub(crate) fn refresh(
     Ok(())
 }
 
+/// The rows of `stats_mysql_connection_pool` as they are now.
+pub(crate) fn pool_rows(plane: &dyn DataPlane) -> Vec<Vec<rusqlite::types::Value>> {
+    plane.pool(false).into_iter().map(tables::pool_server).collect()
+}
+
 /// The words of `sql` that may be names of tables which are filled when they are read, in lower case, each once.
 fn names(sql: &str) -> Vec<String> {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';

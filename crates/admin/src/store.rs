@@ -124,6 +124,11 @@ impl Store {
         AdminError::new("not built").into()
     }
 
+    /// The connection that admins' statements run on.
+    pub fn connection(&self) -> &rusqlite::Connection {
+        unreachable!("the bodies follow")
+    }
+
     /// What interrupts a statement that runs here, from another thread.
     pub fn interrupt_handles(&self) -> Vec<rusqlite::InterruptHandle> {
         Vec::new()

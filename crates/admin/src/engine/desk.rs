@@ -9,16 +9,14 @@ use tokio::sync::{oneshot, watch};
 use crate::answer::{AdminError, Answer};
 use crate::chatter::{self, Chatter, Facts};
 use crate::command::{Command, Proxysql, Statement};
+use crate::history::History;
 use crate::layers::{Module, Move};
 use crate::limits::PULLS_MAX;
 use crate::plane::{DataPlane, Order};
 use crate::settings::Settings;
 use crate::store::Store;
 use crate::who::{Rights, Who};
-use crate::{show, stats};
-
-/// The program's version as programs for ProxySQL compare it, with our own behind it.
-pub(crate) const VERSION: &str = concat!("2.7.2-pointsman-", env!("CARGO_PKG_VERSION"));
+use crate::{VERSION, history, show, stats};
 
 /// The state of the thread.
 pub(super) struct Desk {
@@ -26,6 +24,7 @@ pub(super) struct Desk {
     plane: Arc<dyn DataPlane>,
     settings: watch::Sender<Arc<Settings>>,
     pulls: Vec<Pull>,
+    history: History,
 }
 
 /// A client that waits for a newer version of the servers.
@@ -37,17 +36,17 @@ struct Pull {
 
 impl Desk {
     /// A desk, and what its variables say from now on.
-    pub(super) fn new(store: Store, plane: Arc<dyn DataPlane>) -> (Self, watch::Receiver<Arc<Settings>>) {
-        let (settings, receiver) = watch::channel(Arc::new(Settings::of(&store)));
-        (Self { store, plane, settings, pulls: Vec::new() }, receiver)
+    pub(super) fn new(mut store: Store, plane: Arc<dyn DataPlane>) -> (Self, watch::Receiver<Arc<Settings>>) {
+        let (settings, receiver) = watch::channel(Arc::new(Settings::of(&mut store)));
+        let mut desk = Self { store, plane, settings, pulls: Vec::new(), history: History::default() };
+        desk.renew_settings();
+        (desk, receiver)
     }
 
     /// Executes a statement and answers it.
     pub(super) fn serve(&mut self, who: &Who, text: &str, reply: oneshot::Sender<Answer>) {
         let statement = Statement::new(text);
-        if who.rights == Rights::Admin
-            && let Some(Command::PullVersion { version, wait_ms }) = Command::of(&statement)
-        {
+        if let Some(Command::PullVersion { version, wait_ms }) = Command::allowed(&statement, who.rights) {
             return self.pull(version, Duration::from_millis(wait_ms), reply);
         }
         let answer = self.execute(who, &statement);
@@ -56,9 +55,23 @@ impl Desk {
         self.look_at_pulls();
     }
 
-    /// Time has passed.
-    pub(super) fn tick(&mut self) {
+    /// Time has passed: it is `now`, in seconds of Unix time.
+    pub(super) fn tick(&mut self, now: u64) {
         self.look_at_pulls();
+        let due = self.history.due(now);
+        let written = if due.is_empty() {
+            Ok(())
+        } else {
+            history::sample(self.store.connection(), &due, now, &*self.plane)
+        };
+        let rolled_up = if self.history.hour_begins(now) {
+            history::roll_up(self.store.connection(), now)
+        } else {
+            Ok(())
+        };
+        if let Err(error) = written.and(rolled_up) {
+            tracing::warn!(%error, "the history of the statistics has a gap");
+        }
     }
 
     fn execute(&mut self, who: &Who, statement: &Statement<'_>) -> Answer {
@@ -75,10 +88,10 @@ impl Desk {
         if statement.upper == "SHOW PROMETHEUS METRICS" {
             return stats::prometheus::show(&*self.plane);
         }
-        // For everybody else they are no statements at all, which SQLite says.
-        match Command::of(statement) {
-            Some(command) if who.rights == Rights::Admin => self.obey(who, command),
-            _ => self.query(statement.text, who.rights),
+        // For those who may not give it a command is no statement at all, which SQLite says.
+        match Command::allowed(statement, who.rights) {
+            Some(command) => self.obey(who, command),
+            None => self.query(statement.text, who.rights),
         }
     }
 
@@ -131,8 +144,12 @@ impl Desk {
     }
 
     /// Tells everybody what the variables say now, if that is something else than before.
-    fn renew_settings(&self) {
-        let settings = Settings::of(&self.store);
+    fn renew_settings(&mut self) {
+        let settings = Settings::of(&mut self.store);
+        let store = &self.store;
+        self.history.set_intervals(|name| {
+            store.variable(&format!("admin-{name}")).and_then(|value| value.parse().ok()).unwrap_or(0)
+        });
         self.settings.send_if_modified(|current| {
             let differs = **current != settings;
             if differs {
@@ -143,21 +160,14 @@ impl Desk {
     }
 
     fn order(&mut self, order: Proxysql) -> Answer {
-        let paused = self.global("mysql_listener_paused") != 0;
         let refused = |text: &str| AdminError::new(text).into();
         match order {
             Proxysql::Start => refused("ProxySQL already started"),
             Proxysql::Stop => {
                 refused("PROXYSQL STOP is not supported: PAUSE refuses new clients, SHUTDOWN SLOW ends")
             }
-            Proxysql::Pause if paused => {
-                refused("ProxySQL MySQL module is already paused, impossible to pause")
-            }
-            Proxysql::Pause => self.carry_out(Order::Pause),
-            Proxysql::Resume if !paused => {
-                refused("ProxySQL MySQL module is not paused, impossible to resume")
-            }
-            Proxysql::Resume => self.carry_out(Order::Resume),
+            Proxysql::Pause => self.listen(Order::Pause, "pause"),
+            Proxysql::Resume => self.listen(Order::Resume, "resume"),
             Proxysql::Restart => self.end(Order::Restart),
             Proxysql::Kill => self.end(Order::Shutdown { slow: false }),
             Proxysql::ShutdownSlow => self.end(Order::Shutdown { slow: true }),
@@ -179,6 +189,17 @@ impl Desk {
         match self.plane.order(order) {
             Ok(()) => Answer::done(),
             Err(error) => AdminError::new(error).into(),
+        }
+    }
+
+    /// Closes or opens the listeners; an error of the data plane goes on after "it".
+    fn listen(&self, order: Order, verb: &str) -> Answer {
+        match self.plane.order(order) {
+            Ok(()) => Answer::done(),
+            Err(error) => {
+                let state = error.strip_prefix("it ").unwrap_or(&error);
+                AdminError::new(format!("ProxySQL MySQL module {state}, impossible to {verb}")).into()
+            }
         }
     }
 

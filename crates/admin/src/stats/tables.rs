@@ -85,7 +85,8 @@ fn pairs(values: Vec<(&'static str, u64)>) -> Vec<Row> {
     values.into_iter().map(|(name, value)| vec![text(name), text(value.to_string())]).collect()
 }
 
-fn pool_server(server: PoolServer) -> Row {
+/// A row of `stats_mysql_connection_pool`.
+pub(super) fn pool_server(server: PoolServer) -> Row {
     vec![
         number(server.hostgroup.into()),
         text(server.host),
