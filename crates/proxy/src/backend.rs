@@ -9,7 +9,7 @@ mod login;
 mod open;
 mod target;
 
-pub(crate) use acquire::{AcquireError, acquire};
+pub(crate) use acquire::{AcquireError, Full, acquire};
 pub(crate) use announce::{Announced, connect};
 pub(crate) use check::check_login;
 pub(crate) use connect::{Dialer, OpenError};

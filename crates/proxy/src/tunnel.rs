@@ -7,7 +7,7 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 use crate::arrival::Peer;
-use crate::backend::{AcquireError, Backend, Target, acquire, connect};
+use crate::backend::{AcquireError, Backend, Full, Target, acquire, connect};
 use crate::control::{Control, Signal};
 use crate::limits::FILLS_PER_TURN;
 use crate::relay::Parked;
@@ -17,13 +17,14 @@ use crate::worker::Worker;
 /// Connects a client of a layer-4 listener to a server of `hostgroup` and copies until either side closes.
 pub(crate) async fn serve(worker: &Worker, control: &Control, mut client: Sock, peer: Peer, hostgroup: u32) {
     let open = async |target: &Target| Ok(connect(worker, &target.endpoint, peer).await?.into());
-    let mut backend = match control.until(Signal::Drain, acquire(worker, hostgroup, open)).await {
-        Ok(Ok(backend)) => backend,
-        Ok(Err(AcquireError::Proxy(error))) => {
-            return tracing::warn!(%peer, %error, "a layer-4 client got no server");
-        }
-        Ok(Err(AcquireError::Server(_))) | Err(_) => return,
-    };
+    let mut backend =
+        match control.until(Signal::Drain, acquire(worker, hostgroup, Full::TryAgain, open)).await {
+            Ok(Ok(backend)) => backend,
+            Ok(Err(AcquireError::Proxy(error))) => {
+                return tracing::warn!(%peer, %error, "a layer-4 client got no server");
+            }
+            Ok(Err(AcquireError::Server(_))) | Err(_) => return,
+        };
     copy(worker, control, &mut client, &mut backend).await;
 }
 

@@ -19,6 +19,15 @@ const SERVER_FULL: u16 = 1040;
 /// `ER_USER_LIMIT_REACHED`).
 const TRY_ELSEWHERE: [u16; 4] = [1053, 1129, 1203, 1226];
 
+/// What becomes of a search that finds servers full (error 1040).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Full {
+    /// They are tried again: soon one of them may have room.
+    TryAgain,
+    /// If all are, the client hears it, as from a server.
+    Tell,
+}
+
 /// Why a session got no backend.
 #[derive(Debug)]
 pub(crate) enum AcquireError {
@@ -45,6 +54,7 @@ struct Failures {
 pub(crate) async fn acquire(
     worker: &Worker,
     hostgroup: u32,
+    full: Full,
     open: impl AsyncFn(&Target) -> Result<Link, OpenError>,
 ) -> Result<Backend, AcquireError> {
     let settings = worker.settings();
@@ -67,8 +77,10 @@ pub(crate) async fn acquire(
         let limit = variables.connect_timeout_server.min(deadline.saturating_duration_since(Instant::now()));
         match timeout(limit, open(target)).await {
             Ok(Ok(link)) => return Ok(Lease::new(link, permit)),
-            Ok(Err(OpenError::Refused { code, message, payload })) if code != SERVER_FULL => {
-                if !TRY_ELSEWHERE.contains(&code) {
+            Ok(Err(OpenError::Refused { code, message, payload }))
+                if code != SERVER_FULL || full == Full::Tell =>
+            {
+                if code != SERVER_FULL && !TRY_ELSEWHERE.contains(&code) {
                     return Err(AcquireError::Server(payload));
                 }
                 failures.note(target, format!("error {code}: {}", String::from_utf8_lossy(&message)));

@@ -7,13 +7,13 @@
 use config::CheckLogins;
 use tokio::time::{Instant, timeout};
 
-use super::{AcquireError, Backend, Target, acquire, open};
+use super::{AcquireError, Backend, Full, Target, acquire, open};
 use crate::client::login::Identity;
 use crate::worker::Worker;
 
 /// The connection of a client that is being let in, if it gets one now. `Err` is the payload of the server's ERR packet.
 ///
-/// Only a server's own refusal counts. Where none can be reached within `mysql-connect_timeout_server` the client is let
+/// Only a server's own refusal counts, also that it is full, if all are. Where none can be reached within `mysql-connect_timeout_server` the client is let
 /// in without a connection, as when nobody asks: its first statement waits longer.
 pub(crate) async fn check_login(worker: &Worker, identity: &Identity) -> Result<Option<Backend>, Vec<u8>> {
     let (settings, account) = (worker.settings(), &identity.account);
@@ -24,7 +24,7 @@ pub(crate) async fn check_login(worker: &Worker, identity: &Identity) -> Result<
         CheckLogins::First | CheckLogins::Always => {}
     }
     let open = async |target: &Target| open(worker, target, identity).await;
-    let acquiring = acquire(worker, user.default_hostgroup, open);
+    let acquiring = acquire(worker, user.default_hostgroup, Full::Tell, open);
     match timeout(settings.variables.connect_timeout_server, acquiring).await {
         Ok(Ok(backend)) => {
             user.vouch_for(schema, Instant::now());

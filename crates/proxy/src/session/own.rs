@@ -10,7 +10,7 @@ use wire::{Codec as _, StatusFlags};
 
 use super::Session;
 use super::kill::killed_here;
-use crate::backend::{AcquireError, Target, acquire, check_login, open};
+use crate::backend::{AcquireError, Full, Target, acquire, check_login, open};
 use crate::client::login::{Dialogue, ok};
 use crate::client::proof::Claim;
 use crate::control::Signal;
@@ -88,7 +88,7 @@ impl Session {
         let open = async |target: &Target| open(&self.worker, target, &self.identity).await;
         let hostgroup = self.identity.account.user.default_hostgroup;
         let acquired = {
-            let mut acquiring = pin!(acquire(&self.worker, hostgroup, open));
+            let mut acquiring = pin!(acquire(&self.worker, hostgroup, Full::TryAgain, open));
             poll_fn(|cx| match self.client.poll_input(cx) {
                 _ if killed_here(&self.control, self.identity.capabilities, true)? => {
                     Poll::Ready(Ok(Err(AcquireError::Proxy(ClientError::interrupted()))))

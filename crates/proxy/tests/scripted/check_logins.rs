@@ -8,7 +8,8 @@ use tokio::join;
 use tokio::time::{Instant, sleep};
 
 use super::support::{
-    Client, Database, Servers, config, connect, expect_alive, log_in, options, play, stage, stage_with,
+    Client, Database, Servers, config, connect, database, expect_alive, log_in, options, play, stage,
+    stage_with,
 };
 
 fn checking(check_logins: CheckLogins) -> Config {
@@ -64,6 +65,39 @@ fn a_client_hears_at_its_login_what_the_server_has_against_it() {
             }
         });
     }
+}
+
+/// The next server that is asked is full.
+async fn is_full(servers: &mut Servers) {
+    let mut server = Database::new(servers.dialled().await.1);
+    server.packets().expect_seq(0);
+    server.err(1040, "HY000", "Too many connections").await;
+    server.expect_gone().await;
+}
+
+#[test]
+fn a_client_hears_at_its_login_that_all_servers_are_full() {
+    play(async || {
+        let two = vec![database("one"), database("two")];
+        let (stage, mut servers) = stage(Config { servers: two, ..checking(CheckLogins::Always) });
+        let mut client = Client::new(connect(&stage));
+        let both_are_full = async {
+            is_full(&mut servers).await;
+            is_full(&mut servers).await;
+        };
+        let wanted = options();
+        let (outcome, ()) = join!(client.log_in(&wanted), both_are_full);
+        let error = outcome.expect_err("refused");
+        assert_eq!((error.code, error.message.as_str()), (1040, "Too many connections"));
+        client.expect_end().await;
+        // Of two servers one has room.
+        let one_is_full = async {
+            is_full(&mut servers).await;
+            servers.accept().await
+        };
+        let (mut client, mut server) = join!(log_in(&stage), one_is_full);
+        expect_alive(&mut client, &mut server).await;
+    });
 }
 
 #[test]
