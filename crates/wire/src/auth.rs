@@ -1,7 +1,7 @@
 //! Proofs of the login methods, for both sides.
 //!
-//! [`native`], [`caching_sha2`], [`sha256_password`], [`clear`], [`ed25519`] and [`parsec`] are the arithmetic of
-//! the methods; [`Credential`] is what the proxy knows about a user who logs in, [`Secret`] what it can log in to
+//! [`native`], [`caching_sha2`], [`sha256_password`], [`clear`], [`ed25519`], [`parsec`] and [`old`] are the arithmetic
+//! of the methods; [`Credential`] is what the proxy knows about a user who logs in, [`Secret`] what it can log in to
 //! servers with; [`as_server`] and [`as_client`] are the conversations, without input or output: messages in,
 //! steps out. Random numbers come in as arguments, and what is too slow for a thread that serves others (RSA,
 //! PBKDF2) is a step that the caller takes.
@@ -17,6 +17,7 @@ mod digest;
 pub mod ed25519;
 mod method;
 pub mod native;
+pub mod old;
 pub mod parsec;
 mod secret;
 pub mod sha256_password;

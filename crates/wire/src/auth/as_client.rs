@@ -16,7 +16,7 @@ pub use step::{ClientStep, Unsupported};
 
 use self::answer::Answer;
 use super::method::Method;
-use super::{LONG_NONCE_LEN, NONCE_LEN, Secret, Transport, caching_sha2, clear, parsec};
+use super::{LONG_NONCE_LEN, NONCE_LEN, Secret, Transport, caching_sha2, clear, old, parsec};
 use crate::packet::{AuthMore, AuthSwitch};
 use crate::{Capabilities, Codec as _, WireError};
 
@@ -101,8 +101,12 @@ impl ClientLogin {
             [] => Err(WireError::Truncated { field: "login message", needed: 1, left: 0 }),
             [0x00, ..] => Ok(ClientStep::Done),
             [0xff, ..] => Ok(ClientStep::Refused),
-            [AuthSwitch::HEADER] => Ok(Unsupported::method(b"mysql_old_password").into()),
-            [AuthSwitch::HEADER, ..] => self.switch(AuthSwitch::decode(payload, caps)?),
+            // `Protocol::OldAuthSwitchRequest`: the method of MySQL 4.0, with the nonce that there is.
+            [AuthSwitch::HEADER] => self.switch(old::NAME.as_bytes(), None),
+            [AuthSwitch::HEADER, ..] => {
+                let packet = AuthSwitch::decode(payload, caps)?;
+                self.switch(packet.plugin, Some(packet.data))
+            }
             [AuthMore::HEADER, ..] => self.more(state, AuthMore::decode(payload, caps)?.data),
             [NEXT_FACTOR, name @ ..] => Ok(Unsupported::factor(name).into()),
             // MariaDB sends the data of methods without a header where it cannot be taken for another packet.
@@ -133,16 +137,18 @@ impl ClientLogin {
         parsec::answer(password, &salt, &nonce, &self.client_nonce)
     }
 
-    /// The server asks for another method.
-    fn switch(&mut self, packet: AuthSwitch<'_>) -> Result<ClientStep, WireError> {
+    /// The server asks for another method, with its first data or without.
+    fn switch(&mut self, plugin: &[u8], data: Option<&[u8]>) -> Result<ClientStep, WireError> {
         self.switches += 1;
         if self.switches > SWITCHES_MAX {
             return Err(WireError::Unexpected { expected: "OK or ERR", got: "too many method switches" });
         }
-        let Some(method) = Method::of(packet.plugin) else {
-            return Ok(Unsupported::method(packet.plugin).into());
+        let Some(method) = Method::of(plugin) else {
+            return Ok(Unsupported::method(plugin).into());
         };
-        if let Some(nonce) = nonce(method, packet.data)? {
+        if let Some(data) = data
+            && let Some(nonce) = nonce(method, data)?
+        {
             self.nonce = nonce.to_vec();
         }
         self.method = Some(method);
@@ -207,7 +213,9 @@ fn nonce(method: Method, data: &[u8]) -> Result<Option<&[u8]>, WireError> {
         Method::Ed25519 | Method::Parsec if data.len() == LONG_NONCE_LEN => data,
         Method::Ed25519 | Method::Parsec => &[],
         // Usually 20 bytes and a zero byte; the proofs are defined for any number.
-        Method::Native | Method::CachingSha2 | Method::Sha256 => data.strip_suffix(&[0]).unwrap_or(data),
+        Method::Native | Method::CachingSha2 | Method::Sha256 | Method::Old => {
+            data.strip_suffix(&[0]).unwrap_or(data)
+        }
     };
     if nonce.is_empty() {
         return Err(WireError::Invalid { field: "nonce length", value: data.len() as u64 });

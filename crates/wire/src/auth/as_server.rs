@@ -185,7 +185,7 @@ impl ServerLogin {
         match (&self.credential, method) {
             (_, Method::Clear) => self.transport.is_private(),
             (Credential::Empty, _)
-            | (_, Method::Parsec)
+            | (_, Method::Parsec | Method::Old)
             | (Credential::CachingSha2(_), Method::Native | Method::Ed25519)
             | (Credential::Native(_), Method::Ed25519) => false,
             (Credential::Clear(_), _)
@@ -211,7 +211,7 @@ impl ServerLogin {
         match method {
             // Clients refuse anything but the nonce.
             Method::Ed25519 | Method::Parsec => data.extend_from_slice(&self.long_nonce),
-            Method::Native | Method::CachingSha2 | Method::Sha256 | Method::Clear => {
+            Method::Native | Method::CachingSha2 | Method::Sha256 | Method::Clear | Method::Old => {
                 data.extend_from_slice(&self.nonce);
                 data.push(0);
             }

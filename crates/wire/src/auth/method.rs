@@ -1,6 +1,6 @@
 //! The login methods that this crate knows, by name.
 
-use super::{caching_sha2, clear, ed25519, native, parsec, sha256_password};
+use super::{caching_sha2, clear, ed25519, native, old, parsec, sha256_password};
 
 /// A login method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,12 +17,14 @@ pub(super) enum Method {
     Ed25519,
     /// `parsec`.
     Parsec,
+    /// `mysql_old_password`.
+    Old,
 }
 
 impl Method {
     /// All of them.
-    pub(super) const ALL: [Self; 6] =
-        [Self::Native, Self::CachingSha2, Self::Sha256, Self::Clear, Self::Ed25519, Self::Parsec];
+    pub(super) const ALL: [Self; 7] =
+        [Self::Native, Self::CachingSha2, Self::Sha256, Self::Clear, Self::Ed25519, Self::Parsec, Self::Old];
 
     /// The method called `name`.
     pub(super) fn of(name: &[u8]) -> Option<Self> {
@@ -37,6 +39,7 @@ impl Method {
             Self::Clear => clear::NAME,
             Self::Ed25519 => ed25519::NAME,
             Self::Parsec => parsec::NAME,
+            Self::Old => old::NAME,
         }
     }
 }

@@ -12,13 +12,23 @@ use super::as_client::{self, ClientLogin, ClientStep};
 use super::as_server::{self, Accepted, ServerLogin, ServerStep, Terms};
 use super::caching_sha2::{self, Stored};
 use super::testing::NONCE;
-use super::{Credential, LONG_NONCE_LEN, Secret, Transport, clear, ed25519, native, parsec, sha256_password};
+use super::{
+    Credential, LONG_NONCE_LEN, Secret, Transport, clear, ed25519, native, old, parsec, sha256_password,
+};
 use crate::{Capabilities, WireError};
 
 const PASSWORD: &[u8] = b"secret";
 const STORED: &[u8] = b"$A$005$012345678901234567895fkz3MBocEd.OaaR71/j.w9RXSrKttgCSpI2fGX1100";
-const PLUGINS: [&str; 7] =
-    [native::NAME, caching_sha2::NAME, clear::NAME, ed25519::NAME, sha256_password::NAME, parsec::NAME, ""];
+const PLUGINS: [&str; 8] = [
+    native::NAME,
+    caching_sha2::NAME,
+    clear::NAME,
+    ed25519::NAME,
+    sha256_password::NAME,
+    parsec::NAME,
+    old::NAME,
+    "",
+];
 const TRANSPORTS: [Transport; 3] = [Transport::Plain, Transport::Local, Transport::Secure];
 const LONG_NONCE: [u8; LONG_NONCE_LEN] = *b"a nonce of thirty-two bytes...!\0";
 const CAPS: Capabilities = Capabilities::PROTOCOL_41;

@@ -9,7 +9,7 @@ use crate::{
 /// The name of another login method, and its first data.
 ///
 /// Source: `Protocol::AuthSwitchRequest`. The one-byte form without a name (`Protocol::OldAuthSwitchRequest`)
-/// asks for the method of MySQL 4.0, and is refused as truncated.
+/// asks for the method of MySQL 4.0; it is no such packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AuthSwitch<'a> {
     /// The method's name.
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn the_method_of_mysql_4_0_is_refused() {
+    fn the_form_without_a_name_is_none() {
         assert!(AuthSwitch::decode(&[0xfe], Capabilities::empty()).is_err());
     }
 }

@@ -2,7 +2,9 @@
 
 use super::{State, Unsupported};
 use crate::auth::method::Method;
-use crate::auth::{LONG_NONCE_LEN, Secret, Transport, caching_sha2, clear, ed25519, native, sha256_password};
+use crate::auth::{
+    LONG_NONCE_LEN, Secret, Transport, caching_sha2, clear, ed25519, native, old, sha256_password,
+};
 
 /// What to answer, and what the server may say then.
 pub(super) struct Answer {
@@ -32,6 +34,7 @@ pub(super) fn make(
             password(secret, method).map(|_| Answer { payload: Vec::new(), then: State::ExtSalt })
         }
         Method::Parsec => Err(Unsupported::method(method.name().as_bytes())),
+        Method::Old => old(secret, nonce, transport),
     }
 }
 
@@ -65,6 +68,15 @@ fn clear(secret: &Secret, transport: Transport) -> Result<Answer, Unsupported> {
         return Err(Unsupported::because("mysql_clear_password over a connection that others can read"));
     }
     Ok(last(clear::answer(password(secret, Method::Clear)?)))
+}
+
+fn old(secret: &Secret, nonce: &[u8], transport: Transport) -> Result<Answer, Unsupported> {
+    if !transport.is_private() {
+        return Err(Unsupported::because("mysql_old_password over a connection that others can read"));
+    }
+    let password = password(secret, Method::Old)?;
+    let nonce = nonce.first_chunk().ok_or(Unsupported::because("mysql_old_password with a short nonce"))?;
+    Ok(last(old::answer(password, nonce)))
 }
 
 /// The password, if that is what is known.

@@ -23,7 +23,7 @@ impl ServerLogin {
             Method::Sha256 => self.full_exchange(method, answer),
             Method::Clear => Ok(self.check_password(answer)),
             Method::Ed25519 => Ok(self.check_signature(answer)),
-            Method::Parsec => Ok(ServerStep::Refuse),
+            Method::Parsec | Method::Old => Ok(ServerStep::Refuse),
         }
     }
 

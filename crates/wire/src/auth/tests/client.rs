@@ -125,7 +125,7 @@ fn methods_that_cannot_be_done_are_named() {
     let [password, sha1, sha256] = secrets(PASSWORD);
     let ed25519 = [b"\xfeclient_ed25519\0".as_slice(), &LONG_NONCE].concat();
     for (secret, message, named, wants_password) in [
-        (&password, b"\xfe".as_slice(), "mysql_old_password", false),
+        (&password, b"\xfe".as_slice(), "mysql_old_password over a connection that others can read", false),
         (&password, b"\xfedialog\0", "dialog", false),
         (&password, b"\xfefoo\nbar\0", "an unknown login method", false),
         (
@@ -151,6 +151,27 @@ fn methods_that_cannot_be_done_are_named() {
         };
         assert_eq!(unsupported.to_string(), named);
         assert_eq!(unsupported.wants_password, wants_password, "{named}");
+    }
+}
+
+#[test]
+fn the_method_of_mysql_4_0_has_the_first_bytes_of_a_nonce() {
+    let first_bytes = |nonce: [u8; 20]| nonce.first_chunk().copied().unwrap();
+    for transport in [Transport::Local, Transport::Secure] {
+        let begin = |secret: &Secret| {
+            as_client::begin(secret, native::NAME.as_bytes(), NONCE, transport, LONG_NONCE).0
+        };
+        let named = [b"\xfemysql_old_password\0".as_slice(), &[b'n'; 20], &[0]].concat();
+        for (switch, nonce) in [(b"\xfe".as_slice(), NONCE), (&named, [b'n'; 20])] {
+            let mut login = begin(&Secret::Clear(PASSWORD.to_vec()));
+            let expected = old::answer(PASSWORD, &first_bytes(nonce));
+            assert_eq!(login.message(switch, CAPS), Ok(ClientStep::Send(expected)));
+            assert_eq!(login.message(&[0; 7], CAPS), Ok(ClientStep::Done));
+            assert_eq!(begin(&Secret::Empty).message(switch, CAPS), Ok(ClientStep::Send(Vec::new())));
+        }
+        let mut login = begin(&Secret::Clear(PASSWORD.to_vec()));
+        let short = login.message(b"\xfemysql_old_password\0seven77\0", CAPS);
+        assert!(matches!(short, Ok(ClientStep::Unsupported(_))), "{short:?}");
     }
 }
 
