@@ -1,0 +1,287 @@
+//! The pass over a statement that writes its digest text: comments go, values become `?`, blanks become one.
+//!
+//! ProxySQL reads statements byte by byte, without the server's grammar, and its mistakes are part of the texts: a `--`
+//! comment that is empty swallows the next line, a word of digits and letters at the very end is a value, and an
+//! operator between blanks may go. Rules here are ProxySQL 2.7.2's, found from texts that it gave.
+
+use crate::bytes::{DIGIT, HEX, SPACE, WORD, class, is};
+
+use super::{Facts, LITERALS_MAX, Options, Span, tight::Tight};
+
+/// The longest part of a comment that counts, in bytes (ProxySQL's buffer without its final zero).
+const COMMENT_MAX: usize = 1023;
+
+/// What is known between two rounds over one statement.
+#[derive(Debug, Default)]
+pub(super) struct Scan {
+    /// The next byte to read.
+    at: usize,
+    /// The byte before, or what counts as it: `?` behind a value, 0 behind a string, a blank behind a comment.
+    before: u8,
+    /// A `;` was read, and nothing but blanks and comments since.
+    ended: bool,
+    /// Values written, and `?` that the text had.
+    pub(super) marks: usize,
+    /// The text has `..`.
+    pub(super) dots: bool,
+}
+
+/// Where a scan writes.
+pub(super) struct Sink<'a> {
+    pub(super) tight: &'a mut Tight,
+    pub(super) literals: &'a mut Vec<Span>,
+    pub(super) facts: &'a mut Facts,
+}
+
+impl Scan {
+    /// Reads on until the end, or until `room` bytes are written; whether that was the end.
+    pub(super) fn run(&mut self, sql: &[u8], options: &Options, room: usize, sink: &mut Sink<'_>) -> bool {
+        while let Some(&byte) = sql.get(self.at) {
+            if sink.tight.out.len() >= room {
+                return false;
+            }
+            let kind = class(byte);
+            if kind & (WORD | DIGIT) == WORD || kind & DIGIT != 0 && is(self.before, WORD) {
+                self.word(sql, byte, options, sink);
+            } else if kind & DIGIT != 0 {
+                self.number(sql, options, sink);
+            } else if kind & SPACE != 0 {
+                self.space(sink);
+            } else {
+                self.sign(sql, byte, options, sink);
+            }
+        }
+        true
+    }
+
+    /// A byte that is neither word nor blank.
+    fn sign(&mut self, sql: &[u8], byte: u8, options: &Options, sink: &mut Sink<'_>) {
+        let rest = sql.len() - self.at;
+        let next = sql.get(self.at + 1).copied().unwrap_or(0);
+        match byte {
+            b'/' if next == b'*' && rest > 2 => return self.comment(sql, options, sink),
+            b'#' => return self.line(sql),
+            b'-' if next == b'-' && sql.get(self.at + 2).is_some_and(|byte| is(*byte, SPACE)) => {
+                if self.before != b'-' || self.at == 0 {
+                    return self.dashes(sql, sink);
+                }
+            }
+            b'\'' | b'"' => return self.string(sql, byte, sink),
+            b'@' => sink.facts.at = true,
+            b'?' => self.marks += 1,
+            b'.' => self.dots |= self.before == b'.',
+            b'`' if is(next, DIGIT) => sink.facts.sound = false,
+            0 => sink.facts.nul = true,
+            _ => {}
+        }
+        if byte == b';' {
+            self.ended = true;
+        } else {
+            self.begin_statement(sink);
+        }
+        sink.tight.push(byte);
+        self.before = byte;
+        self.at += 1;
+    }
+
+    fn begin_statement(&mut self, sink: &mut Sink<'_>) {
+        if self.ended || sink.facts.statements == 0 {
+            self.ended = false;
+            sink.facts.statements += 1;
+        }
+    }
+
+    fn space(&mut self, sink: &mut Sink<'_>) {
+        if !sink.tight.is_empty() {
+            if !is(self.before, SPACE) || sink.tight.last() != b' ' {
+                sink.tight.push(b' ');
+            }
+            self.before = b' ';
+        }
+        self.at += 1;
+    }
+
+    fn word(&mut self, sql: &[u8], byte: u8, options: &Options, sink: &mut Sink<'_>) {
+        self.begin_statement(sink);
+        let rest = sql.get(self.at..).unwrap_or_default();
+        let len = rest.iter().position(|byte| !is(*byte, WORD)).unwrap_or(rest.len());
+        let word = rest.get(..len).unwrap_or_default();
+        if options.replace_null && !is(self.before, WORD) && word.eq_ignore_ascii_case(b"null") {
+            return self.literal(self.at + len, b'?', sink);
+        }
+        self.before = word.last().copied().unwrap_or(byte);
+        copy(word, options, sink);
+        self.at += len;
+    }
+
+    /// A value from here to `end`, behind which `before` counts as the last byte.
+    fn literal(&mut self, end: usize, before: u8, sink: &mut Sink<'_>) {
+        self.begin_statement(sink);
+        if sink.literals.len() < LITERALS_MAX {
+            sink.literals.push(Span { start: self.at, end });
+        }
+        sink.tight.push(b'?');
+        self.marks += 1;
+        self.before = before;
+        self.at = end;
+    }
+
+    fn number(&mut self, sql: &[u8], options: &Options, sink: &mut Sink<'_>) {
+        let rest = sql.get(self.at..).unwrap_or_default();
+        let mut before = 0;
+        let mut end = 0;
+        for byte in rest {
+            let goes_on = is(*byte, WORD) || *byte == b'.' || is_exponent_sign(before, *byte);
+            // The last byte of a statement belongs to a number only if it could be a part of a word.
+            if !goes_on || end + 1 == rest.len() && !is(*byte, WORD) {
+                break;
+            }
+            before = *byte;
+            end += 1;
+        }
+        let number = rest.get(..end).unwrap_or_default();
+        let last = end == rest.len();
+        let (checked, tail) = if last { number.split_at(end - 1) } else { (number, &[][..]) };
+        if is_number(checked) {
+            // A letter at the end of the text goes with the number before it, whatever it is.
+            sink.facts.sound &= tail.iter().all(|byte| is(*byte, DIGIT));
+            return self.literal(self.at + end, b'?', sink);
+        }
+        self.begin_statement(sink);
+        copy(number, options, sink);
+        self.before = before;
+        self.at += end;
+    }
+
+    fn string(&mut self, sql: &[u8], quote: u8, sink: &mut Sink<'_>) {
+        self.begin_statement(sink);
+        sink.facts.quotes |= quote == b'"';
+        let body = sql.get(self.at + 1..).unwrap_or_default();
+        let mut bytes = body.iter().enumerate();
+        while let Some((i, &byte)) = bytes.next() {
+            if byte == b'\\' {
+                sink.facts.escapes = true;
+                bytes.next();
+            } else if byte == quote {
+                if body.get(i + 1) != Some(&quote) {
+                    return self.literal(self.at + i + 2, 0, sink);
+                }
+                bytes.next();
+            }
+        }
+        // Never closed: it leaves nothing behind.
+        sink.facts.sound = false;
+        self.at = sql.len();
+    }
+
+    /// From `#` to the end of the line.
+    fn line(&mut self, sql: &[u8]) {
+        let rest = sql.get(self.at..).unwrap_or_default();
+        let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+        self.at += end.map_or(rest.len(), |end| end + 1);
+        self.before = b' ';
+    }
+
+    /// From `-- ` to the end of the line. Inside, `--` and a blank are skipped as one, even if the blank ends the line.
+    fn dashes(&mut self, sql: &[u8], sink: &mut Sink<'_>) {
+        while let Some(byte) = sql.get(self.at) {
+            let opens = *byte == b'-'
+                && sql.get(self.at + 1) == Some(&b'-')
+                && sql.len() - self.at >= 4
+                && sql.get(self.at + 2).is_some_and(|byte| is(*byte, SPACE));
+            if opens {
+                self.at += 3;
+                if sql.get(self.at - 1) != Some(&b' ') {
+                    sink.facts.sound = false;
+                }
+            }
+            let byte = sql.get(self.at).copied().unwrap_or(b'\n');
+            self.at += 1;
+            if matches!(byte, b'\n' | b'\r') {
+                break;
+            }
+        }
+        self.at = self.at.min(sql.len());
+        self.before = b' ';
+    }
+
+    /// `/* */` in its forms.
+    fn comment(&mut self, sql: &[u8], options: &Options, sink: &mut Sink<'_>) {
+        let start = self.at;
+        let command = sql.get(start + 2) == Some(&b'!');
+        sink.facts.sound &= !command && !sql.get(start + 2..).unwrap_or_default().starts_with(b"M!");
+        self.at += 2 + usize::from(command);
+        if self.at + 1 >= sql.len() {
+            // Nothing can close it: the byte that is left is read as if there had been no comment.
+            sink.facts.sound = false;
+            self.before = b'/';
+            return;
+        }
+        let body = sql.get(self.at..).unwrap_or_default();
+        // A star before the comment counts as a star in it: `*/*/` closes at once.
+        let closed = (self.before == b'*' && body.first() == Some(&b'/')).then_some(0);
+        let Some(end) = closed.or_else(|| body.windows(2).position(|two| two == b"*/").map(|at| at + 1))
+        else {
+            sink.facts.sound = false;
+            self.at = sql.len();
+            return;
+        };
+        sink.facts.sound &= end > 0;
+        let inner = body.get(..end.saturating_sub(1)).unwrap_or_default();
+        if sink.facts.first_comment.is_none() {
+            let len = inner.len().min(COMMENT_MAX);
+            sink.facts.first_comment = Some(Span { start: self.at, end: self.at + len });
+        }
+        if command || options.keep_comment {
+            self.begin_statement(sink);
+            let end = if options.keep_comment { self.at + end + 1 } else { self.at + inner.len() };
+            let from = if options.keep_comment { start } else { self.at };
+            keep(sql.get(from..end).unwrap_or_default(), command, options, sink.tight);
+        }
+        if !sink.tight.is_empty() && sink.tight.last() != b' ' {
+            sink.tight.push(b' ');
+        }
+        self.before = b' ';
+        self.at += end + 1;
+    }
+}
+
+/// Writes a comment that stays: all of it, or what follows the version of one with commands.
+fn keep(comment: &[u8], command: bool, options: &Options, tight: &mut Tight) {
+    let is_mark = |byte: &u8| is(*byte, DIGIT) || matches!(byte, b'/' | b'*' | b'!' | b' ');
+    let Some(begin) = comment.iter().position(|byte| !is_mark(byte)) else { return };
+    let kept = if options.keep_comment { comment } else { comment.get(begin..).unwrap_or_default() };
+    // The mark `!` is not kept.
+    let kept = kept.iter().enumerate().filter(|(at, _)| !(options.keep_comment && command && *at == 2));
+    for (_, byte) in kept.take(COMMENT_MAX) {
+        tight.push(*byte);
+    }
+}
+
+/// Copies bytes of words.
+fn copy(word: &[u8], options: &Options, sink: &mut Sink<'_>) {
+    if options.lowercase {
+        for byte in word {
+            sink.tight.push(byte.to_ascii_lowercase());
+        }
+    } else {
+        sink.tight.word(word);
+    }
+}
+
+fn is_exponent_sign(before: u8, byte: u8) -> bool {
+    matches!(before, b'e' | b'E') && matches!(byte, b'+' | b'-')
+}
+
+/// Whether ProxySQL takes this, which begins with a digit, for a number.
+fn is_number(text: &[u8]) -> bool {
+    if let [b'0', b'x' | b'X', hex @ ..] = text {
+        return hex.iter().all(|byte| is(*byte, HEX));
+    }
+    let mut before = 0;
+    text.iter().all(|byte| {
+        let fits = is(*byte, DIGIT) || matches!(byte, b'.' | b'e' | b'E') || is_exponent_sign(before, *byte);
+        before = *byte;
+        fits
+    })
+}
