@@ -1,5 +1,10 @@
 //! Modules, and the moves of their rows between file, disk, memory and runtime.
 
+mod load;
+mod moves;
+
+use config::schema::{self, Section};
+
 /// A part of the configuration that is moved as a whole: the word between LOAD and TO.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Module {
@@ -90,4 +95,53 @@ pub enum Move {
     RuntimeToMemory,
     /// `LOAD ... FROM CONFIG`.
     FileToMemory,
+}
+
+impl Module {
+    /// The sections of the configuration that it consists of; none for what is not configured here.
+    pub(crate) fn sections(self) -> &'static [&'static Section] {
+        match self {
+            Self::MysqlUsers => const { &[&schema::MYSQL_USERS] },
+            Self::MysqlServers => {
+                const {
+                    &[
+                        &schema::MYSQL_SERVERS,
+                        &schema::MYSQL_REPLICATION_HOSTGROUPS,
+                        &schema::MYSQL_GROUP_REPLICATION_HOSTGROUPS,
+                        &schema::MYSQL_GALERA_HOSTGROUPS,
+                        &schema::MYSQL_AWS_AURORA_HOSTGROUPS,
+                        &schema::MYSQL_HOSTGROUP_ATTRIBUTES,
+                        &schema::MYSQL_SERVERS_SSL_PARAMS,
+                        &schema::POINTSMAN_SERVERS,
+                    ]
+                }
+            }
+            Self::MysqlQueryRules => {
+                const { &[&schema::MYSQL_QUERY_RULES, &schema::MYSQL_QUERY_RULES_FAST_ROUTING] }
+            }
+            Self::MysqlFirewall => {
+                const {
+                    &[
+                        &schema::MYSQL_FIREWALL_WHITELIST_USERS,
+                        &schema::MYSQL_FIREWALL_WHITELIST_RULES,
+                        &schema::MYSQL_FIREWALL_WHITELIST_SQLI_FINGERPRINTS,
+                    ]
+                }
+            }
+            Self::MysqlVariables => const { &[&schema::MYSQL_VARIABLES] },
+            Self::AdminVariables => const { &[&schema::ADMIN_VARIABLES] },
+            Self::SqliteserverVariables => const { &[&schema::SQLITESERVER_VARIABLES] },
+            Self::PointsmanVariables => const { &[&schema::POINTSMAN_VARIABLES] },
+            Self::PointsmanListeners => const { &[&schema::LISTENERS] },
+            Self::Scheduler => const { &[&schema::SCHEDULER] },
+            Self::Restapi => const { &[&schema::RESTAPI_ROUTES] },
+            Self::ProxysqlServers => const { &[&schema::PROXYSQL_SERVERS] },
+            Self::ClickhouseUsers | Self::ClickhouseVariables | Self::Coredump => const { &[] },
+        }
+    }
+
+    /// What the names of its variables begin with, if it consists of variables.
+    pub(crate) fn prefix(self) -> Option<&'static str> {
+        self.sections().iter().find_map(|section| section.prefix)
+    }
 }

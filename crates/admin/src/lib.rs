@@ -6,9 +6,12 @@
 #![allow(clippy::doc_markdown, reason = "ProxySQL, MySQL and SQLite are names, not code")]
 
 mod answer;
+mod boot;
 mod chatter;
+mod checksum;
 mod command;
 mod engine;
+mod files;
 mod history;
 mod layers;
 mod limits;
@@ -23,6 +26,8 @@ mod settings;
 mod show;
 mod stats;
 mod store;
+mod tables;
+mod versions;
 mod who;
 
 /// What the admin port calls its version: programs for ProxySQL compare it with ProxySQL's, so it begins as that one's, with our
@@ -30,6 +35,7 @@ mod who;
 pub const VERSION: &str = concat!("2.7.2-pointsman-", env!("CARGO_PKG_VERSION"));
 
 pub use answer::{AdminError, Answer, Cell};
+pub use boot::{BootError, Booted, Imported, Start, boot, import};
 pub use engine::{Asked, Engine};
 pub use layers::{Module, Move};
 pub use plane::{

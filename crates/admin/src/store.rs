@@ -1,59 +1,103 @@
 //! The tables of the admin port, in SQLite, and what the proxy runs with.
+//!
+//! One connection is for admins: `main` and `disk` with the configuration, `stats`, `monitor` and `stats_history`.
+//! Another is for accounts that may only read statistics; it has the last three, and `stats` is its default.
 
-use std::path::Path;
+mod functions;
+mod limits;
+mod migrate;
+mod open;
+mod rows;
+mod run;
+mod runtime;
+mod variables;
+
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use config::schema::Section;
+use config::{Config, Draft, Row, RowProblem};
+use rusqlite::Connection;
 
 use crate::answer::{AdminError, Answer};
-use crate::layers::{Module, Move};
+use crate::checksum::Checksums;
 use crate::plane::DataPlane;
 use crate::who::Rights;
 
-/// The databases of the admin port. It belongs to one thread.
-#[derive(Debug)]
-pub struct Store {}
+pub use open::StoreError;
+pub(crate) use open::disk_file;
+pub(crate) use rows::{insert, transaction};
+pub(crate) use variables::{set_version, shown, values};
 
-/// Why the databases cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct StoreError(pub(crate) String);
+/// The databases of the admin port. It belongs to one thread.
+pub struct Store {
+    /// Where admins work.
+    admin: Connection,
+    /// Where those work who may only read statistics.
+    stats: Connection,
+    /// Where `pointsman.db` is; nothing if all is in memory.
+    pub(crate) disk: Option<PathBuf>,
+    /// Keeps the names of the databases in memory from being taken by another store of this process.
+    _name: Box<u8>,
+    /// What runs.
+    pub(crate) runtime: Draft,
+    /// The same, typed.
+    config: Arc<Config>,
+    /// What depends on it.
+    pub(crate) plane: Option<Arc<dyn DataPlane>>,
+    /// What other proxies compare.
+    pub(crate) checksums: Checksums,
+    /// The configuration file that LOAD ... FROM CONFIG reads.
+    pub(crate) file: Option<PathBuf>,
+    /// Whether admins' statements may change nothing.
+    read_only: bool,
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Store").field("disk", &self.disk).finish_non_exhaustive()
+    }
+}
 
 impl Store {
-    /// Opens the databases: `pointsman.db` and `pointsman_stats.db` in `datadir`, both made if they are not there, or
-    /// in memory without one.
-    pub fn open(datadir: Option<&Path>) -> Result<Self, StoreError> {
-        let _ = datadir;
-        Ok(Self {})
-    }
-
     /// From now on loads to runtime go to `plane`; before, they only change what counts as runtime here.
     pub fn attach(&mut self, plane: Arc<dyn DataPlane>) {
-        let _ = plane;
+        self.plane = Some(plane);
+    }
+
+    /// Says which file LOAD ... FROM CONFIG reads.
+    pub fn set_file(&mut self, path: &Path) {
+        self.file = Some(path.to_path_buf());
+    }
+
+    /// The connection on which admins work: schemas `main`, `disk`, `stats`, `monitor`, `stats_history`.
+    pub fn connection(&self) -> &Connection {
+        &self.admin
+    }
+
+    /// What interrupts a statement that runs here, from another thread.
+    pub fn interrupt_handles(&self) -> Vec<rusqlite::InterruptHandle> {
+        [&self.admin, &self.stats].map(Connection::get_interrupt_handle).into()
+    }
+
+    /// What the proxy runs with.
+    pub fn config(&self) -> &Arc<Config> {
+        &self.config
     }
 
     /// Runs any SQL: the first statement of `sql`, whose rows or number of changes are the answer, or SQLite's error.
     /// With [`Rights::Stats`] the default schema is `stats` and nothing can be written.
     pub fn query(&mut self, sql: &str, rights: Rights) -> Answer {
-        let _ = (sql, rights);
-        AdminError::new("not built").into()
+        match rights {
+            Rights::Admin => run::as_admin(&mut self.admin, sql, self.read_only),
+            Rights::Stats => run::as_stats(&mut self.stats, sql),
+        }
     }
 
-    /// Moves a module's rows; all of them or, with an error, none.
-    pub fn shift(&mut self, module: Module, by: Move, who: &str) -> Answer {
-        let _ = (module, by, who);
-        AdminError::new("not built").into()
-    }
-
-    /// `LOAD MYSQL USER <name> TO RUNTIME`.
-    pub fn load_user(&mut self, name: &str, who: &str) -> Answer {
-        let _ = (name, who);
-        AdminError::new("not built").into()
-    }
-
-    /// Fills the table of runtime that is called `table` (`runtime_...`) from what the proxy runs with. False if there
-    /// is no such table.
-    pub fn refresh_runtime(&mut self, table: &str) -> Result<bool, AdminError> {
-        let _ = table;
-        Ok(false)
+    /// Whether admins' statements may change anything (`admin-read_only`).
+    pub fn set_read_only(&mut self, read_only: bool) {
+        self.read_only = read_only;
     }
 
     /// Empties the table `table` of the schema `stats` and fills it with `rows`, whose cells are text, numbers or NULL.
@@ -62,80 +106,56 @@ impl Store {
         table: &str,
         rows: impl IntoIterator<Item = Vec<rusqlite::types::Value>>,
     ) -> Result<(), AdminError> {
-        let _ = (table, rows.into_iter().count());
-        Ok(())
+        rows::refill(&mut self.admin, "stats", table, rows).map_err(AdminError::from)
     }
 
-    /// The value that the variable `name` (with its prefix) has at runtime.
-    pub fn variable(&self, name: &str) -> Option<String> {
-        let _ = name;
-        None
+    /// The rows of `section` in the schema `main` or `disk`, or what is wrong with them.
+    pub(crate) fn read(
+        &self,
+        schema: &str,
+        section: &'static Section,
+    ) -> Result<Result<Vec<Row>, Vec<RowProblem>>, AdminError> {
+        rows::read(&self.admin, schema, section).map_err(AdminError::from)
     }
 
-    /// `SET name=value`: changes `main.global_variables`. An unknown name is an error if it has the prefix of a family of
-    /// variables; other names are those that drivers set, and OK with ProxySQL's message.
-    pub fn set_variable(&mut self, name: &str, value: &str, rights: Rights) -> Answer {
-        let _ = (name, value, rights);
-        AdminError::new("not built").into()
-    }
-
-    /// Whether admins' statements may change anything (`admin-read_only`).
-    pub fn set_read_only(&mut self, read_only: bool) {
-        let _ = read_only;
-    }
-
-    /// `CHECKSUM [DISK|MEMORY] MYSQL ...`: `schema` is `main` or `disk`, `table` a configuration table or
-    /// `global_variables` (of which the `mysql-` rows count), `title` what the answer calls it.
-    pub fn checksum(&self, schema: &str, table: &str, title: &str) -> Answer {
-        let _ = (schema, table, title);
-        AdminError::new("not built").into()
-    }
-
-    /// `SELECT GLOBAL_CHECKSUM()`.
-    pub fn global_checksum(&self) -> Answer {
-        AdminError::new("not built").into()
-    }
-
-    /// `SELECT CONFIG FILE`: the memory layer as a configuration file.
-    pub fn config_text(&self) -> Result<String, AdminError> {
-        Err(AdminError::new("not built"))
-    }
-
-    /// `SAVE CONFIG TO FILE <path>`, `SELECT CONFIG INTO OUTFILE <path>`.
-    pub fn save_config_to(&self, path: &Path) -> Answer {
-        let _ = path;
-        AdminError::new("not built").into()
-    }
-
-    /// `POINTSMAN CHECK CONFIG`: what is wrong with the memory layer, if anything.
-    pub fn check_config(&self) -> Answer {
-        AdminError::new("not built").into()
-    }
-
-    /// `POINTSMAN DIFF <module>`: how memory differs from runtime.
-    pub fn diff(&self, module: Module) -> Answer {
-        let _ = module;
-        AdminError::new("not built").into()
-    }
-
-    /// `POINTSMAN ROLLBACK <module> [TO version]`: makes a former version of a module the one in memory and at runtime.
-    pub fn rollback(&mut self, module: Module, to: Option<u64>, who: &str) -> Answer {
-        let _ = (module, to, who);
-        AdminError::new("not built").into()
-    }
-
-    /// The connection that admins' statements run on.
-    pub fn connection(&self) -> &rusqlite::Connection {
-        unreachable!("the bodies follow")
-    }
-
-    /// What interrupts a statement that runs here, from another thread.
-    pub fn interrupt_handles(&self) -> Vec<rusqlite::InterruptHandle> {
-        Vec::new()
+    /// Takes note of what runs now.
+    pub(crate) fn runs(&mut self, draft: Draft, config: Arc<Config>) {
+        self.runtime = draft;
+        self.config = config;
     }
 
     /// `PROXYSQL FLUSH CONFIGDB`: closes and opens `pointsman.db`.
     pub fn reopen_disk(&mut self) -> Answer {
-        Answer::done()
+        match open::reopen_disk(&self.admin, self.disk.as_deref()) {
+            Ok(()) => Answer::done(),
+            Err(error) => AdminError::new(error.to_string()).into(),
+        }
     }
 }
+
+/// Seconds of Unix time.
+pub(crate) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}
+
+/// Most problems that one error tells; the log has no more either.
+const PROBLEMS_SHOWN: usize = 20;
+
+/// What is wrong with rows, as one error: `what`, then the problems.
+pub(crate) fn refusal(what: &str, problems: &[RowProblem]) -> AdminError {
+    let mut shown: Vec<String> = problems.iter().take(PROBLEMS_SHOWN).map(ToString::to_string).collect();
+    if let Some(more) = problems.len().checked_sub(PROBLEMS_SHOWN).filter(|more| *more > 0) {
+        shown.push(format!("and {more} more problems"));
+    }
+    AdminError::new(format!("{what}: {}", shown.join("; ")))
+}
+
+impl From<rusqlite::Error> for AdminError {
+    fn from(error: rusqlite::Error) -> Self {
+        run::told(&error)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -59,6 +59,16 @@ impl Row {
         }
     }
 
+    /// The row with another value, which the field's kind accepts, of the field called `name`.
+    #[must_use]
+    pub fn with(&self, name: &str, value: Scalar) -> Self {
+        let mut row = self.clone();
+        if let Some((at, _)) = self.section.find(name) {
+            row.set(at, value);
+        }
+        row
+    }
+
     /// The section that it is a row of.
     pub fn section(&self) -> &'static Section {
         self.section

@@ -2,7 +2,7 @@
 
 use crate::draft::Draft;
 use crate::row::Row;
-use crate::schema::{SECTIONS, Section, Shape};
+use crate::schema::{Field, SECTIONS, Section, Shape};
 
 /// Which of them a file uses.
 #[derive(Debug, Default)]
@@ -24,7 +24,8 @@ impl Unbuilt {
                 continue;
             }
             let presets = Row::presets(section);
-            for (at, field) in section.fields().enumerate().filter(|(_, field)| !field.built) {
+            let quiet = |field: &Field| field.built || field.doc.starts_with("read only");
+            for (at, field) in section.fields().enumerate().filter(|(_, field)| !quiet(field)) {
                 let preset = presets.cells().get(at);
                 if rows.iter().any(|row| row.cells().get(at) != preset) {
                     unbuilt.field(section, field.name);

@@ -76,6 +76,14 @@ impl Stored {
         Ok(Self { rounds: units * ROUNDS_UNIT, salt: *salt, hash })
     }
 
+    /// The `authentication_string` of `password` with `salt` and MySQL's default of 5,000 rounds; nothing if the password
+    /// is longer than servers take.
+    pub fn make(password: &[u8], salt: [u8; 20]) -> Option<Vec<u8>> {
+        let rounds = ROUNDS_UNITS_MIN * ROUNDS_UNIT;
+        (password.len() <= PASSWORD_LEN_MAX)
+            .then(|| [b"$A$005$".as_slice(), &salt, &encode(&crypt(password, &salt, rounds))].concat())
+    }
+
     /// Whether the hash is that of `password`. Takes milliseconds with 5000 rounds, and up to seconds with
     /// the 4,095,000 that MySQL allows.
     pub fn verify(&self, password: &[u8]) -> bool {

@@ -1,0 +1,21 @@
+//! What SQL of an admin may take.
+
+use std::time::Duration;
+
+/// Longest statement, in bytes: an `INSERT` of thousands of rows. Packets of the admin port are not longer.
+pub(super) const SQL_MAX_BYTES: i32 = 16 << 20;
+
+/// Longest text or blob, in bytes: what a `SELECT zeroblob(...)` can make the process allocate at once.
+pub(super) const VALUE_MAX_BYTES: i32 = 64 << 20;
+
+/// Largest result, in bytes: it is in memory before it is sent.
+pub(super) const RESULT_MAX_BYTES: usize = 256 << 20;
+
+/// Longest time of one statement: others wait for it.
+pub(super) const STATEMENT_TIME_MAX: Duration = Duration::from_secs(60);
+
+/// Instructions of SQLite's machine between two looks at the clock: some hundred microseconds.
+pub(super) const CLOCK_PERIOD_OPS: i32 = 10_000;
+
+/// Largest database in memory, in pages of 4 KiB: 1 GiB. 50,000 users take 10 MiB.
+pub(super) const MEMORY_MAX_PAGES: u32 = 262_144;

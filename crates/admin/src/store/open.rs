@@ -1,0 +1,224 @@
+//! Opening the databases, and making what is not there.
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use config::{Config, Draft};
+use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
+use rusqlite::{Connection, OpenFlags, params};
+
+use super::{Store, functions, limits, migrate, variables};
+use crate::checksum::Checksums;
+use crate::tables::{COLLATIONS, Schema};
+
+/// The file of the schema `disk`.
+const DISK_FILE: &str = "pointsman.db";
+/// The file of the schema `stats_history`.
+const HISTORY_FILE: &str = "pointsman_stats.db";
+/// The configuration holds passwords: nobody else reads the files.
+const FILE_MODE: u32 = 0o600;
+
+/// Why the databases cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// A file cannot be made or read.
+    #[error("cannot open {}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A file is no database that can be used.
+    #[error("cannot use {} as a database: {message}", path.display())]
+    Database {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        message: String,
+    },
+    /// SQLite fails, and no file is to blame.
+    #[error("SQLite: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+}
+
+impl Store {
+    /// Opens the databases: `pointsman.db` and `pointsman_stats.db` in `datadir`, both made if they are not there, or
+    /// in memory without one. What runs and what `main` holds are defaults.
+    pub fn open(datadir: Option<&Path>) -> Result<Self, StoreError> {
+        let name = Box::new(0_u8);
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_URI
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        // Databases in memory that two connections share have names, and the address of a box nobody else has.
+        let shared = |what: &str| format!("file:/pointsman-{:p}-{what}?vfs=memdb", &raw const *name);
+        let stats_uri = shared("stats");
+        let monitor_uri = shared("monitor");
+        let disk = datadir.map(|folder| folder.join(DISK_FILE));
+        let admin = Connection::open_in_memory_with_flags(flags)?;
+        let stats = Connection::open_with_flags(&stats_uri, flags)?;
+        for connection in [&admin, &stats] {
+            confine(connection)?;
+            functions::add(connection)?;
+        }
+        attach_disk(&admin, disk.as_deref())?;
+        admin.execute("ATTACH DATABASE ?1 AS stats", [&stats_uri])?;
+        for connection in [&admin, &stats] {
+            connection.execute("ATTACH DATABASE ?1 AS monitor", [&monitor_uri])?;
+        }
+        let history = history(&admin, datadir).unwrap_or_else(|| shared("history"));
+        for connection in [&admin, &stats] {
+            connection.execute("ATTACH DATABASE ?1 AS stats_history", [&history])?;
+        }
+        admin.pragma_update(Some("stats_history"), "synchronous", "NORMAL")?;
+        for schema in [Schema::Main, Schema::Stats, Schema::Monitor] {
+            admin.pragma_update(Some(schema.name()), "max_page_count", limits::MEMORY_MAX_PAGES)?;
+            create(&admin, schema)?;
+        }
+        create(&admin, Schema::StatsHistory)?;
+        fill(&admin)?;
+        variables::add_missing(&admin, "main")?;
+        stats.pragma_update(None, "query_only", true)?;
+        let mut runtime = Draft::default();
+        variables::set_version(&mut runtime);
+        let config = runtime.check().map_or_else(|_| Config::default(), |checked| checked.config);
+        Ok(Self {
+            admin,
+            stats,
+            disk,
+            _name: name,
+            runtime,
+            config: Arc::new(config),
+            plane: None,
+            checksums: Checksums::default(),
+            file: None,
+            read_only: false,
+        })
+    }
+
+    /// Whether the schema `disk` holds a configuration: that of a former run, or an imported one.
+    pub fn has_saved(&self) -> Result<bool, StoreError> {
+        let count: i64 =
+            self.admin.query_row("SELECT COUNT(*) FROM disk.global_variables", [], |row| row.get(0))?;
+        Ok(count > 0)
+    }
+}
+
+/// What the database is called when it is not opened by [`Store::open`]: for `--initial`, which puts it aside.
+pub(crate) fn disk_file(datadir: &Path) -> PathBuf {
+    datadir.join(DISK_FILE)
+}
+
+/// Keeps SQL from loading code and from taking all memory.
+fn confine(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.set_limit(Limit::SQLITE_LIMIT_SQL_LENGTH, limits::SQL_MAX_BYTES)?;
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, limits::VALUE_MAX_BYTES)?;
+    Ok(())
+}
+
+/// Attaches the schema `disk` and brings it up to date.
+fn attach_disk(admin: &Connection, path: Option<&Path>) -> Result<(), StoreError> {
+    let Some(path) = path else {
+        admin.execute("ATTACH DATABASE ':memory:' AS disk", [])?;
+        return Ok(migrate::bring_up_to_date(admin)?);
+    };
+    let name = make_file(path)?;
+    let failed = |message: String| StoreError::Database { path: path.to_path_buf(), message };
+    let usable = || -> rusqlite::Result<String> {
+        admin.execute("ATTACH DATABASE ?1 AS disk", [name])?;
+        // One file that is whole at any time: it may be copied and replaced while the proxy runs.
+        admin.pragma_update_and_check(Some("disk"), "journal_mode", "DELETE", |_| Ok(()))?;
+        admin.pragma_update(Some("disk"), "synchronous", "FULL")?;
+        admin.query_row("PRAGMA disk.quick_check(1)", [], |row| row.get(0))
+    };
+    match usable() {
+        Ok(verdict) if verdict == "ok" => {}
+        Ok(verdict) => return Err(failed(format!("{verdict}; restore it from a copy or move it away"))),
+        Err(error) => return Err(failed(format!("{error}; restore it from a copy or move it away"))),
+    }
+    migrate::bring_up_to_date(admin).map_err(|error| failed(error.to_string()))
+}
+
+/// Closes and opens the schema `disk`.
+pub(super) fn reopen_disk(admin: &Connection, path: Option<&Path>) -> Result<(), StoreError> {
+    if path.is_none() {
+        return Ok(());
+    }
+    admin.execute("DETACH DATABASE disk", [])?;
+    let reopened = attach_disk(admin, path);
+    if reopened.is_err() {
+        // Statements that name the schema must not fail for ever: what is saved now is lost, and that is said.
+        let _ = admin.execute("DETACH DATABASE disk", []);
+        attach_disk(admin, None)?;
+    }
+    reopened
+}
+
+/// The path of the file of `stats_history`; nothing if there is none that can be used.
+fn history(admin: &Connection, datadir: Option<&Path>) -> Option<String> {
+    let path = datadir?.join(HISTORY_FILE);
+    let usable = || -> Result<String, StoreError> {
+        let name = make_file(&path)?.to_owned();
+        admin.execute("ATTACH DATABASE ?1 AS tried", [&name])?;
+        let checked = admin.query_row("PRAGMA tried.quick_check(1)", [], |row| row.get::<_, String>(0));
+        admin.execute("DETACH DATABASE tried", [])?;
+        match checked? {
+            verdict if verdict == "ok" => Ok(name),
+            verdict => Err(StoreError::Database { path: path.clone(), message: verdict }),
+        }
+    };
+    match usable() {
+        Ok(name) => Some(name),
+        Err(error) => {
+            tracing::error!(file = %path.display(), %error, "the history of statistics is kept in memory only");
+            None
+        }
+    }
+}
+
+/// Makes the file if it is not there, and gives its path as SQL takes it.
+fn make_file(path: &Path) -> Result<&str, StoreError> {
+    let failed = |source| StoreError::File { path: path.to_path_buf(), source };
+    let made = OpenOptions::new().create(true).append(true).mode(FILE_MODE).open(path);
+    // What may only be read is opened by SQLite as such.
+    if let Err(error) = made
+        && !path.exists()
+    {
+        return Err(failed(error));
+    }
+    path.to_str().ok_or_else(|| failed(std::io::Error::other("its path is not UTF-8 text")))
+}
+
+/// Makes the tables of `schema` that are not there.
+pub(super) fn create(admin: &Connection, schema: Schema) -> rusqlite::Result<()> {
+    let name = schema.name();
+    for (table, ddl) in schema.tables() {
+        let known: bool = admin.query_row(
+            &format!("SELECT EXISTS (SELECT 1 FROM {name}.sqlite_master WHERE type = 'table' AND name = ?1)"),
+            [&table],
+            |row| row.get(0),
+        )?;
+        if !known {
+            admin.execute_batch(&ddl.replacen("CREATE TABLE ", &format!("CREATE TABLE {name}."), 1))?;
+        }
+    }
+    schema.indexes().iter().try_for_each(|index| admin.execute_batch(index))
+}
+
+/// Writes what is always the same.
+fn fill(admin: &Connection) -> rusqlite::Result<()> {
+    admin.execute_batch("BEGIN")?;
+    let mut insert = admin.prepare("INSERT INTO main.mysql_collations VALUES (?1, ?2, ?3, ?4)")?;
+    for (id, collation, charset, default) in COLLATIONS {
+        insert.execute(params![id, collation, charset, if *default { "Yes" } else { "" }])?;
+    }
+    // The answer to a client of a stats account that asks how much it may send, as ProxySQL gives it.
+    admin.execute("INSERT INTO stats.global_variables VALUES ('mysql-max_allowed_packet', '4194304')", [])?;
+    admin.execute_batch("COMMIT")
+}

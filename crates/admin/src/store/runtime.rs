@@ -1,0 +1,64 @@
+//! The tables `runtime_...`, which show what the proxy runs with.
+
+use config::Row;
+use config::schema::{MYSQL_USERS, Scalar, Section};
+use rusqlite::types::Value;
+
+use super::variables::values;
+use super::{Store, rows};
+use crate::answer::AdminError;
+use crate::tables::{config_tables, variable_groups};
+
+impl Store {
+    /// Fills the table of runtime that is called `table` (`runtime_...`) from what the proxy runs with. False if there
+    /// is no such table.
+    pub fn refresh_runtime(&mut self, table: &str) -> Result<bool, AdminError> {
+        let Some(name) = table.strip_prefix("runtime_") else { return Ok(false) };
+        let contents: Vec<Vec<Value>> = if name == "global_variables" {
+            let text = |(name, value)| vec![Value::Text(name), Value::Text(value)];
+            variable_groups().flat_map(|(_, group)| values(&self.runtime, group)).map(text).collect()
+        } else if name == "checksums_values" {
+            self.checksums.rows()
+        } else if let Some(section) = config_tables().find(|section| section.table_name() == name) {
+            let runs = self.runtime.rows(section).iter();
+            if section.name == MYSQL_USERS.name {
+                runs.flat_map(sides).collect()
+            } else {
+                runs.map(cells).collect()
+            }
+        } else {
+            // The filters of core files are copied when they are loaded.
+            return Ok(name == "coredump_filters");
+        };
+        rows::refill(&mut self.admin, "main", table, contents)?;
+        Ok(true)
+    }
+}
+
+fn cells(row: &Row) -> Vec<Value> {
+    row.cells().iter().map(rows::value).collect()
+}
+
+/// The rows that show an account: one towards servers and one towards clients, if it is for both.
+fn sides(row: &Row) -> Vec<Vec<Value>> {
+    let section: &Section = &MYSQL_USERS;
+    let at = |name: &str| section.find(name).map(|(at, _)| at);
+    let is = |name: &str| *row.scalar(name) == Scalar::Bool(true);
+    let side = |frontend: bool| {
+        let mut cells = cells(row);
+        for (name, value) in [("frontend", frontend), ("backend", !frontend)] {
+            if let Some(cell) = at(name).and_then(|at| cells.get_mut(at)) {
+                *cell = Value::Integer(i64::from(value));
+            }
+        }
+        cells
+    };
+    let inactive = !is("active");
+    match (is("frontend"), is("backend")) {
+        _ if inactive => Vec::new(),
+        (true, true) => vec![side(true), side(false)],
+        (true, false) => vec![side(true)],
+        (false, true) => vec![side(false)],
+        (false, false) => Vec::new(),
+    }
+}

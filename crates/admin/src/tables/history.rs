@@ -1,0 +1,148 @@
+//! Tables of `stats_history`: counters over time.
+
+use super::Table;
+
+const MYSQL_CONNECTIONS: Table = Table::new(
+    "mysql_connections",
+    &[
+        "timestamp INT NOT NULL",
+        "Client_Connections_aborted INT NOT NULL",
+        "Client_Connections_connected INT NOT NULL",
+        "Client_Connections_created INT NOT NULL",
+        "Server_Connections_aborted INT NOT NULL",
+        "Server_Connections_connected INT NOT NULL",
+        "Server_Connections_created INT NOT NULL",
+        "ConnPool_get_conn_failure INT NOT NULL",
+        "ConnPool_get_conn_immediate INT NOT NULL",
+        "ConnPool_get_conn_success INT NOT NULL",
+        "Questions INT NOT NULL",
+        "Slow_queries INT NOT NULL",
+        "GTID_consistent_queries INT NOT NULL",
+    ],
+    &["PRIMARY KEY (timestamp)"],
+);
+
+const MYHGM_CONNECTIONS: Table = Table::new(
+    "myhgm_connections",
+    &[
+        "timestamp INT NOT NULL",
+        "MyHGM_myconnpoll_destroy INT NOT NULL",
+        "MyHGM_myconnpoll_get INT NOT NULL",
+        "MyHGM_myconnpoll_get_ok INT NOT NULL",
+        "MyHGM_myconnpoll_push INT NOT NULL",
+        "MyHGM_myconnpoll_reset INT NOT NULL",
+    ],
+    &["PRIMARY KEY (timestamp)"],
+);
+
+const MYSQL_QUERY_CACHE: Table = Table::new(
+    "mysql_query_cache",
+    &[
+        "timestamp INT NOT NULL",
+        "count_GET INT NOT NULL",
+        "count_GET_OK INT NOT NULL",
+        "count_SET INT NOT NULL",
+        "bytes_IN INT NOT NULL",
+        "bytes_OUT INT NOT NULL",
+        "Entries_Purged INT NOT NULL",
+        "Entries_In_Cache INT NOT NULL",
+        "Memory_Bytes INT NOT NULL",
+    ],
+    &["PRIMARY KEY (timestamp)"],
+);
+
+const SYSTEM_CPU: Table = Table::new(
+    "system_cpu",
+    &["timestamp INT NOT NULL", "tms_utime INT NOT NULL", "tms_stime INT NOT NULL"],
+    &["PRIMARY KEY (timestamp)"],
+);
+
+const SYSTEM_MEMORY: Table = Table::new(
+    "system_memory",
+    &[
+        "timestamp INT NOT NULL",
+        "allocated INT NOT NULL",
+        "resident INT NOT NULL",
+        "active INT NOT NULL",
+        "mapped INT NOT NULL",
+        "metadata INT NOT NULL",
+        "retained INT NOT NULL",
+    ],
+    &["PRIMARY KEY (timestamp)"],
+);
+
+const HISTORY_MYSQL_STATUS_VARIABLES: Table = Table::new(
+    "history_mysql_status_variables",
+    &["timestamp INT NOT NULL", "variable_id INT NOT NULL", "variable_value VARCHAR NOT NULL"],
+    &["PRIMARY KEY (timestamp, variable_id)"],
+);
+
+const HISTORY_MYSQL_STATUS_VARIABLES_LOOKUP: Table = Table::new(
+    "history_mysql_status_variables_lookup",
+    &["variable_id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL", "variable_name VARCHAR NOT NULL UNIQUE"],
+    &[],
+);
+
+const HISTORY_STATS_MYSQL_CONNECTION_POOL: Table = Table::new(
+    "history_stats_mysql_connection_pool",
+    &[
+        "timestamp INT NOT NULL",
+        "hostgroup INT",
+        "srv_host VARCHAR",
+        "srv_port INT",
+        "status VARCHAR",
+        "ConnUsed INT",
+        "ConnFree INT",
+        "ConnOK INT",
+        "ConnERR INT",
+        "MaxConnUsed INT",
+        "Queries INT",
+        "Queries_GTID_sync INT",
+        "Bytes_data_sent INT",
+        "Bytes_data_recv INT",
+        "Latency_us INT",
+    ],
+    &["PRIMARY KEY (timestamp, hostgroup, srv_host, srv_port)"],
+);
+
+const HISTORY_MYSQL_QUERY_DIGEST: Table = Table::new(
+    "history_mysql_query_digest",
+    &[
+        "dump_time INT NOT NULL",
+        "hostgroup INT",
+        "schemaname VARCHAR NOT NULL",
+        "username VARCHAR NOT NULL",
+        "client_address VARCHAR NOT NULL",
+        "digest VARCHAR NOT NULL",
+        "digest_text VARCHAR NOT NULL",
+        "count_star INT NOT NULL",
+        "first_seen INT NOT NULL",
+        "last_seen INT NOT NULL",
+        "sum_time INT NOT NULL",
+        "min_time INT NOT NULL",
+        "max_time INT NOT NULL",
+        "sum_rows_affected INT NOT NULL",
+        "sum_rows_sent INT NOT NULL",
+    ],
+    &[],
+);
+
+/// Those that are also there for hours and days.
+pub(super) const ROLLED: &[&Table] =
+    &[&MYSQL_CONNECTIONS, &MYHGM_CONNECTIONS, &MYSQL_QUERY_CACHE, &SYSTEM_CPU, &SYSTEM_MEMORY];
+
+/// The others.
+pub(super) const TABLES: &[&Table] = &[
+    &HISTORY_MYSQL_STATUS_VARIABLES,
+    &HISTORY_MYSQL_STATUS_VARIABLES_LOOKUP,
+    &HISTORY_STATS_MYSQL_CONNECTION_POOL,
+    &HISTORY_MYSQL_QUERY_DIGEST,
+];
+
+/// What queries of the digests' history look for.
+pub(super) const INDEXES: &[&str] = &[
+    "CREATE INDEX IF NOT EXISTS stats_history.idx_history_mysql_query_digest_first_seen \
+     ON history_mysql_query_digest (first_seen)",
+    "CREATE INDEX IF NOT EXISTS stats_history.idx_history_mysql_query_digest_dump_time \
+     ON history_mysql_query_digest (dump_time)",
+];

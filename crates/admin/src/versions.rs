@@ -1,0 +1,169 @@
+//! What was loaded to runtime, kept to compare with and to go back to.
+
+use std::path::Path;
+
+use config::Changed;
+use rusqlite::{OptionalExtension as _, params};
+
+use crate::answer::{AdminError, Answer, Cell};
+use crate::layers::Module;
+use crate::store::{Store, now, transaction};
+
+/// Former versions of each module that are kept.
+const VERSIONS_MAX: i64 = 32;
+
+/// Longest text of a version that is kept, in bytes: about 30,000 users. Longer ones would make every load slow.
+const VERSION_MAX_BYTES: usize = 8 << 20;
+
+impl Store {
+    /// Keeps what a module runs with as its newest version, if it is another than that before. A failure is only logged:
+    /// the module is loaded.
+    pub(crate) fn remember(&self, module: Module, who: &str) {
+        if module.sections().is_empty() {
+            return;
+        }
+        let text = self.runtime.sections_to_cnf(module.sections());
+        if text.len() > VERSION_MAX_BYTES {
+            tracing::info!(module = module.words(), bytes = text.len(), "too large to be kept as a version");
+            return;
+        }
+        if let Err(error) = self.keep(module, &text, who) {
+            tracing::warn!(module = module.words(), %error, "what was loaded is not kept as a version");
+        }
+    }
+
+    fn keep(&self, module: Module, text: &str, who: &str) -> rusqlite::Result<()> {
+        let connection = self.connection();
+        transaction(connection, || {
+            let newest: Option<String> = connection
+                .query_row(
+                    "SELECT config FROM disk.pointsman_versions WHERE module = ?1 ORDER BY version DESC LIMIT 1",
+                    [module.words()],
+                    |row| row.get(0),
+                )
+                .optional()?;
+            if newest.as_deref() == Some(text) {
+                return Ok(());
+            }
+            connection.execute(
+                "INSERT INTO disk.pointsman_versions (module, applied_at, username, config) VALUES (?1, ?2, ?3, ?4)",
+                params![module.words(), now(), who, text],
+            )?;
+            connection.execute(
+                "DELETE FROM disk.pointsman_versions WHERE module = ?1 AND version NOT IN \
+                 (SELECT version FROM disk.pointsman_versions WHERE module = ?1 ORDER BY version DESC LIMIT ?2)",
+                params![module.words(), VERSIONS_MAX],
+            )?;
+            Ok(())
+        })
+    }
+
+    /// `POINTSMAN CHECK CONFIG`: what is wrong with the memory layer and what deserves attention, a row each; OK if there
+    /// is nothing to say.
+    pub fn check_config(&self) -> Answer {
+        let mut draft = self.runtime.clone();
+        let mut rows = Vec::new();
+        let mut say = |level: &str, text: String| rows.push(vec![cell(level), cell(&text)]);
+        for section in Module::ALL.iter().flat_map(|module| module.sections()) {
+            match self.read("main", section) {
+                Ok(Ok(found)) => draft.set_rows(section, found),
+                Ok(Err(problems)) => problems.iter().for_each(|problem| say("error", problem.to_string())),
+                Err(error) => return error.into(),
+            }
+        }
+        match draft.check() {
+            Ok(checked) => checked.warnings.into_iter().for_each(|warning| say("warning", warning)),
+            Err(problems) => problems.iter().for_each(|problem| say("error", problem.to_string())),
+        }
+        if rows.is_empty() {
+            return Answer::Ok { affected: 0, info: "the configuration in memory can be used".to_owned() };
+        }
+        Answer::Rows { columns: vec!["level".to_owned(), "message".to_owned()], rows }
+    }
+
+    /// `POINTSMAN DIFF <module>`: how memory differs from runtime, a row for every row or column.
+    pub fn diff(&self, module: Module) -> Answer {
+        let mut memory = self.runtime.clone();
+        if let Err(error) = self.read_memory(module, &mut memory) {
+            return error.into();
+        }
+        let changes = module.sections().iter().flat_map(|section| self.runtime.changes(&memory, section));
+        let row = |change: config::Change| -> Vec<Cell> {
+            let (what, column, old, new) = match change.what {
+                Changed::Added => ("added", None, None, None),
+                Changed::Removed => ("removed", None, None, None),
+                Changed::Column { name, old, new } => ("changed", Some(name), Some(old), Some(new)),
+            };
+            vec![
+                cell(change.table),
+                cell(&change.row),
+                cell(what),
+                column.and_then(cell),
+                old.as_deref().and_then(cell),
+                new.as_deref().and_then(cell),
+            ]
+        };
+        let columns = ["table", "row", "change", "column", "runtime", "memory"].map(str::to_owned).to_vec();
+        Answer::Rows { columns, rows: changes.map(row).collect() }
+    }
+
+    /// `POINTSMAN ROLLBACK <module> [TO version]`: makes a former version of a module the one in memory and at runtime.
+    /// Without a version, that before the one that runs.
+    pub fn rollback(&mut self, module: Module, to: Option<u64>, who: &str) -> Answer {
+        self.try_rollback(module, to, who).unwrap_or_else(Answer::from)
+    }
+
+    fn try_rollback(&mut self, module: Module, to: Option<u64>, who: &str) -> Result<Answer, AdminError> {
+        let (version, text) = self.former(module, to)?;
+        let origin = format!("version {version}");
+        let former = config::parse_rows(&text, Path::new(&origin))
+            .map_err(|problems| AdminError::new(format!("{origin} cannot be used any more: {problems}")))?;
+        let mut draft = self.runtime.clone();
+        for section in module.sections() {
+            draft.take_rows(section, &former);
+        }
+        let answer = self.make_runtime(draft.clone(), &[module], who)?;
+        self.write_memory(module, &draft)?;
+        let Answer::Ok { info, .. } = answer else { return Ok(answer) };
+        let then = if info.is_empty() { String::new() } else { format!("; {info}") };
+        Ok(Answer::Ok { affected: 0, info: format!("{} is that of version {version}{then}", module.words()) })
+    }
+
+    /// A version of a module and its text: the one asked for, or the newest that is not what runs.
+    fn former(&self, module: Module, to: Option<u64>) -> Result<(i64, String), AdminError> {
+        let words = module.words();
+        let runs = self.runtime.sections_to_cnf(module.sections());
+        let found = self
+            .connection()
+            .query_row(
+                "SELECT version, config FROM disk.pointsman_versions \
+                 WHERE module = ?1 AND CASE WHEN ?2 IS NULL THEN config <> ?3 ELSE version = ?2 END \
+                 ORDER BY version DESC LIMIT 1",
+                params![words, to.and_then(|number| i64::try_from(number).ok()), runs],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )
+            .optional()?;
+        found.ok_or_else(|| match to {
+            Some(number) => AdminError::new(format!("{words} has no version {number}")),
+            None => AdminError::new(format!("{words} has no former version")),
+        })
+    }
+}
+
+fn cell(text: &str) -> Cell {
+    Some(text.as_bytes().to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use config::Draft;
+
+    use super::*;
+
+    #[test]
+    fn a_version_is_text_that_reads_back() {
+        let draft = Draft::default();
+        let text = draft.sections_to_cnf(Module::MysqlVariables.sections());
+        assert_eq!(config::parse_rows(&text, Path::new("v")).unwrap(), draft);
+    }
+}
