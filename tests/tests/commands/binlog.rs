@@ -40,6 +40,10 @@ fn connection(port: u16) -> [String; 4] {
 fn mariadb_binlog_reads_the_same_through_the_proxy() {
     let db = &*DB;
     write(db);
+    // The server writes this event into the new log in the background, some time after the statement.
+    wait_for("the new log's checkpoint", || {
+        db.sql("SHOW BINLOG EVENTS IN 'binlog.000002'").contains("\tbinlog.000002\n")
+    });
     let proxy = proxy(db);
     for more in [
         &["--to-last-log"][..],
