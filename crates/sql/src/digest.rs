@@ -124,11 +124,11 @@ impl Digest {
     }
 
     fn collapse(&mut self, scan: &Scan, options: &Options) {
-        if options.grouping_limit == 0 || scan.marks <= options.grouping_limit {
+        if options.grouping_limit == 0 || scan.marks <= options.grouping_limit && !scan.lists {
             return;
         }
         let shortened = collapse::lists(&mut self.tight.out, options.grouping_limit);
-        if options.groups_grouping_limit > 0 && (shortened > 0 || scan.dots) {
+        if options.groups_grouping_limit > 0 && (shortened > 0 || scan.lists) {
             collapse::groups(&mut self.tight.out, options.grouping_limit, options.groups_grouping_limit);
         }
     }

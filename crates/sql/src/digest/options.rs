@@ -2,6 +2,7 @@
 
 /// The options of a digest, with ProxySQL's defaults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each variable")]
 pub struct Options {
     /// Bytes of the digest text that are hashed and shown (`query_digests_max_digest_length`).
     pub max_digest_length: usize,

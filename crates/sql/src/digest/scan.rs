@@ -22,8 +22,8 @@ pub(super) struct Scan {
     ended: bool,
     /// Values written, and `?` that the text had.
     pub(super) marks: usize,
-    /// The text has `..`.
-    pub(super) dots: bool,
+    /// The text may have had shortened lists from the beginning: it has `..`, or a comment was kept.
+    pub(super) lists: bool,
 }
 
 /// Where a scan writes.
@@ -56,20 +56,18 @@ impl Scan {
 
     /// A byte that is neither word nor blank.
     fn sign(&mut self, sql: &[u8], byte: u8, options: &Options, sink: &mut Sink<'_>) {
-        let rest = sql.len() - self.at;
-        let next = sql.get(self.at + 1).copied().unwrap_or(0);
+        let rest = sql.get(self.at..).unwrap_or_default();
+        let next = rest.get(1).copied().unwrap_or(0);
         match byte {
-            b'/' if next == b'*' && rest > 2 => return self.comment(sql, options, sink),
+            b'/' if next == b'*' && rest.len() > 2 => return self.comment(sql, options, sink),
             b'#' => return self.line(sql),
-            b'-' if next == b'-' && sql.get(self.at + 2).is_some_and(|byte| is(*byte, SPACE)) => {
-                if self.before != b'-' || self.at == 0 {
-                    return self.dashes(sql, sink);
-                }
+            b'-' if (self.before != b'-' || self.at == 0) && opens_line_comment(rest) => {
+                return self.dashes(sql, sink);
             }
             b'\'' | b'"' => return self.string(sql, byte, sink),
             b'@' => sink.facts.at = true,
             b'?' => self.marks += 1,
-            b'.' => self.dots |= self.before == b'.',
+            b'.' => self.lists |= self.before == b'.',
             b'`' if is(next, DIGIT) => sink.facts.sound = false,
             0 => sink.facts.nul = true,
             _ => {}
@@ -184,12 +182,8 @@ impl Scan {
 
     /// From `-- ` to the end of the line. Inside, `--` and a blank are skipped as one, even if the blank ends the line.
     fn dashes(&mut self, sql: &[u8], sink: &mut Sink<'_>) {
-        while let Some(byte) = sql.get(self.at) {
-            let opens = *byte == b'-'
-                && sql.get(self.at + 1) == Some(&b'-')
-                && sql.len() - self.at >= 4
-                && sql.get(self.at + 2).is_some_and(|byte| is(*byte, SPACE));
-            if opens {
+        while let Some(rest) = sql.get(self.at..).filter(|rest| !rest.is_empty()) {
+            if rest.len() >= 4 && opens_line_comment(rest) {
                 self.at += 3;
                 if sql.get(self.at - 1) != Some(&b' ') {
                     sink.facts.sound = false;
@@ -234,9 +228,12 @@ impl Scan {
         }
         if command || options.keep_comment {
             self.begin_statement(sink);
+            self.lists = true;
             let end = if options.keep_comment { self.at + end + 1 } else { self.at + inner.len() };
             let from = if options.keep_comment { start } else { self.at };
-            keep(sql.get(from..end).unwrap_or_default(), command, options, sink.tight);
+            let kept = sql.get(from..end).unwrap_or_default();
+            sink.facts.nul |= kept.contains(&0);
+            keep(kept, command, options, sink.tight);
         }
         if !sink.tight.is_empty() && sink.tight.last() != b' ' {
             sink.tight.push(b' ');
@@ -267,6 +264,11 @@ fn copy(word: &[u8], options: &Options, sink: &mut Sink<'_>) {
     } else {
         sink.tight.word(word);
     }
+}
+
+/// Whether `--` and a blank are here.
+fn opens_line_comment(rest: &[u8]) -> bool {
+    matches!(rest, [b'-', b'-', blank, ..] if is(*blank, SPACE))
 }
 
 fn is_exponent_sign(before: u8, byte: u8) -> bool {
