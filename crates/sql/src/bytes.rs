@@ -11,15 +11,17 @@ pub(crate) const OPERATOR: u8 = 8;
 /// `0` to `9`, `a` to `f`, `A` to `F`.
 pub(crate) const HEX: u8 = 16;
 
-const CLASSES: [u8; 256] = classes();
+static CLASSES: [u8; 256] = classes();
 
 /// The classes of one byte, as bits.
+#[inline]
 pub(crate) fn class(byte: u8) -> u8 {
     // Every byte is an index of the table.
     CLASSES.get(usize::from(byte)).copied().unwrap_or(0)
 }
 
 /// Whether `byte` is of any of `classes`.
+#[inline]
 pub(crate) fn is(byte: u8, classes: u8) -> bool {
     class(byte) & classes != 0
 }

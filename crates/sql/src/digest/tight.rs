@@ -46,6 +46,7 @@ impl Tight {
     }
 
     /// One byte.
+    #[inline]
     pub(super) fn push(&mut self, byte: u8) {
         self.settle(byte);
         match byte {
@@ -57,6 +58,7 @@ impl Tight {
     }
 
     /// A run of bytes of words, all of which stay as they are.
+    #[inline]
     pub(super) fn word(&mut self, word: &[u8]) {
         if self.no_digits || word.len() < 4 {
             for byte in word {
@@ -88,6 +90,7 @@ impl Tight {
     }
 
     /// Decides about the byte held back, now that the byte right of it is known.
+    #[inline]
     fn settle(&mut self, right: u8) {
         let Some(held) = self.held.take() else { return };
         let (left, second) = self.before();
