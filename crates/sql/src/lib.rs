@@ -1,10 +1,22 @@
 //! What a statement is, from its text alone: no socket, no clock, no random source.
+//!
+//! - [`digest`]: the text without its values and that text's hash, as ProxySQL 2.7.2 makes them, in one pass;
+//! - [`class`]: what `stats_mysql_commands_counters` counts it under;
+//! - [`hint`]: what its first comment asks of the proxy;
+//! - [`spooky`]: the hash of digests and of configuration tables.
+//!
+//! Texts are bytes: what clients send need not be UTF-8. No text makes anything here panic, and time and memory are
+//! bounded by a text's length.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 
 mod bytes;
+pub mod class;
 pub mod digest;
+pub mod hint;
 pub mod spooky;
 
+pub use class::Class;
 pub use digest::{Digest, Options};
+pub use hint::Hints;

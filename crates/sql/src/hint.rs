@@ -1,0 +1,151 @@
+//! Hints of clients in the first comment of a statement: `/* hostgroup=2;query_timeout=500 */`.
+//!
+//! Pairs `key=value` are separated by `;`, blanks around keys and values do not count. Keys are ProxySQL's, and
+//! `access_mode`. Unknown keys, and values that do not fit, are as if they were not there: other programs write comments
+//! too.
+
+/// What hints can ask for; `None` where they did not.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Hints<'a> {
+    /// Send the statement to this hostgroup.
+    pub hostgroup: Option<u32>,
+    /// Cache the answer for this many milliseconds.
+    pub cache_ttl: Option<u32>,
+    /// Wait this many milliseconds first.
+    pub query_delay: Option<u32>,
+    /// Try this many more times if the server fails.
+    pub query_retries: Option<u32>,
+    /// Give up after this many milliseconds.
+    pub query_timeout: Option<u32>,
+    /// Send a copy to this hostgroup.
+    pub mirror: Option<u32>,
+    /// Take no server that lags more than this many milliseconds, at most [`MAX_LAG_MS`].
+    pub max_lag_ms: Option<u32>,
+    /// Take no server that lacks what was written at this time, in milliseconds since 1970.
+    pub min_epoch_ms: Option<u64>,
+    /// Take no server that lacks this transaction: `uuid:number`.
+    pub min_gtid: Option<&'a str>,
+    /// Use a connection that nobody used before.
+    pub create_new_connection: bool,
+    /// Whether the statement writes, whatever it looks like.
+    pub access_mode: Option<AccessMode>,
+}
+
+/// What a client says that a statement does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AccessMode {
+    /// It must go to a server that takes writes.
+    ReadWrite,
+    /// A reader will do.
+    ReadOnly,
+}
+
+/// The largest `max_lag_ms`, in milliseconds: ten minutes, as in ProxySQL.
+pub const MAX_LAG_MS: u32 = 600_000;
+
+/// Reads the hints of a comment, given without its marks.
+pub fn parse(comment: &[u8]) -> Hints<'_> {
+    let mut hints = Hints::default();
+    for pair in comment.split(|byte| *byte == b';') {
+        let Ok(pair) = std::str::from_utf8(pair) else { continue };
+        if let Some((key, value)) = pair.split_once('=') {
+            hints.set(key.trim_ascii(), value.trim_ascii());
+        }
+    }
+    hints
+}
+
+impl<'a> Hints<'a> {
+    fn set(&mut self, key: &str, value: &'a str) {
+        match key {
+            "hostgroup" => set(&mut self.hostgroup, number(value)),
+            "cache_ttl" => set(&mut self.cache_ttl, number(value)),
+            "query_delay" => set(&mut self.query_delay, number(value)),
+            "query_retries" => set(&mut self.query_retries, number(value)),
+            "query_timeout" => set(&mut self.query_timeout, number(value)),
+            "mirror" => set(&mut self.mirror, number(value)),
+            "max_lag_ms" => set(&mut self.max_lag_ms, number(value).filter(|lag| *lag <= MAX_LAG_MS)),
+            "min_epoch_ms" => set(&mut self.min_epoch_ms, value.parse().ok()),
+            "min_gtid" => set(&mut self.min_gtid, Some(value).filter(|gtid| is_gtid(gtid))),
+            "create_new_connection" => self.create_new_connection |= value == "1",
+            "access_mode" => set(&mut self.access_mode, access_mode(value)),
+            _ => {}
+        }
+    }
+}
+
+/// The last value that fits counts.
+fn set<T>(hint: &mut Option<T>, value: Option<T>) {
+    if value.is_some() {
+        *hint = value;
+    }
+}
+
+/// Numbers of hints are what ProxySQL keeps in a signed 32-bit one.
+fn number(value: &str) -> Option<u32> {
+    value.parse().ok().filter(|number| i32::try_from(*number).is_ok())
+}
+
+/// `uuid:number`; the dashes of the UUID may be missing, as ProxySQL's binlog reader writes it.
+fn is_gtid(value: &str) -> bool {
+    let Some((uuid, number)) = value.split_once(':') else { return false };
+    let digits = uuid.bytes().filter(u8::is_ascii_hexdigit).count();
+    let dashes = uuid.bytes().filter(|byte| *byte == b'-').count();
+    digits == 32 && digits + dashes == uuid.len() && dashes <= 4 && number.parse::<u64>().is_ok()
+}
+
+fn access_mode(value: &str) -> Option<AccessMode> {
+    match value {
+        "read_write" => Some(AccessMode::ReadWrite),
+        "read_only" => Some(AccessMode::ReadOnly),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_keys() {
+        let gtid = "3e11fa47-71ca-11e1-9e33-c80aa9429562:23";
+        let text = format!(
+            " hostgroup=2; cache_ttl = 500;query_delay=1;query_retries=2;query_timeout=3;mirror=4;max_lag_ms=600000;\
+             min_epoch_ms=1700000000000;min_gtid={gtid};create_new_connection=1;access_mode=read_only;"
+        );
+        let want = Hints {
+            hostgroup: Some(2),
+            cache_ttl: Some(500),
+            query_delay: Some(1),
+            query_retries: Some(2),
+            query_timeout: Some(3),
+            mirror: Some(4),
+            max_lag_ms: Some(MAX_LAG_MS),
+            min_epoch_ms: Some(1_700_000_000_000),
+            min_gtid: Some(gtid),
+            create_new_connection: true,
+            access_mode: Some(AccessMode::ReadOnly),
+        };
+        assert_eq!(parse(text.as_bytes()), want);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_not_there() {
+        for comment in [
+            "",
+            "a comment",
+            "hostgroup",
+            "hostgroup=",
+            "hostgroup=-1",
+            "hostgroup=x;hostgroup=4294967295",
+            "Hostgroup=1",
+            "max_lag_ms=600001",
+            "min_gtid=23;min_gtid=3e11:1",
+            "create_new_connection=yes;access_mode=both",
+            "hostgroup=\u{661}",
+        ] {
+            assert_eq!(parse(comment.as_bytes()), Hints::default(), "{comment}");
+        }
+        assert_eq!(parse(b"x\xff=1;hostgroup=1;y=2").hostgroup, Some(1));
+    }
+}
