@@ -216,4 +216,83 @@ mod tests {
     fn this_process_has_used_the_processor() {
         assert!(cpu().is_some());
     }
+
+    /// A data plane of which only counters are asked.
+    struct Counting;
+
+    impl DataPlane for Counting {
+        fn apply(&self, _: &std::sync::Arc<config::Config>) -> Result<(), String> {
+            Ok(())
+        }
+        fn order(&self, _: crate::plane::Order) -> Result<(), String> {
+            Ok(())
+        }
+        fn kill(&self, _: u32) -> bool {
+            false
+        }
+        fn tls(&self) -> Option<std::sync::Arc<rustls::ServerConfig>> {
+            None
+        }
+        fn globals(&self) -> Vec<(&'static str, u64)> {
+            vec![("Questions", 5), ("Client_Connections_connected", 2), ("MyHGM_myconnpoll_get", 3)]
+        }
+        fn memory(&self) -> Vec<(&'static str, u64)> {
+            vec![("jemalloc_resident", 4096)]
+        }
+        fn processes(&self) -> Vec<crate::plane::Process> {
+            Vec::new()
+        }
+        fn pool(&self, _: bool) -> Vec<crate::plane::PoolServer> {
+            vec![crate::plane::PoolServer { hostgroup: 1, host: "a".to_owned(), ..Default::default() }]
+        }
+        fn free_connections(&self) -> Vec<crate::plane::FreeConnection> {
+            Vec::new()
+        }
+        fn users(&self) -> Vec<crate::plane::UserConnections> {
+            Vec::new()
+        }
+        fn commands(&self) -> Vec<crate::plane::CommandCounter> {
+            Vec::new()
+        }
+        fn errors(&self, _: bool) -> Vec<crate::plane::ServerError> {
+            Vec::new()
+        }
+        fn client_hosts(&self, _: bool) -> Vec<crate::plane::ClientHost> {
+            Vec::new()
+        }
+    }
+
+    fn count(connection: &Connection, sql: &str) -> i64 {
+        connection.query_row(sql, [], |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn samples_become_rows_and_hours_and_are_forgotten() {
+        let store = crate::Store::open(None).unwrap();
+        let connection = store.connection();
+        let start = 1_700_000_000 / HOUR_S * HOUR_S;
+        for minute in 0..90 {
+            sample(connection, &INTERVALS, start + minute * 60, &Counting).unwrap();
+        }
+        roll_up(connection, start + 90 * 60).unwrap();
+        roll_up(connection, start + 91 * 60).unwrap();
+        for table in
+            ["mysql_connections", "myhgm_connections", "mysql_query_cache", "system_cpu", "system_memory"]
+        {
+            assert_eq!(count(connection, &format!("SELECT COUNT(*) FROM stats_history.{table}")), 90);
+            // The hour that is not over has no row.
+            assert_eq!(count(connection, &format!("SELECT COUNT(*) FROM stats_history.{table}_hour")), 1);
+        }
+        assert_eq!(count(connection, "SELECT Questions FROM mysql_connections_hour"), 5);
+        assert_eq!(count(connection, "SELECT resident FROM system_memory_hour"), 4096);
+        assert_eq!(count(connection, "SELECT COUNT(*) FROM history_stats_mysql_connection_pool"), 90);
+        assert_eq!(count(connection, "SELECT COUNT(*) FROM history_mysql_status_variables"), 270);
+        assert_eq!(count(connection, "SELECT COUNT(*) FROM history_mysql_status_variables_lookup"), 3);
+        roll_up(connection, start + SAMPLES_KEPT_S + 86_400).unwrap();
+        assert_eq!(count(connection, "SELECT COUNT(*) FROM mysql_connections"), 0);
+        assert_eq!(count(connection, "SELECT COUNT(*) FROM history_mysql_status_variables"), 0);
+        assert_eq!(count(connection, "SELECT COUNT(*) FROM mysql_connections_hour"), 2);
+        roll_up(connection, start + HOURS_KEPT_S + 86_400).unwrap();
+        assert_eq!(count(connection, "SELECT COUNT(*) FROM mysql_connections_hour"), 0);
+    }
 }

@@ -95,8 +95,14 @@ impl Connection {
     pub(super) async fn receive(&mut self, wait: Duration) -> Result<Vec<u8>, ReceiveError> {
         let deadline = Instant::now() + wait;
         loop {
-            if let Some(message) = self.reader.message()? {
-                return Ok(message);
+            match self.reader.message() {
+                Ok(Some(message)) => return Ok(message),
+                Ok(None) => {}
+                Err(error) => {
+                    // What is said about a packet that was not taken comes behind it all the same.
+                    self.reader.expect(self.reader.next_seq().wrapping_add(1));
+                    return Err(error.into());
+                }
             }
             match timeout_at(deadline, self.read()).await {
                 Ok(result) => result?,

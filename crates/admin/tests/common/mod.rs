@@ -1,0 +1,146 @@
+//! A running proxy that is none: it remembers what it was told, and has constant counters.
+
+#![allow(dead_code, reason = "every test file uses its part")]
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use admin::{
+    ClientHost, CommandCounter, DataPlane, FreeConnection, Order, PoolServer, Process, ServerError,
+    UserConnections,
+};
+use config::Config;
+use rustls::ServerConfig;
+
+/// The only session that it has.
+pub(crate) const SESSION: u32 = 1_073_741_825;
+
+#[derive(Debug, Default)]
+pub(crate) struct FakePlane {
+    /// The orders that it was given.
+    pub(crate) orders: Mutex<Vec<Order>>,
+    /// How many configurations were applied.
+    pub(crate) applied: AtomicUsize,
+    /// How often counters were reset.
+    pub(crate) resets: AtomicUsize,
+    /// What clients of the admin port are offered.
+    pub(crate) tls: Option<Arc<ServerConfig>>,
+    paused: AtomicBool,
+}
+
+impl FakePlane {
+    fn reset(&self, reset: bool) {
+        self.resets.fetch_add(usize::from(reset), Ordering::Relaxed);
+    }
+}
+
+impl DataPlane for FakePlane {
+    fn apply(&self, _: &Arc<Config>) -> Result<(), String> {
+        self.applied.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn order(&self, order: Order) -> Result<(), String> {
+        self.orders.lock().unwrap().push(order);
+        match order {
+            Order::Pause if self.paused.swap(true, Ordering::Relaxed) => {
+                Err("it is already paused".to_owned())
+            }
+            Order::Resume if !self.paused.swap(false, Ordering::Relaxed) => {
+                Err("it is not paused".to_owned())
+            }
+            Order::ReloadTls => Err("no certificate".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
+    fn kill(&self, id: u32) -> bool {
+        id == SESSION
+    }
+
+    fn tls(&self) -> Option<Arc<ServerConfig>> {
+        self.tls.clone()
+    }
+
+    fn globals(&self) -> Vec<(&'static str, u64)> {
+        vec![("ProxySQL_Uptime", 60), ("Questions", 1_000), ("Servers_table_version", 7)]
+    }
+
+    fn memory(&self) -> Vec<(&'static str, u64)> {
+        vec![("jemalloc_resident", 4_096)]
+    }
+
+    fn processes(&self) -> Vec<Process> {
+        vec![Process {
+            thread: 1,
+            id: SESSION,
+            user: "app".to_owned(),
+            schema: Some("shop".to_owned()),
+            client: ("127.0.0.1".to_owned(), 50_000),
+            hostgroup: 2,
+            local: Some(("127.0.0.1".to_owned(), 50_001)),
+            server: Some(("127.0.0.2".to_owned(), 3306)),
+            command: "Query",
+            time_ms: 12,
+            info: Some(format!("SELECT '{}'", "x".repeat(200)).into_bytes()),
+        }]
+    }
+
+    fn pool(&self, reset: bool) -> Vec<PoolServer> {
+        self.reset(reset);
+        vec![PoolServer {
+            hostgroup: 2,
+            host: "127.0.0.2".to_owned(),
+            port: 3306,
+            status: "ONLINE",
+            used: 1,
+            free: 2,
+            ok: 3,
+            err: 4,
+            max_used: 5,
+            queries: 6,
+            bytes_sent: 7,
+            bytes_received: 8,
+            latency_us: 9,
+        }]
+    }
+
+    fn free_connections(&self) -> Vec<FreeConnection> {
+        vec![FreeConnection {
+            fd: 20,
+            server: (2, "127.0.0.2".to_owned(), 3306),
+            user: "app".to_owned(),
+            schema: None,
+            idle_ms: 5,
+        }]
+    }
+
+    fn users(&self) -> Vec<UserConnections> {
+        vec![UserConnections { user: "app".to_owned(), connections: 1, max: 100 }]
+    }
+
+    fn commands(&self) -> Vec<CommandCounter> {
+        let buckets = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
+        vec![CommandCounter { command: "SELECT", total_us: 500, count: 78, buckets }]
+    }
+
+    fn errors(&self, reset: bool) -> Vec<ServerError> {
+        self.reset(reset);
+        vec![ServerError {
+            server: (2, "127.0.0.2".to_owned(), 3306),
+            user: "app".to_owned(),
+            client: "127.0.0.1".to_owned(),
+            schema: "shop".to_owned(),
+            code: 1146,
+            count: 3,
+            first_seen: 1_700_000_000,
+            last_seen: 1_700_000_001,
+            message: "Table 'shop.x' doesn't exist".to_owned(),
+        }]
+    }
+
+    fn client_hosts(&self, reset: bool) -> Vec<ClientHost> {
+        self.reset(reset);
+        vec![ClientHost { address: "127.0.0.3".to_owned(), errors: 2, last_updated: 9 }]
+    }
+}
