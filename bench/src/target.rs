@@ -51,7 +51,7 @@ impl Kind {
     /// The configuration of one that listens on `port` in front of the server on `database`.
     fn config(self, port: u16, database: u16, threads: u32, datadir: &Path) -> String {
         let servers = format!(
-            "[mysql_variables]\nthreads = {threads}\n\n\
+            "[mysql_variables]\nthreads = {threads}\n\n[admin_variables]\nmysql_ifaces = \"\"\n\n\
              [[mysql_servers]]\nhostname = \"127.0.0.1\"\nport = {database}\nmax_connections = {BACKENDS_MAX}\n"
         );
         match self {
@@ -126,7 +126,10 @@ impl Target {
         match kind {
             // In the foreground, without a master process: all threads are those of the process we know.
             Kind::Haproxy => command.args(["-db", "-f"]).arg(&config),
-            Kind::Floor | Kind::Pointsman => command.args(["serve", "--config"]).arg(&config),
+            Kind::Floor | Kind::Pointsman => {
+                // The folder has the configuration of a former round.
+                command.args(["serve", "--initial", "--config"]).arg(&config)
+            }
         };
         command.stdout(output.try_clone()?).stderr(output);
         let started = Instant::now();

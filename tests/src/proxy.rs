@@ -34,6 +34,7 @@ struct Log {
 struct Listeners {
     mysql: Vec<SocketAddr>,
     layer4: Vec<SocketAddr>,
+    admin: Vec<SocketAddr>,
     unix: Vec<PathBuf>,
 }
 
@@ -68,6 +69,14 @@ impl Proxy {
     /// When it has none.
     pub fn tcp(&self) -> SocketAddr {
         *self.listeners.mysql.first().unwrap_or_else(|| panic!("no TCP listener in {:?}", self.listeners))
+    }
+
+    /// Its admin port.
+    ///
+    /// # Panics
+    /// When it has none.
+    pub fn admin(&self) -> SocketAddr {
+        *self.listeners.admin.first().unwrap_or_else(|| panic!("no admin port in {:?}", self.listeners))
     }
 
     /// Its first Unix socket.
@@ -175,12 +184,15 @@ impl Log {
 }
 
 impl Listeners {
-    /// Reads `listen="127.0.0.1:1234, /path, 127.0.0.1:1235 (tcp)"` out of the line.
+    /// Reads `listen="127.0.0.1:1234, /path, 127.0.0.1:1235 (tcp)" admin="127.0.0.1:1236"` out of the line.
     fn parse(ready: &str) -> Self {
-        let list = ready.split_once("listen=\"").and_then(|(_, rest)| rest.split_once('"'));
-        let (list, _) = list.unwrap_or_else(|| panic!("no addresses in {ready:?}"));
-        let mut listeners = Self::default();
-        for item in list.split(", ") {
+        let list = |name: &str| {
+            let list = ready.split_once(name).and_then(|(_, rest)| rest.split_once('"'));
+            list.unwrap_or_else(|| panic!("no addresses in {ready:?}")).0
+        };
+        let admin = list("admin=\"").split(", ").filter_map(|address| address.parse().ok()).collect();
+        let mut listeners = Self { admin, ..Self::default() };
+        for item in list("listen=\"").split(", ") {
             let (address, layer4) = item.strip_suffix(" (tcp)").map_or((item, false), |rest| (rest, true));
             match address.parse() {
                 Ok(address) if layer4 => listeners.layer4.push(address),

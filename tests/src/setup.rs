@@ -9,6 +9,9 @@ use testkit::mariadb::{PASSWORD, Server, USER};
 
 use crate::Proxy;
 
+/// Many proxies run at once, and the default is one fixed port.
+const NO_ADMIN_PORT: &str = "mysql_ifaces = \"\"\n";
+
 /// A configuration in the making: `pointsman.toml` with everything on loopback and no fixed port.
 ///
 /// It starts with a TCP listener, a Unix socket and two data-plane threads.
@@ -18,6 +21,7 @@ pub struct Setup {
     dir: PathBuf,
     variables: String,
     pointsman_variables: String,
+    admin_variables: String,
     top_level: String,
     tables: String,
     environment: Vec<(String, String)>,
@@ -36,6 +40,7 @@ impl Setup {
             sandbox: sandbox.clone(),
             variables: "threads = 2\n".to_owned(),
             pointsman_variables: String::new(),
+            admin_variables: NO_ADMIN_PORT.to_owned(),
             top_level: String::new(),
             tables: String::new(),
             environment: Vec::new(),
@@ -104,6 +109,16 @@ impl Setup {
         self
     }
 
+    /// Sets one of `admin_variables`; the value is TOML. The admin port is closed unless `mysql_ifaces` is set.
+    #[must_use]
+    pub fn admin(mut self, name: &str, value: impl std::fmt::Display) -> Self {
+        if name == "mysql_ifaces" {
+            self.admin_variables = self.admin_variables.replace(NO_ADMIN_PORT, "");
+        }
+        let _ = writeln!(self.admin_variables, "{name} = {value}");
+        self
+    }
+
     /// Makes the proxy's own folder its `datadir`.
     #[must_use]
     pub fn datadir(mut self) -> Self {
@@ -134,8 +149,8 @@ impl Setup {
     /// When the proxy does not start; its log is in the message.
     pub fn start(self) -> Proxy {
         let toml = format!(
-            "{}[mysql_variables]\n{}[pointsman_variables]\n{}{}",
-            self.top_level, self.variables, self.pointsman_variables, self.tables
+            "{}[mysql_variables]\n{}[pointsman_variables]\n{}[admin_variables]\n{}{}",
+            self.top_level, self.variables, self.pointsman_variables, self.admin_variables, self.tables
         );
         let file = self.dir.join("pointsman.toml");
         std::fs::write(&file, toml).unwrap_or_else(|error| panic!("{}: {error}", file.display()));

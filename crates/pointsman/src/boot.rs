@@ -6,6 +6,7 @@ use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::time::Instant;
 
+use admin::{DataPlane, Port, Store};
 use anyhow::Context as _;
 use config::{Config, Protocol};
 use proxy::Proxy;
@@ -16,6 +17,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use tracing_subscriber::EnvFilter;
 
 use crate::plane::{Plane, Wish};
+use crate::{ConfigArgs, ServeArgs};
 
 /// Threads of the runtime that accepts clients and does what must not stop a worker.
 const CONTROL_THREADS: usize = 2;
@@ -42,14 +44,26 @@ pub(crate) fn check(path: &Path) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Serves clients with the configuration at `path` until a signal ends it.
-pub(crate) fn serve(path: &Path) -> anyhow::Result<ExitCode> {
+/// Takes the configuration of a `proxysql.db` into a new saved configuration in `datadir`, and tells what became of it.
+pub(crate) fn import(database: &Path, datadir: &Path) -> anyhow::Result<ExitCode> {
+    let imported = admin::import(database, datadir)?;
+    for line in &imported.taken {
+        println!("taken: {line}");
+    }
+    for line in &imported.left {
+        println!("left: {line}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Serves clients with the saved configuration or that of the file until a signal ends it.
+pub(crate) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
-    let loaded = config::load(path)?;
     log_to_stderr();
+    let ServeArgs { config: ConfigArgs { config: file }, initial, reload } = args;
+    let booted = admin::boot(&admin::Start { file, initial, reload })?;
     raise_file_limit();
-    let config = Arc::new(loaded.config);
-    for warning in &loaded.warnings {
+    for warning in &booted.warnings {
         tracing::warn!("{warning}");
     }
     let control = Builder::new_multi_thread()
@@ -61,7 +75,7 @@ pub(crate) fn serve(path: &Path) -> anyhow::Result<ExitCode> {
         .context("cannot start the control runtime")?;
     // Before it can be replaced by a newer one.
     let program = std::env::current_exe();
-    let outcome = control.block_on(run(&config, control.handle(), started))?;
+    let outcome = control.block_on(run(booted.store, control.handle(), started))?;
     // Not waiting for what still runs there: sessions are over, or are to be cut off.
     control.shutdown_background();
     if outcome == Wish::Restart {
@@ -73,14 +87,16 @@ pub(crate) fn serve(path: &Path) -> anyhow::Result<ExitCode> {
 }
 
 /// Serves until somebody wants it to end; returns what is wanted behind that.
-async fn run(config: &Arc<Config>, control: &Handle, started: Instant) -> anyhow::Result<Wish> {
+async fn run(mut store: Store, control: &Handle, started: Instant) -> anyhow::Result<Wish> {
     // Before anything listens, so that no signal can come too early.
     let mut signals = Signals::new()?;
-    let proxy = Proxy::start(config, control)?;
+    let config = Arc::clone(store.config());
+    let proxy = Proxy::start(&config, control)?;
     let (sender, mut wishes) = unbounded_channel();
-    // What the admin port is started with.
-    let _plane = Arc::new(Plane::new(proxy.remote(), sender));
-    announce(&proxy, config, started);
+    let plane: Arc<dyn DataPlane> = Arc::new(Plane::new(proxy.remote(), sender));
+    store.attach(Arc::clone(&plane));
+    let port = Port::start(store, &plane, control).context("the admin port cannot be opened")?;
+    announce(&proxy, &port, &config, started);
     let wish = loop {
         tokio::select! {
             order = signals.next() => match order {
@@ -103,7 +119,7 @@ async fn run(config: &Arc<Config>, control: &Handle, started: Instant) -> anyhow
 }
 
 /// One line that says what listens where.
-fn announce(proxy: &Proxy, config: &Config, started: Instant) {
+fn announce(proxy: &Proxy, port: &Port, config: &Config, started: Instant) {
     let listeners: Vec<String> = proxy
         .addresses()
         .iter()
@@ -112,9 +128,11 @@ fn announce(proxy: &Proxy, config: &Config, started: Instant) {
             Protocol::Tcp => format!("{address} (tcp)"),
         })
         .collect();
+    let admins: Vec<String> = port.addresses().iter().map(ToString::to_string).collect();
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),
         listen = listeners.join(", "),
+        admin = admins.join(", "),
         threads = config.variables.threads,
         servers = config.servers.len(),
         users = config.users.len(),

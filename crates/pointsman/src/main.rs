@@ -24,9 +24,11 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Serve clients until SIGTERM or Ctrl-C.
-    Serve(ConfigArgs),
+    Serve(ServeArgs),
     /// Say whether a configuration file can be used, and what is wrong with it.
     Check(ConfigArgs),
+    /// Take the configuration that ProxySQL 2 has saved in its proxysql.db.
+    Import(ImportArgs),
     /// Start a MariaDB primary with two replicas, the proxy in front, and a load: see it work.
     Demo(demo::DemoArgs),
 }
@@ -38,10 +40,33 @@ struct ConfigArgs {
     config: PathBuf,
 }
 
+#[derive(Debug, clap::Args)]
+struct ServeArgs {
+    #[command(flatten)]
+    config: ConfigArgs,
+    /// Start with the file even if datadir has a saved configuration, which is put aside as pointsman.db.bak.
+    #[arg(long)]
+    initial: bool,
+    /// Add the rows of the file to the saved configuration, where they replace those with the same keys.
+    #[arg(long, conflicts_with = "initial")]
+    reload: bool,
+}
+
+#[derive(Debug, clap::Args)]
+struct ImportArgs {
+    /// The proxysql.db; it is only read.
+    #[arg(value_name = "PROXYSQL_DB")]
+    database: PathBuf,
+    /// Where the saved configuration, pointsman.db, is made.
+    #[arg(long, value_name = "FOLDER")]
+    datadir: PathBuf,
+}
+
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
-        Command::Serve(args) => boot::serve(&args.config),
+        Command::Serve(args) => boot::serve(args),
         Command::Check(args) => boot::check(&args.config),
+        Command::Import(args) => boot::import(&args.database, &args.datadir),
         Command::Demo(args) => demo::run(args),
     };
     outcome.unwrap_or_else(|error| {

@@ -164,6 +164,7 @@ fn configuration(
 ) -> String {
     let mut toml = format!(
         "[mysql_variables]\nserver_version = \"{}\"\n\n\
+         [admin_variables]\nmysql_ifaces = \"\"\n\n\
          [[listeners]]\naddress = \"{address}\"\n\n\
          [[listeners]]\naddress = \"{tcp_address}\"\nprotocol = \"tcp\"\nhostgroup = 0\n",
         binaries.version
