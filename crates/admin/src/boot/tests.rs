@@ -1,1 +1,163 @@
+//! Where the configuration comes from at a start.
 
+use std::path::Path;
+
+use super::*;
+use crate::answer::Answer;
+use crate::who::Rights;
+
+/// A configuration file in a folder that is also its `datadir`.
+fn write(folder: &Path, weight: u32) -> PathBuf {
+    let text = format!(
+        "datadir = \"{}\"\n[mysql_variables]\nwait_timeout = {weight}000\n[[mysql_servers]]\nhostname = \"a\"\n\
+         weight = {weight}\n[[mysql_users]]\nusername = \"u\"\n",
+        folder.display()
+    );
+    let file = folder.join("pointsman.toml");
+    std::fs::write(&file, text).unwrap();
+    file
+}
+
+fn start(file: &Path, initial: bool, reload: bool) -> Booted {
+    boot(&Start { file: file.to_path_buf(), initial, reload }).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The weight of the server and the variable that run.
+fn running(booted: &Booted) -> (u32, u64) {
+    let config = booted.store.config();
+    (config.servers[0].weight, config.variables.wait_timeout.as_secs())
+}
+
+fn sql(store: &mut Store, sql: &str) -> Vec<Vec<u8>> {
+    match store.query(sql, Rights::Admin) {
+        Answer::Rows { rows, .. } => rows.into_iter().flatten().flatten().collect(),
+        Answer::Ok { .. } => Vec::new(),
+        other => panic!("{sql}: {other:?}"),
+    }
+}
+
+#[test]
+fn the_first_start_takes_the_file_and_later_ones_what_is_saved() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = write(folder.path(), 1);
+    let booted = start(&file, false, false);
+    assert_eq!(running(&booted), (1, 1));
+    assert_eq!(booted.warnings, Vec::<String>::new());
+    drop(booted);
+
+    write(folder.path(), 2);
+    let mut booted = start(&file, false, false);
+    assert_eq!(running(&booted), (1, 1));
+    assert!(booted.warnings[0].starts_with("the saved configuration counts"), "{:?}", booted.warnings);
+    assert_eq!(sql(&mut booted.store, "SELECT weight FROM main.mysql_servers"), [b"1"]);
+    drop(booted);
+
+    assert_eq!(running(&start(&file, false, true)), (2, 2));
+    assert_eq!(running(&start(&file, false, false)), (2, 2));
+
+    write(folder.path(), 3);
+    assert_eq!(running(&start(&file, true, false)), (3, 3));
+    assert!(folder.path().join("pointsman.db.bak").exists());
+    let booted = start(&file, false, false);
+    assert_eq!((running(&booted), booted.warnings.len()), ((3, 3), 0));
+}
+
+#[test]
+fn what_runs_is_not_saved_before_somebody_saves_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = write(folder.path(), 1);
+    let mut booted = start(&file, false, false);
+    sql(&mut booted.store, "UPDATE mysql_servers SET weight=9");
+    assert!(matches!(
+        booted.store.shift(Module::MysqlServers, Move::MemoryToRuntime, "t"),
+        Answer::Ok { .. }
+    ));
+    assert_eq!(running(&booted).0, 9);
+    drop(booted);
+    assert_eq!(running(&start(&file, false, false)).0, 1);
+}
+
+#[test]
+fn without_a_datadir_the_file_counts_each_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("proxysql.cnf");
+    std::fs::write(&file, "mysql_servers = ( { address=\"a\" } )").unwrap();
+    let mut booted = start(&file, false, false);
+    assert_eq!(sql(&mut booted.store, "SELECT hostname FROM disk.mysql_servers"), [b"a"]);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+/// What was saved and cannot be used is told with its row, and left as it is.
+#[test]
+fn c26_a_saved_configuration_with_a_mistake_does_not_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = write(folder.path(), 1);
+    let mut booted = start(&file, false, false);
+    sql(&mut booted.store, "UPDATE disk.mysql_servers SET hostname='a b'");
+    drop(booted);
+    let error = boot(&Start { file, initial: false, reload: false }).unwrap_err().to_string();
+    let database = folder.path().join("pointsman.db");
+    assert!(
+        error.starts_with(&format!("the configuration in {} cannot be used: ", database.display())),
+        "{error}"
+    );
+    assert!(
+        error.contains("mysql_servers row hostgroup_id=0, hostname='a b', port=3306: `hostname` must be"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_file_with_a_mistake_does_not_start_either() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = write(folder.path(), 1);
+    drop(start(&file, false, false));
+    std::fs::write(&file, "datadri = \"x\"").unwrap();
+    let error = boot(&Start { file, initial: false, reload: false }).unwrap_err().to_string();
+    assert!(error.contains("did you mean `datadir`?"), "{error}");
+}
+
+/// A database as an older ProxySQL saves it: fewer columns, more variables, rows that are not accepted here.
+#[test]
+fn a_proxysql_db_is_taken_as_far_as_it_goes() {
+    let folder = tempfile::tempdir().unwrap();
+    let theirs = folder.path().join("proxysql.db");
+    rusqlite::Connection::open(&theirs)
+        .unwrap()
+        .execute_batch(
+            "CREATE TABLE mysql_servers (hostgroup_id INT, hostname VARCHAR, port INT, status VARCHAR, weight INT, \
+               mysql_old INT); \
+             INSERT INTO mysql_servers VALUES (1,'a',3306,'ONLINE',5,0), (1,'b',99999,'ONLINE',5,0); \
+             CREATE TABLE mysql_users (username VARCHAR, password VARCHAR, frontend INT, backend INT); \
+             INSERT INTO mysql_users VALUES ('u','p',1,0), ('u','p',0,1); \
+             CREATE TABLE mysql_ldap_mapping (priority INT); INSERT INTO mysql_ldap_mapping VALUES (1); \
+             CREATE TABLE clickhouse_users (username VARCHAR); \
+             CREATE TABLE global_variables (variable_name VARCHAR, variable_value VARCHAR); \
+             INSERT INTO global_variables VALUES ('mysql-wait_timeout','7000'), ('mysql-forward_autocommit','false'), \
+               ('mysql-threads','4000'), ('mysql-init_connect',NULL), ('admin-version','2.0.1'), ('ldap-x','1'), \
+               ('mysql-new_in_3','1')",
+        )
+        .unwrap();
+    let imported = import(&theirs, folder.path()).unwrap();
+    assert_eq!(
+        imported.taken,
+        ["mysql_servers: 1 of 2 rows", "mysql_users: 2 of 2 rows", "global_variables: 4 of 7 rows"]
+    );
+    assert_eq!(
+        imported.left,
+        [
+            "mysql_servers: row 2: CHECK constraint failed: port >= 0 AND port <= 65535",
+            "mysql_servers: unknown columns: mysql_old",
+            "mysql_ldap_mapping: 1 rows: there is no such table here",
+            "global_variables: there is no variable `ldap-x`",
+            "global_variables: there is no variable `mysql-new_in_3`",
+            "global_variables: `mysql-threads` must be a whole number from 1 to 255, not \"4000\""
+        ]
+    );
+    let again = import(&theirs, folder.path()).unwrap_err().to_string();
+    assert!(again.ends_with("it holds one already; move it away first"), "{again}");
+
+    let booted = start(&write(folder.path(), 1), false, false);
+    assert_eq!(running(&booted), (5, 7));
+    assert_eq!(booted.store.config().users.len(), 2);
+}
