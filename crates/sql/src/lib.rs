@@ -3,6 +3,7 @@
 //! - [`digest`]: the text without its values and that text's hash, as ProxySQL 2.7.2 makes them, in one pass;
 //! - [`class`]: what `stats_mysql_commands_counters` counts it under;
 //! - [`hint`]: what its first comment asks of the proxy;
+//! - [`lexer`]: its tokens as a server sees them, in all modes of a session;
 //! - [`spooky`]: the hash of digests and of configuration tables.
 //!
 //! Texts are bytes: what clients send need not be UTF-8. No text makes anything here panic, and time and memory are
@@ -15,8 +16,10 @@ mod bytes;
 pub mod class;
 pub mod digest;
 pub mod hint;
+pub mod lexer;
 pub mod spooky;
 
 pub use class::Class;
 pub use digest::{Digest, Options};
 pub use hint::Hints;
+pub use lexer::{Lexer, Modes};
