@@ -1,4 +1,6 @@
-//! Whether a text is JSON (RFC 8259), as SQLite's `JSON_VALID` decides for the same columns.
+//! Whether a text is JSON (RFC 8259), as SQLite's `JSON_VALID` decides for the same columns; and single values of it.
+
+use std::cell::Cell;
 
 /// How deep arrays and objects nest. No column needs more than three levels.
 const NESTING_MAX: usize = 32;
@@ -10,6 +12,31 @@ pub(crate) fn is_json(text: &str) -> bool {
     let good = left.value(NESTING_MAX).is_some();
     left.blanks();
     good && left.0.is_empty()
+}
+
+/// The value, as it stands there, that the object `text` has under `name`, a plain word; of several the last.
+pub(crate) fn member<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let found = Cell::new(None);
+    let mut left = Left(text.trim_ascii().as_bytes());
+    if left.0.first() != Some(&b'{') {
+        return None;
+    }
+    let from = |rest: &[u8]| text.trim_ascii_end().len() - rest.len();
+    left.items(b'}', NESTING_MAX, |left, depth| {
+        let key = from(left.0);
+        left.string()?;
+        let is_it = text.get(key..from(left.0))?.trim_matches('"') == name;
+        left.blanks();
+        left.take(b':').then_some(())?;
+        left.blanks();
+        let value = from(left.0);
+        left.value(depth)?;
+        if is_it {
+            found.set(text.get(value..from(left.0)));
+        }
+        Some(())
+    })?;
+    found.get()
 }
 
 /// What is left to read. The functions return nothing where the text is broken.

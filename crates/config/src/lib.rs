@@ -27,7 +27,7 @@ pub use model::{
     Address, AdminVariables, AuthPlugin, CheckLogins, Config, Credentials, Endpoint, InvalidAddress,
     InvalidCredentials, InvalidNetworks, Listener, MysqlVariables, Network, Networks, PointsmanVariables,
     Protocol, ProxyProtocol, Server, ServerOptions, ServerStatus, ServerTls, TlsParams, UNIX_PATH_MAX_BYTES,
-    User,
+    User, UserAttributes,
 };
 pub use problem::{Problem, Problems};
 pub use row::Row;

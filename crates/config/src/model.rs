@@ -8,6 +8,7 @@ mod server;
 mod server_options;
 mod tls;
 mod user;
+mod user_attributes;
 mod variables;
 
 pub use admin::AdminVariables;
@@ -19,6 +20,7 @@ pub use server::{Endpoint, Server, ServerStatus};
 pub use server_options::{ProxyProtocol, ServerOptions};
 pub use tls::{ServerTls, TlsParams};
 pub use user::User;
+pub use user_attributes::UserAttributes;
 pub use variables::{AuthPlugin, CheckLogins, MysqlVariables, PointsmanVariables};
 
 /// A whole configuration. `Default` is what an empty file means.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::model::{
     Address, AuthPlugin, CheckLogins, Credentials, Networks, Protocol, ProxyProtocol, ServerStatus,
+    UserAttributes,
 };
 use crate::schema::{Field, Kind, Preset, Scalar, Section, Unit, addresses};
 use crate::tree::Place;
@@ -172,6 +173,12 @@ impl FromScalar for String {
 impl FromScalar for Vec<Address> {
     fn from_scalar(scalar: &Scalar, _: &Field) -> Option<Self> {
         if let Scalar::Text(text) = scalar { addresses(text).ok() } else { None }
+    }
+}
+
+impl FromScalar for UserAttributes {
+    fn from_scalar(scalar: &Scalar, _: &Field) -> Option<Self> {
+        if let Scalar::Text(text) = scalar { text.parse().ok() } else { None }
     }
 }
 

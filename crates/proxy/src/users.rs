@@ -27,6 +27,8 @@ pub(crate) struct Users {
 pub(crate) struct User {
     pub(crate) name: Vec<u8>,
     pub(crate) credential: Credential,
+    /// A second password that is as good.
+    pub(crate) additional: Option<Credential>,
     pub(crate) default_hostgroup: u32,
     pub(crate) default_schema: Option<Vec<u8>>,
     pub(crate) max_connections: u32,
@@ -78,9 +80,11 @@ impl Users {
         let by_name: HashMap<_, _> = usable
             .filter_map(|row| {
                 let credential = Credential::parse(row.password.as_bytes()).ok()?;
+                let additional = row.attributes.additional_password.as_deref().map(Credential::parse);
+                let additional = additional.transpose().ok()?;
                 let name = row.username.clone().into_bytes();
                 let for_servers = for_servers.contains(row.username.as_str());
-                let user = User::new(name.clone(), credential, for_servers, row);
+                let user = User { additional, ..User::new(name.clone(), credential, for_servers, row) };
                 let user = match before(&name) {
                     Some(before) => user.after(before),
                     None => Arc::new(user),
@@ -146,6 +150,7 @@ impl User {
             max_connections: row.max_connections,
             for_servers,
             use_ssl: row.use_ssl,
+            additional: None,
             is_decoy: false,
             connections: Arc::default(),
             learned: Mutex::new(None),
@@ -158,6 +163,7 @@ impl User {
         Self {
             name: Vec::new(),
             credential,
+            additional: None,
             default_hostgroup: 0,
             default_schema: None,
             max_connections: 0,
@@ -173,7 +179,7 @@ impl User {
 
     /// This user, with what is known of it from `before`, when it was configured otherwise; `before` itself if it was not.
     fn after(mut self, before: &Arc<Self>) -> Arc<Self> {
-        let same_password = self.credential == before.credential;
+        let same_password = self.credential == before.credential && self.additional == before.additional;
         let same = same_password
             && self.default_hostgroup == before.default_hostgroup
             && self.default_schema == before.default_schema
@@ -271,16 +277,22 @@ impl User {
     }
 }
 
-/// What was learned, where a login has shown less.
+/// What was learned, where a login with the same password has shown less.
 fn better(shown: Secret, learned: Option<&Learned>) -> Secret {
     match (shown, learned) {
-        (Secret::CachingSha2Stage1(_) | Secret::NativeStage1(_), Some(learned)) => learned.secret.clone(),
+        (shown @ (Secret::CachingSha2Stage1(_) | Secret::NativeStage1(_)), Some(learned))
+            if shown.is_of(&learned.secret) =>
+        {
+            learned.secret.clone()
+        }
         (shown, _) => shown,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use wire::auth::native;
+
     use super::*;
 
     fn row(username: &str, password: &str) -> config::User {
@@ -313,13 +325,16 @@ mod tests {
         let full = Secret::Clear(b"password".to_vec());
         assert_eq!(user.learn(full.clone(), Some([1; 32])), full);
         assert_eq!(user.sha2_digest(), Some([1; 32]));
-        assert_eq!(user.learn(Secret::CachingSha2Stage1([2; 32]), None), full);
+        let fast = Secret::CachingSha2Stage1(caching_sha2::stage1(b"password"));
+        assert_eq!(user.learn(fast, None), full);
+        let other = Secret::NativeStage1(native::stage1(b"the additional password"));
+        assert_eq!(user.learn(other.clone(), None), other, "which is another one");
     }
 
     #[test]
     fn what_a_server_refuses_is_forgotten() {
         let users = Users::new(&[row("u", "*0123456789ABCDEF0123456789ABCDEF01234567")]);
-        let (user, proof) = (users.find(b"u"), Secret::NativeStage1([2; 20]));
+        let (user, proof) = (users.find(b"u"), Secret::NativeStage1(native::stage1(b"password")));
         let full = Secret::Clear(b"password".to_vec());
         user.learn(full.clone(), Some([1; 32]));
         assert_eq!(user.secret_for_servers(&proof), full);

@@ -5,10 +5,25 @@ use std::collections::BTreeMap;
 use crate::suite::Test;
 use crate::trial::Mode;
 
-/// Users with their passwords, by name. Of several passwords that a user has in turn, the first that is not empty.
+/// Users with their passwords, by name. Of several passwords that a user has in turn, the first two that are not empty.
 ///
 /// Logins that must fail do not count: the proxy may know nothing of such users.
-pub(crate) type Users = BTreeMap<String, String>;
+pub(crate) type Users = BTreeMap<String, Passwords>;
+
+/// A user's password, and the one that it has later.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Passwords {
+    /// Empty if there is none.
+    pub(crate) first: String,
+    /// Empty if it stays the same.
+    pub(crate) second: String,
+}
+
+impl From<&str> for Passwords {
+    fn from(first: &str) -> Self {
+        Self { first: first.to_owned(), second: String::new() }
+    }
+}
 
 /// What a test needs of the proxy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -57,8 +72,10 @@ impl Needs {
         let odd = |text: &str| text.contains(['$', '`', '\u{fffd}']);
         if !user.is_empty() && !odd(user) && !odd(&password) {
             let known = self.users.entry(user.to_owned()).or_default();
-            if known.is_empty() {
-                *known = password;
+            if known.first.is_empty() {
+                known.first = password;
+            } else if known.first != password && known.second.is_empty() {
+                known.second = password;
             }
         }
     }
@@ -144,7 +161,14 @@ mod tests {
              CONNECT c,localhost,'u\n3',,;",
         )
         .users;
-        assert_eq!(users, Users::from([("u2".into(), "x".into()), ("u\n3".into(), String::new())]));
+        assert_eq!(users, Users::from([("u2".into(), "x".into()), ("u\n3".into(), "".into())]));
+    }
+
+    #[test]
+    fn a_user_may_have_two_passwords_in_turn() {
+        let users = needs("connect c,localhost,u;\nconnect c,localhost,u,x;\nconnect c,localhost,u,y;").users;
+        let both = Passwords { first: "x".to_owned(), second: "y".to_owned() };
+        assert_eq!(users, Users::from([("u".into(), both)]));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use e2e::{Proxy, Setup as ProxySetup};
 use testkit::guard::Sandbox;
 use testkit::mariadb::{self, Server, Setup};
 
-use crate::needs::Needs;
+use crate::needs::{Needs, Passwords};
 use crate::suite::Suite;
 
 /// Whom tests log in as, unless they say otherwise.
@@ -173,7 +173,7 @@ impl Place {
     /// When the proxy does not start.
     pub(crate) fn provide_proxy(&mut self, mut needs: Needs) {
         for Account { name, password } in [ROOT, self.account] {
-            needs.users.insert(name.to_owned(), password.to_owned());
+            needs.users.insert(name.to_owned(), password.into());
         }
         let fits = |(known, proxy): &(Needs, Proxy)| *known == needs && proxy.log().len() < LOG_LINES_MAX;
         if self.proxy.as_ref().is_some_and(fits) {
@@ -200,7 +200,7 @@ impl Place {
         let setup = needs
             .users
             .iter()
-            .fold(setup, |setup, (name, password)| setup.row("mysql_users", &user(name, password)));
+            .fold(setup, |setup, (name, passwords)| setup.row("mysql_users", &user(name, passwords)));
         self.proxy = Some((needs, setup.start()));
     }
 
@@ -249,9 +249,19 @@ impl Place {
 }
 
 /// A row of `mysql_users`.
-fn user(name: &str, password: &str) -> String {
+fn user(name: &str, passwords: &Passwords) -> String {
     let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-    format!("username = \"{}\"\npassword = \"{}\"", quoted(name), quoted(password))
+    let digits: String = passwords.second.bytes().flat_map(digits_of).collect();
+    format!(
+        "username = \"{}\"\npassword = \"{}\"\nattributes = '{{\"additional_password\": \"{digits}\"}}'",
+        quoted(name),
+        quoted(&passwords.first)
+    )
+}
+
+/// A byte as two hexadecimal digits.
+fn digits_of(byte: u8) -> [char; 2] {
+    [byte >> 4, byte & 15].map(|digit| char::from_digit(digit.into(), 16).unwrap_or_default())
 }
 
 /// Copies a folder.

@@ -163,6 +163,7 @@ async fn prove(
     let decoy = Credential::Clear(random::bytes::<NONCE_LEN>().to_vec());
     let terms = as_server::Terms {
         credential: account.map_or(&decoy, |account| &account.credential),
+        additional: None,
         digest: None,
         wants_password: false,
         nonce,

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::user_attributes::UserAttributes;
 use crate::row::from_row;
 use crate::schema::MYSQL_USERS;
 
@@ -29,6 +30,8 @@ pub struct User {
     pub frontend: bool,
     /// The proxy may log in to servers with it.
     pub backend: bool,
+    /// What else there is.
+    pub attributes: UserAttributes,
     /// Free text.
     pub comment: String,
 }
@@ -43,6 +46,7 @@ from_row!(User, MYSQL_USERS, {
     max_connections,
     frontend,
     backend,
+    attributes,
     comment,
 });
 
@@ -58,6 +62,7 @@ impl fmt::Debug for User {
             .field("max_connections", &self.max_connections)
             .field("frontend", &self.frontend)
             .field("backend", &self.backend)
+            .field("attributes", &self.attributes)
             .field("comment", &self.comment)
             .finish()
     }

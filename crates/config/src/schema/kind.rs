@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::json::is_json;
-use crate::model::{Address, Credentials, Networks};
+use crate::model::{Address, Credentials, Networks, UserAttributes};
 use crate::nearest::suggestion;
 use crate::password;
 use crate::tree::Value;
@@ -26,6 +26,8 @@ pub enum Kind {
     Text,
     /// Text that is JSON, or empty.
     Json,
+    /// What else there is about a user: JSON, or empty.
+    UserAttributes,
     /// One of these words, in any case.
     Choice(&'static [&'static str]),
     /// An address to listen on.
@@ -176,6 +178,7 @@ impl Kind {
             Self::Json if !text.is_empty() && !is_json(text) => {
                 return Err("must be JSON, or empty".to_owned());
             }
+            Self::UserAttributes => drop(text.parse::<UserAttributes>()?),
             Self::Bool | Self::Int { .. } | Self::Text | Self::Json => {}
         }
         Ok(Scalar::Text(text.to_owned()))
@@ -192,6 +195,7 @@ impl Kind {
             Self::Int { min, max, unit } => format!("a whole number from {min} to {max} {}", unit.symbol()),
             Self::Text
             | Self::Json
+            | Self::UserAttributes
             | Self::Address
             | Self::Addresses
             | Self::Networks

@@ -89,6 +89,7 @@ impl Dialogue<'_> {
         let step = move || {
             let terms = as_server::Terms {
                 credential: &for_step.credential,
+                additional: for_step.additional.as_ref(),
                 digest: for_step.sha2_digest(),
                 wants_password: for_step.wants_password(),
                 nonce,
@@ -108,7 +109,10 @@ impl Dialogue<'_> {
         user: &User,
         step: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Ending> {
-        if self.exchange.transport().is_private() && matches!(user.credential, Credential::CachingSha2(_)) {
+        let stored = [Some(&user.credential), user.additional.as_ref()]
+            .iter()
+            .any(|credential| matches!(credential, Some(Credential::CachingSha2(_))));
+        if self.exchange.transport().is_private() && stored {
             self.worker.shared.keys.off_thread(step).await.map_err(|error| self.refuse_bytes(&error))
         } else {
             Ok(step())

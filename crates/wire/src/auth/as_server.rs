@@ -36,6 +36,8 @@ pub const CIPHER_LEN_MAX: usize = 1024;
 pub struct Terms<'a> {
     /// What the table has.
     pub credential: &'a Credential,
+    /// Another password that is as good, while passwords are being changed: clear text, or of the same kind as the first.
+    pub additional: Option<&'a Credential>,
     /// SHA256(SHA256(password)), as an earlier login has brought it.
     pub digest: Option<[u8; 32]>,
     /// Whether servers want more than the credential has: a client with a `mysql_native_password` hash is then asked
@@ -54,6 +56,7 @@ pub struct Terms<'a> {
 /// The server's half of a login that goes on.
 pub struct ServerLogin {
     credential: Credential,
+    additional: Option<Credential>,
     digest: Option<[u8; 32]>,
     wants_password: bool,
     nonce: [u8; NONCE_LEN],
@@ -86,6 +89,7 @@ pub fn begin(
 ) -> (ServerLogin, ServerStep) {
     let mut login = ServerLogin {
         credential: terms.credential.clone(),
+        additional: terms.additional.cloned(),
         digest: terms.digest,
         wants_password: terms.wants_password,
         nonce: terms.nonce,
@@ -173,6 +177,11 @@ impl ServerLogin {
             Some(method) => self.check(method, answer).unwrap_or(ServerStep::Refuse),
             None => self.switch(self.preferred()),
         }
+    }
+
+    /// All that the client may prove to know.
+    fn credentials(&self) -> impl Iterator<Item = &Credential> {
+        std::iter::once(&self.credential).chain(&self.additional)
     }
 
     /// Whether the hash of the table is not enough, and the client must show the password.

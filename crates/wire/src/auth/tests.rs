@@ -53,7 +53,8 @@ fn secrets(password: &[u8]) -> [Secret; 3] {
 fn terms(credential: &Credential, digest: Option<[u8; 32]>, transport: Transport) -> Terms<'_> {
     let offered = Some(native::NAME);
     let (nonce, long_nonce) = (NONCE, LONG_NONCE);
-    Terms { credential, digest, wants_password: false, nonce, long_nonce, transport, offered }
+    let (additional, wants_password) = (None, false);
+    Terms { credential, additional, digest, wants_password, nonce, long_nonce, transport, offered }
 }
 
 /// Runs a login to its end.
@@ -283,6 +284,31 @@ fn a_password_is_asked_for_where_servers_want_more_than_the_hash() {
             for plugin in PLUGINS {
                 assert_eq!(talk_with(&asked, &wrong, plugin), talk_with(&asking, &wrong, plugin));
             }
+        }
+    }
+}
+
+#[test]
+fn an_additional_password_is_as_good_as_the_first() {
+    let other = b"another password";
+    let [_, clear, native, stored] = credentials();
+    let second = Credential::Clear(other.to_vec());
+    let native_second = Credential::Native(native::stage2(other));
+    for (first, additional) in
+        [(&clear, &second), (&native, &second), (&stored, &second), (&native, &native_second)]
+    {
+        for (transport, plugin) in
+            TRANSPORTS.into_iter().flat_map(|transport| PLUGINS.map(|plugin| (transport, plugin)))
+        {
+            let terms = Terms { additional: Some(additional), ..terms(first, None, transport) };
+            for password in [PASSWORD, other] {
+                let (outcome, _) = talk_with(&terms, &Secret::Clear(password.to_vec()), plugin);
+                let accepted =
+                    outcome.unwrap_or_else(|why| panic!("{why}: {first:?} {plugin} {transport:?}"));
+                assert!(accepted.secret.is_of(&Secret::Clear(password.to_vec())), "{first:?} {plugin}");
+            }
+            let (outcome, _) = talk_with(&terms, &Secret::Clear(b"a third one".to_vec()), plugin);
+            assert!(outcome.is_err(), "{first:?} {plugin} {transport:?}");
         }
     }
 }

@@ -81,6 +81,7 @@ fn serve_client<'a>(setting: &Setting, mut messages: impl Iterator<Item = &'a [u
     let answer = messages.next().unwrap_or_default();
     let terms = Terms {
         credential: &credential,
+        additional: None,
         digest: cached,
         wants_password: setting.wants_password,
         nonce: NONCE,

@@ -1,6 +1,6 @@
 //! `mysql_users`.
 
-use super::super::{COUNT, Field, Kind, Preset, Section, Shape, int, json, switch, text};
+use super::super::{COUNT, Field, Kind, Preset, Section, Shape, int, switch, text};
 
 /// The table `mysql_users`.
 pub static MYSQL_USERS: Section = Section::new(
@@ -39,6 +39,14 @@ const USER: &[Field] = &[
     switch("backend", true, "the proxy may log in to servers with it").built(),
     switch("frontend", true, "clients may log in with it").built(),
     int("max_connections", 10_000, COUNT, "most clients with this name at a time").built(),
-    json("attributes", "JSON: `spiffe_id`, `default-transaction_isolation`"),
+    Field::new(
+        "attributes",
+        Kind::UserAttributes,
+        Preset::Text(""),
+        "JSON: `additional_password`, the hexadecimal digits of a second password that is as good, in clear text or of the \
+         kind that `password` has; `spiffe_id` and `default-transaction_isolation` have no effect so far",
+    )
+    .secret()
+    .built(),
     text("comment", "", "free text").built(),
 ];

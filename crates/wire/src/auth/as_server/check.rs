@@ -29,7 +29,7 @@ impl ServerLogin {
 
     /// Judges a proof of `mysql_native_password`.
     pub(super) fn check_native(&self, answer: &[u8]) -> ServerStep {
-        let secret = match &self.credential {
+        let secret = |credential: &Credential| match credential {
             Credential::Clear(password) => native::verify(answer, &self.nonce, &native::stage2(password))
                 .map(|_| Secret::Clear(password.clone())),
             Credential::Native(stage2) => {
@@ -37,15 +37,19 @@ impl ServerLogin {
             }
             Credential::Empty | Credential::CachingSha2(_) => None,
         };
-        secret.map_or(ServerStep::Refuse, accept)
+        self.credentials().find_map(secret).map_or(ServerStep::Refuse, accept)
     }
 
     /// Judges the proof of a fast exchange against the password, or against what an earlier login has brought; asks
     /// for the password itself if that is nothing, or another password.
     fn check_fast(&mut self, answer: &[u8]) -> ServerStep {
-        if let Credential::Clear(password) = &self.credential {
-            let right = caching_sha2::verify(answer, &self.nonce, &caching_sha2::digest(password));
-            return if right { accept_fast(Secret::Clear(password.clone())) } else { ServerStep::Refuse };
+        let is_right =
+            |password: &&[u8]| caching_sha2::verify(answer, &self.nonce, &caching_sha2::digest(password));
+        if let Some(password) = self.passwords().find(is_right) {
+            return accept_fast(Secret::Clear(password.to_vec()));
+        }
+        if self.passwords().count() == self.credentials().count() {
+            return ServerStep::Refuse;
         }
         let known = self.digest.as_ref();
         if let Some(stage1) = known.and_then(|digest| caching_sha2::learn(answer, &self.nonce, digest)) {
@@ -57,12 +61,18 @@ impl ServerLogin {
 
     /// Judges a signature of `client_ed25519`.
     fn check_signature(&self, answer: &[u8]) -> ServerStep {
-        match &self.credential {
-            Credential::Clear(password) if ed25519::verify(answer, &self.long_nonce, password) => {
-                accept(Secret::Clear(password.clone()))
-            }
-            _ => ServerStep::Refuse,
-        }
+        let is_right = |password: &&[u8]| ed25519::verify(answer, &self.long_nonce, password);
+        self.passwords()
+            .find(is_right)
+            .map_or(ServerStep::Refuse, |password| accept(Secret::Clear(password.to_vec())))
+    }
+
+    /// The passwords that are known as such.
+    fn passwords(&self) -> impl Iterator<Item = &[u8]> {
+        self.credentials().filter_map(|credential| match credential {
+            Credential::Clear(password) => Some(password.as_slice()),
+            Credential::Empty | Credential::Native(_) | Credential::CachingSha2(_) => None,
+        })
     }
 
     /// The client shows its password, or asks for the key to encrypt it with.
@@ -98,7 +108,7 @@ impl ServerLogin {
     pub(super) fn check_password(&self, bytes: &[u8]) -> ServerStep {
         let Some(password) = caching_sha2::shown_password(bytes) else { return ServerStep::Refuse };
         let digest = caching_sha2::digest(password);
-        let right = match &self.credential {
+        let is_right = |credential: &&Credential| match credential {
             Credential::Empty => false,
             Credential::Clear(expected) => equal(password, expected),
             Credential::Native(stage2) => equal(&native::stage2(password), stage2),
@@ -107,10 +117,8 @@ impl ServerLogin {
                 self.digest.is_some_and(|known| equal(&known, &digest)) || stored.verify(password)
             }
         };
-        if !right {
-            return ServerStep::Refuse;
-        }
-        let hashed = matches!(self.credential, Credential::Native(_) | Credential::CachingSha2(_));
+        let Some(credential) = self.credentials().find(is_right) else { return ServerStep::Refuse };
+        let hashed = matches!(credential, Credential::Native(_) | Credential::CachingSha2(_));
         let secret = Secret::Clear(password.to_vec());
         ServerStep::Accept(Accepted { secret, send_first: None, digest: hashed.then_some(digest) })
     }

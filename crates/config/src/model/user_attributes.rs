@@ -1,0 +1,96 @@
+//! The column `attributes` of `mysql_users`, as far as it has an effect.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::json::{is_json, member};
+use crate::password;
+
+/// What the JSON in the column says. Empty for an empty text.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct UserAttributes {
+    /// A second password that is as good as the first, in the forms of `password`, so that passwords can be changed in
+    /// clients, proxy and servers one after the other. Written as hexadecimal digits, as in ProxySQL. Never printed by
+    /// `Debug`.
+    pub additional_password: Option<Vec<u8>>,
+}
+
+impl FromStr for UserAttributes {
+    /// The rest of a sentence that starts with the setting's name.
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if !text.is_empty() && !is_json(text) {
+            return Err("must be JSON, or empty".to_owned());
+        }
+        let digits = member(text, "additional_password").map(|value| value.trim_matches('"'));
+        let password = match digits.filter(|digits| !digits.is_empty()).map(bytes) {
+            None => return Ok(Self::default()),
+            Some(None) => return Err("must have `additional_password` as hexadecimal digits".to_owned()),
+            Some(Some(password)) => password,
+        };
+        let check = std::str::from_utf8(&password).map_or(Ok(()), password::check);
+        check.map_err(|error| format!("has an `additional_password` that {error}"))?;
+        Ok(Self { additional_password: Some(password) })
+    }
+}
+
+/// The bytes that hexadecimal digits stand for.
+fn bytes(digits: &str) -> Option<Vec<u8>> {
+    let pairs = digits.as_bytes().chunks(2);
+    pairs
+        .map(|pair| {
+            let whole = pair.len() == 2 && pair.iter().all(u8::is_ascii_hexdigit);
+            whole.then(|| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).flatten()
+        })
+        .collect()
+}
+
+impl fmt::Debug for UserAttributes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let password = if self.additional_password.is_some() { "hidden" } else { "none" };
+        f.debug_struct("UserAttributes").field("additional_password", &password).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn password(text: &str) -> Result<Option<Vec<u8>>, String> {
+        text.parse().map(|attributes: UserAttributes| attributes.additional_password)
+    }
+
+    #[test]
+    fn a_second_password_is_hexadecimal() {
+        for (text, expected) in [
+            ("", None),
+            ("{}", None),
+            ("[1]", None),
+            (r#"{"spiffe_id": "x"}"#, None),
+            (r#"{"additional_password": ""}"#, None),
+            (r#"{"additional_password": "736563726574"}"#, Some("secret")),
+            (
+                r#" { "a": {"additional_password": "00"}, "additional_password" : "7365" , "b":1 } "#,
+                Some("se"),
+            ),
+        ] {
+            assert_eq!(password(text), Ok(expected.map(|text| text.as_bytes().to_vec())), "{text}");
+        }
+        for text in [
+            "{x}",
+            r#"{"additional_password": "7"}"#,
+            r#"{"additional_password": "secret"}"#,
+            r#"{"additional_password": true}"#,
+            r#"{"additional_password": "2a3030303030303030303030303030303030303030303030303030303030303030"}"#,
+        ] {
+            assert!(password(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn debug_hides_it() {
+        let attributes: UserAttributes = r#"{"additional_password": "736563726574"}"#.parse().unwrap();
+        assert_eq!(format!("{attributes:?}"), r#"UserAttributes { additional_password: "hidden" }"#);
+    }
+}
