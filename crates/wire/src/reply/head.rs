@@ -9,8 +9,9 @@ use crate::{Capabilities, StatusFlags, WireError, codec::Reader};
 /// The longest fixed part: an OK packet with two 8-byte integers and status and warnings.
 pub(super) const HEAD_MAX: usize = 1 + 9 + 9 + 2 + 2;
 
-/// Columns that one result can have. Servers allow 4,096, and the prepare answer counts in two bytes.
-pub(super) const COLUMNS_MAX: u64 = u16::MAX as u64;
+/// Columns that one result can have: as many as a statement of 1 GiB can name. Tables have at most 4,096, but MariaDB
+/// selects any number of constants.
+pub(super) const COLUMNS_MAX: u32 = 1 << 29;
 
 /// Payload length below which `0xfe` starts a terminator when both sides use EOF packets.
 const EOF_LIMIT: u32 = 9;
@@ -57,14 +58,13 @@ pub(super) fn err(head: &[u8]) -> Result<u16, WireError> {
 
 /// Column count, and whether the definitions follow, which a byte tells if either of the two capabilities
 /// for leaving them out was agreed.
-pub(super) fn column_count(head: &[u8], caps: Capabilities) -> Result<(u16, bool), WireError> {
+pub(super) fn column_count(head: &[u8], caps: Capabilities) -> Result<(u32, bool), WireError> {
     let mut reader = Reader::new(head);
     let count = reader.lenenc("column count")?;
-    let columns = u16::try_from(count)
+    let columns = u32::try_from(count)
         .ok()
-        .filter(|&columns| columns > 0)
+        .filter(|columns| (1..=COLUMNS_MAX).contains(columns))
         .ok_or(WireError::Invalid { field: "column count", value: count })?;
-    debug_assert!(count <= COLUMNS_MAX);
     let optional = Capabilities::OPTIONAL_RESULTSET_METADATA.union(Capabilities::MARIADB_CACHE_METADATA);
     let follows = !caps.intersects(optional) || metadata_follows(&mut reader)?;
     Ok((columns, follows))

@@ -16,7 +16,7 @@ pub(super) enum Phase {
     /// The first of a result: OK, a file request, or a column count.
     First,
     /// A column definition; `left` of them, with this one.
-    Columns { left: u16 },
+    Columns { left: u32 },
     /// The EOF packet after the column definitions.
     ColumnsEnd,
     /// A row, or the terminator.

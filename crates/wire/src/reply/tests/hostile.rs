@@ -71,9 +71,11 @@ fn c27_truncated_packets_are_errors() {
 
 #[test]
 fn counts_that_no_result_can_have_are_refused() {
-    for (payload, value) in
-        [(&[0xfc, 0, 0][..], 0), (&[0xfd, 0, 0, 1], 0x1_0000), (&[0xfe, 0, 0, 0, 0, 0, 0, 0, 1], 1 << 56)]
-    {
+    for (payload, value) in [
+        (&[0xfc, 0, 0][..], 0),
+        (&[0xfe, 1, 0, 0, 0x20, 0, 0, 0, 0], (1 << 29) + 1),
+        (&[0xfe, 0, 0, 0, 0, 0, 0, 0, 1], 1 << 56),
+    ] {
         let script = Script::new(CLASSIC).message(payload);
         let error = WireError::Invalid { field: "column count", value };
         assert_eq!(scan_all_splits(Answer::Result, CLASSIC, &script.bytes), Err(error));

@@ -1,6 +1,6 @@
 //! Rows of one packet and more.
 
-use super::script::Script;
+use super::script::{Script, column_count};
 use super::*;
 use crate::frame::MAX_PAYLOAD;
 
@@ -40,6 +40,22 @@ fn c17_rows_of_every_size_around_a_packet() {
                 assert_eq!(outcome.status(), Some(StatusFlags::AUTOCOMMIT));
             }
         }
+    }
+}
+
+#[test]
+fn c17_results_have_more_columns_than_two_bytes_count() {
+    for caps in BOTH {
+        // 70,000 in three bytes, and that definitions follow, where there is such a flag.
+        let mut count = vec![0xfd, 0x70, 0x11, 0x01];
+        if column_count(1, caps, true).len() > 1 {
+            count.push(1);
+        }
+        let script = Script::new(caps).message(&count).definitions(35_000).definitions(35_000);
+        let script = script.classic_eof(StatusFlags::AUTOCOMMIT).rows(1).end(StatusFlags::AUTOCOMMIT);
+        let (end, event) = scan(caps, &script, 65_536);
+        assert_eq!(end, script.bytes.len());
+        assert!(matches!(event, Event::Done(outcome) if outcome.rows == 1), "{event:?}");
     }
 }
 
