@@ -3,6 +3,7 @@
 //! Nearly all of it is answered with constants. Source: what ProxySQL 2.7's admin interface answers; the lists of `@@` variables
 //! are longer here, so that drivers that are newer can log in.
 
+mod dumps;
 mod variables;
 
 use crate::answer::{Answer, Cell};
@@ -30,7 +31,7 @@ pub(crate) enum Chatter {
 }
 
 /// Beginnings of statements that do nothing here and are OK.
-const IGNORED: [&str; 39] = [
+const IGNORED: [&str; 40] = [
     "USE ",
     "BEGIN",
     "START TRANSACTION",
@@ -48,6 +49,7 @@ const IGNORED: [&str; 39] = [
     "SET SQL_QUOTE_SHOW_CREATE=1",
     "SET SQL_MODE",
     "SET SESSION SQL_MODE",
+    "SET SESSION NET_READ_TIMEOUT",
     "LOCK TABLES",
     "LOCK TABLE ",
     "UNLOCK TABLES",
@@ -73,7 +75,7 @@ const IGNORED: [&str; 39] = [
 ];
 
 /// Questions of dump programs whose answer has no rows: how they begin, and the columns.
-const NOTHING: [(&str, &[&str]); 8] = [
+const NOTHING: [(&str, &[&str]); 9] = [
     ("SHOW STATUS LIKE 'BINLOG_SNAPSHOT_GTID_EXECUTED'", &["Variable_name", "Value"]),
     ("SHOW VARIABLES LIKE 'GTID\\_MODE'", &["Variable_name", "Value"]),
     ("SHOW VARIABLES LIKE 'NDBINFO\\_VERSION'", &["Variable_name", "Value"]),
@@ -84,6 +86,7 @@ const NOTHING: [(&str, &[&str]); 8] = [
     ("SELECT LOGFILE_GROUP_NAME, FILE_NAME, TOTAL_EXTENTS, INITIAL_SIZE", &["LOGFILE_GROUP_NAME"]),
     ("SELECT DISTINCT TABLESPACE_NAME, FILE_NAME, LOGFILE_GROUP_NAME", &["TABLESPACE_NAME"]),
     ("SHOW TRIGGERS LIKE ", &["Trigger"]),
+    ("SELECT TRIGGER_NAME FROM INFORMATION_SCHEMA.TRIGGERS WHERE ", &["TRIGGER_NAME"]),
     ("SELECT ENGINE FROM INFORMATION_SCHEMA.TABLES WHERE ", &["ENGINE"]),
 ];
 
@@ -112,6 +115,7 @@ pub(crate) fn answer(statement: &Statement<'_>, facts: Facts<'_>) -> Option<Chat
     }
     about_us(statement, facts)
         .or_else(|| about_tables(words, facts).map(Chatter::Answer))
+        .or_else(|| dumps::rewrite(statement).map(Chatter::Sql))
         .or_else(|| about_variables(statement))
 }
 

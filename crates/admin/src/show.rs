@@ -85,7 +85,16 @@ enum Make {
 }
 
 /// Statements that go on after these words.
-const WITH_VALUES: [(&str, Make); 10] = [
+const WITH_VALUES: [(&str, Make); 12] = [
+    (
+        // mariadb-dump asks this before it dumps a table.
+        "SELECT TABLE_NAME FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME =",
+        Make::Value(table_name),
+    ),
+    (
+        "SELECT ENGINE, TABLE_TYPE FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME =",
+        Make::Value(table_engine),
+    ),
     ("SHOW TABLES LIKE", Make::Value(tables_like)),
     ("SHOW TABLES FROM", Make::Value(tables_of)),
     ("SHOW TABLES IN", Make::Value(tables_of)),
@@ -101,8 +110,21 @@ const WITH_VALUES: [(&str, Make); 10] = [
 fn tables_like(pattern: &str) -> String {
     let pattern = text(unquoted(pattern));
     format!(
-        "SELECT name AS tables FROM sqlite_master WHERE type='table' AND name<>'sqlite_sequence' AND name LIKE {pattern} \
+        "SELECT name AS tables FROM sqlite_master WHERE type='table' AND name<>'sqlite_sequence' AND name LIKE {pattern} ESCAPE '\\' \
          ORDER BY name"
+    )
+}
+
+fn table_name(name: &str) -> String {
+    let name = text(unquoted(name));
+    format!("SELECT name AS table_name FROM pragma_table_list WHERE type='table' AND name={name} LIMIT 1")
+}
+
+fn table_engine(name: &str) -> String {
+    let name = text(unquoted(name));
+    format!(
+        "SELECT 'SQLite' AS engine, 'BASE TABLE' AS table_type FROM pragma_table_list WHERE type='table' AND name={name} \
+         LIMIT 1"
     )
 }
 
@@ -157,7 +179,7 @@ fn table_status(name: &str, _: Rights) -> Option<String> {
          0 AS Avg_row_length, 0 AS Data_length, 0 AS Max_data_length, 0 AS Index_length, 0 AS Data_free, \
          NULL AS Auto_increment, NULL AS Create_time, NULL AS Update_time, NULL AS Check_time, \
          'utf8_bin' AS Collation, NULL AS Checksum, '' AS Create_options, '' AS Comment \
-         FROM pragma_table_list WHERE type='table' AND name LIKE {table} GROUP BY name"
+         FROM pragma_table_list WHERE type='table' AND name LIKE {table} ESCAPE '\\' GROUP BY name"
     ))
 }
 
@@ -165,7 +187,7 @@ fn variables_like(pattern: &str) -> String {
     let pattern = text(unquoted(pattern));
     format!(
         "SELECT variable_name AS Variable_name, variable_value AS Value FROM global_variables \
-         WHERE variable_name LIKE {pattern} ORDER BY variable_name"
+         WHERE variable_name LIKE {pattern} ESCAPE '\\' ORDER BY variable_name"
     )
 }
 
