@@ -4,6 +4,7 @@
 //! [`OWN_STATEMENT_BYTES_MAX`](crate::limits::OWN_STATEMENT_BYTES_MAX); whatever cannot be understood here for certain
 //! is the server's, which knows its language best.
 
+pub(crate) mod class;
 pub(crate) mod kill;
 pub(crate) mod listing;
 pub(crate) mod naming;

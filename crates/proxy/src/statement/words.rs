@@ -42,6 +42,19 @@ impl<'a> Words<'a> {
         self.take(|word| matches!(word, Word::Name(name) if name.eq_ignore_ascii_case(keyword.as_bytes())))
     }
 
+    /// Takes the next word if it is a name.
+    pub(super) fn name(&mut self) -> Option<&'a [u8]> {
+        let mut ahead = self.clone();
+        let Some(Word::Name(name)) = ahead.next() else { return None };
+        *self = ahead;
+        Some(name)
+    }
+
+    /// The text that no word was taken of.
+    pub(super) const fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
     /// Takes the next word if it is this sign.
     pub(super) fn sign(&mut self, sign: u8) -> bool {
         self.take(|word| word == Word::Sign(sign))
