@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::net::{IpAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 
 use config::Protocol;
@@ -60,6 +60,14 @@ impl Peer {
         match self {
             // A client of an IPv6 listener that came by IPv4 is known by its IPv4 address.
             Self::Tcp(addresses) => Some(addresses.source().ip().to_canonical()),
+            Self::Local => None,
+        }
+    }
+
+    /// The client's address and port; `None` for a Unix socket.
+    pub(crate) const fn address(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Tcp(addresses) => Some(addresses.source()),
             Self::Local => None,
         }
     }

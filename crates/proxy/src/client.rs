@@ -12,6 +12,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::arrival::{Arrival, Peer};
 use crate::client::login::Identity;
 use crate::control::{Control, Signal};
+use crate::counts::Counter;
 use crate::ending::say_goodbye;
 use crate::session::Session;
 use crate::sock::Sock;
@@ -22,8 +23,12 @@ use crate::worker::{Registered, Worker};
 pub(crate) async fn serve(worker: Rc<Worker>, registered: Registered, arrival: Arrival) {
     registered.control.attach().await;
     let Arrival { stream, peer, protocol, hostgroup, slot } = arrival;
+    registered.control.about.set_peer(*peer);
     let sock = match stream.into_sock() {
-        Ok(sock) => sock,
+        Ok(mut sock) => {
+            sock.count_in(Rc::clone(&worker.counts.clients));
+            sock
+        }
         Err(error) => return tracing::warn!(%error, %peer, "a client's socket could not be registered"),
     };
     match protocol {
@@ -34,11 +39,18 @@ pub(crate) async fn serve(worker: Rc<Worker>, registered: Registered, arrival: A
         // Not a function of its own: what is handed to one takes room twice.
         Protocol::Mysql => {
             let login = Box::pin(log_in(&worker, &registered.control, sock, *peer));
-            let Some((sock, identity)) = login.await else { return };
+            let logged_in = login.await;
+            note_host(&worker, &peer, logged_in.is_none());
+            let Some((sock, identity)) = logged_in else {
+                return worker.counts.note(Counter::ClientsAborted);
+            };
             let mut session = Session::new(worker, Rc::clone(&registered.control), sock, identity);
             let ending = session.run().await;
             registered.leave_directory();
             let (worker, sock) = session.into_parts();
+            if !registered.control.has_quit() {
+                worker.counts.note(Counter::ClientsAborted);
+            }
             Box::pin(say_goodbye(&worker, sock, ending)).await;
         }
     }
@@ -50,6 +62,7 @@ async fn serve_tcp(worker: &Worker, registered: &Registered, mut sock: Sock, pee
     let client = header::client(worker, &mut sock, peer, deadline);
     // Whoever announces no client as it should gets no server.
     if let Ok(Ok(client)) = registered.control.until(Signal::Drain, client).await {
+        registered.control.about.set_peer(client);
         tunnel::serve(worker, &registered.control, sock, client, hostgroup).await;
     }
 }
@@ -66,7 +79,8 @@ async fn log_in(
     // Boxed: a wait with a deadline takes room for twice what it waits for.
     let login = Box::pin(async {
         let client = Box::pin(header::client(worker, &mut sock, peer, deadline)).await?;
-        login::login(worker, &mut sock, client).await
+        control.about.set_peer(client);
+        login::login(worker, control.id(), &mut sock, client).await
     });
     match control.until(Signal::Drain, timeout_at(deadline, login)).await {
         Ok(Ok(Ok(identity))) => Some((sock, identity)),
@@ -76,6 +90,15 @@ async fn log_in(
         }
         // Too late, or the proxy ends: there is nothing that this client would understand.
         Ok(Err(_)) | Err(_) => None,
+    }
+}
+
+/// Takes note of whether a connection from an address has failed. Who connects for others fails for them, too, and is not
+/// to be locked out.
+fn note_host(worker: &Worker, peer: &Peer, failed: bool) {
+    let (settings, shared) = (worker.settings(), &worker.shared);
+    if !settings.variables.proxy_protocol_networks.contain(peer.ip()) {
+        shared.hosts.note(peer.ip(), failed, &settings.variables, shared.uptime());
     }
 }
 
@@ -104,7 +127,7 @@ mod tests {
     }
 
     async fn login_size(worker: Rc<Worker>, mut sock: Sock, peer: Peer) {
-        let _ = login::login(&worker, &mut sock, peer).await;
+        let _ = login::login(&worker, 0, &mut sock, peer).await;
     }
 
     #[test]

@@ -4,7 +4,9 @@
 //! [`Control`] and wakes its task, which looks at the signal wherever it waits. That costs a query nothing but
 //! the reading of one cell.
 
+pub(crate) mod about;
 mod mail;
+pub(crate) mod running;
 mod turns;
 
 use std::cell::{Cell, RefCell};
@@ -14,11 +16,15 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use tokio::time::Instant;
+use wire::command::Kind;
 
 use crate::directory::Seat;
 use crate::kill::Request;
 use crate::limits::SWEEP_INTERVAL;
+use crate::stats::SessionStats;
+use about::About;
 use mail::Mail;
+use running::Running;
 use turns::Turns;
 
 /// What a worker wants of a session.
@@ -69,18 +75,30 @@ pub(crate) struct Control {
     transaction_since: Cell<Option<Instant>>,
     /// The session's place among its worker's.
     key: usize,
+    id: u32,
+    created: Instant,
     seat: Cell<Option<Seat>>,
     mail: Mail,
     turns: Turns,
+    pub(crate) about: About,
+    pub(crate) running: Running,
+    /// Whether the client has said goodbye.
+    quit: Cell<bool>,
 }
 
 impl Control {
-    pub(crate) fn new(key: usize) -> Self {
+    /// A session that begins now, `key` among its worker's and with this connection id.
+    pub(crate) fn new(key: usize, id: u32) -> Self {
         Self {
             key,
+            id,
+            created: Instant::now(),
             seat: Cell::new(None),
             mail: Mail::default(),
             turns: Turns::default(),
+            about: About::default(),
+            running: Running::default(),
+            quit: Cell::new(false),
             signal: Cell::new(Signal::None),
             waker: RefCell::new(None),
             activity: Cell::new(Activity::Login),
@@ -95,6 +113,11 @@ impl Control {
             Poll::Ready(())
         })
         .await;
+    }
+
+    /// The connection id that the client is told.
+    pub(crate) const fn id(&self) -> u32 {
+        self.id
     }
 
     pub(crate) fn signal(&self) -> Signal {
@@ -196,6 +219,54 @@ impl Control {
         .await
     }
 
+    /// The client says goodbye.
+    pub(crate) fn note_quit(&self) {
+        self.quit.set(true);
+    }
+
+    /// Whether it has.
+    pub(crate) const fn has_quit(&self) -> bool {
+        self.quit.get()
+    }
+
+    /// Whether a command runs.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.activity.get() == Activity::Busy
+    }
+
+    /// Whether a transaction is open.
+    pub(crate) const fn is_in_transaction(&self) -> bool {
+        self.transaction_since.get().is_some()
+    }
+
+    /// The session as a row of a list, at `now`.
+    pub(crate) fn row(&self, worker: u16, now: Instant) -> SessionStats {
+        let running = self.running.show();
+        let (command, since) = match (self.activity.get(), &running) {
+            (Activity::Login, _) => ("Connecting client", self.created),
+            (Activity::Tunnel, _) => ("Fast forward", self.created),
+            (_, Some((_, since, _))) if !self.about.has_server() => ("Connect", *since),
+            (_, Some((kind, since, _))) => (command(*kind), *since),
+            (Activity::Idle(since), None) => ("Sleep", since),
+            (Activity::Busy, None) => ("Query", now),
+        };
+        let mut row = SessionStats {
+            worker,
+            id: self.id,
+            user: String::new(),
+            schema: None,
+            client: None,
+            hostgroup: 0,
+            local: None,
+            server: None,
+            command,
+            time: now.saturating_duration_since(since),
+            statement: running.and_then(|(_, _, text)| text),
+        };
+        self.about.fill(&mut row);
+        row
+    }
+
     pub(crate) fn set_busy(&self) {
         self.activity.set(Activity::Busy);
     }
@@ -231,6 +302,17 @@ impl Control {
     }
 }
 
+/// What ProxySQL's list of sessions calls a session that runs such a command.
+const fn command(kind: Kind) -> &'static str {
+    match kind {
+        Kind::StmtPrepare => "Prepare",
+        Kind::StmtExecute | Kind::StmtBulkExecute => "Execute",
+        Kind::InitDb => "InitDB",
+        Kind::ResetConnection => "Resetting connection",
+        _ => "Query",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -248,7 +330,7 @@ mod tests {
 
     #[test]
     fn idle_sessions_end_after_wait_timeout() {
-        let (control, start) = (Control::new(0), Instant::now());
+        let (control, start) = (Control::new(0, 1), Instant::now());
         assert_eq!(after(&control, start, 1000), Signal::None, "logging in");
         control.set_idle(start, false);
         assert_eq!(after(&control, start, 101), Signal::None);
@@ -257,20 +339,20 @@ mod tests {
 
     #[test]
     fn idle_transactions_end_earlier_and_busy_ones_by_their_own_limit() {
-        let (control, start) = (Control::new(0), Instant::now());
+        let (control, start) = (Control::new(0, 1), Instant::now());
         control.set_idle(start, true);
         control.set_busy();
         assert_eq!(after(&control, start, 51), Signal::None);
         assert_eq!(after(&control, start, 52), Signal::Timeout);
 
-        let control = Control::new(0);
+        let control = Control::new(0, 1);
         control.set_idle(start, true);
         assert_eq!(after(&control, start, 12), Signal::Timeout);
     }
 
     #[test]
     fn a_weaker_signal_does_not_replace_a_stronger_one() {
-        let control = Control::new(0);
+        let control = Control::new(0, 1);
         control.send(Signal::Stop);
         control.send(Signal::Drain);
         assert_eq!(control.signal(), Signal::Stop);

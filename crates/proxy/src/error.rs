@@ -21,6 +21,11 @@ impl ClientError {
         matches!(self.code, 2000..3000)
     }
 
+    /// Whether no server was found in time.
+    pub(crate) const fn is_connect_timeout(&self) -> bool {
+        self.code == 9001
+    }
+
     const fn new(code: u16, sql_state: [u8; 5], message: String) -> Self {
         Self { code, sql_state, message }
     }

@@ -17,6 +17,7 @@ use crate::arrival::Peer;
 use crate::backend::{Backend, OpenError, Target, open};
 use crate::client::login::Identity;
 use crate::control::{Control, Signal};
+use crate::counts::Counter;
 use crate::error::ClientError;
 use crate::exchange::Exchange;
 use crate::limits::{KILL_GRACE, KILL_TIME_MAX};
@@ -174,7 +175,14 @@ impl Shot {
                 if let Some(mut aim) = aim.flatten() {
                     aim.answered = true;
                 }
-                self.verdict(answer)?
+                let verdict = self.verdict(answer)?;
+                if matches!(verdict, Verdict::Done) {
+                    self.worker.counts.note(match self.kill.what {
+                        What::Query => Counter::KilledQueries,
+                        What::Connection => Counter::KilledConnections,
+                    });
+                }
+                verdict
             }
         };
         // Without it the server would count and log an aborted connection. Whether it hears it changes nothing.

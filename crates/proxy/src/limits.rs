@@ -6,6 +6,18 @@ use std::time::Duration;
 /// system calls, small enough to stay in the second-level cache.
 pub(crate) const SCRATCH_BYTES: usize = 64 * 1024;
 
+/// Bytes of a running statement that are kept to be shown in lists of sessions. Copied for every statement.
+pub(crate) const SHOWN_BYTES_MAX: usize = 1024;
+
+/// Buffers for these that a worker keeps for the next statements: as many as may run at a time without allocating any.
+pub(crate) const SHOWN_BUFFERS_MAX: usize = 1024;
+
+/// Kinds of errors of servers that a worker counts, by server, user, schema and number; others are not counted.
+pub(crate) const ERRORS_MAX: usize = 1000;
+
+/// Bytes of a server's error message that are kept.
+pub(crate) const ERROR_MESSAGE_BYTES_MAX: usize = 512;
+
 /// Level of zlib towards clients and servers.
 pub(crate) const ZLIB_LEVEL: u8 = 3;
 

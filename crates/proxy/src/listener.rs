@@ -162,6 +162,9 @@ pub(crate) fn tune(socket: &SockRef<'_>, variables: &MysqlVariables) -> io::Resu
 }
 
 fn hand_over(stream: Stream, peer: Peer, config: &Listener, shared: &Shared, workers: &[Inbox]) {
+    if shared.hosts.refuse(peer.ip(), &shared.snapshot().variables) {
+        return;
+    }
     let Some(slot) = shared.admit() else {
         return refuse(
             &stream,

@@ -11,11 +11,12 @@ use config::{Config, Endpoint};
 use rustls::ServerConfig;
 use tokio::runtime::Handle;
 
+use crate::counts::report;
 use crate::limits::ASK_WAIT_MAX;
 use crate::listeners::{ListenError, Listeners};
 use crate::servers::probe_new;
 use crate::shared::Shared;
-use crate::stats::UserConnections;
+use crate::stats::{ClientHost, CommandCounts, ErrorStats, ServerStats, SessionStats, UserConnections};
 use crate::tls::TlsError;
 use crate::worker::{Inbox, Message, Question, Worker};
 
@@ -113,6 +114,37 @@ impl Remote {
     /// Returns false if there is no such session. Does not wait for its end.
     pub fn kill(&self, id: u32) -> bool {
         self.shared.directory.kill_any(id)
+    }
+
+    /// The rows of `stats_mysql_global`, all names of ProxySQL in its order; 0 where there is no such feature.
+    pub fn globals(&self) -> Vec<(&'static str, u64)> {
+        self.shared.globals(&self.ask(Worker::report), self.is_paused())
+    }
+
+    /// All servers of all hostgroups; with `reset` their counters begin again at 0.
+    pub fn servers(&self, reset: bool) -> Vec<ServerStats> {
+        let workers = self.ask(move |worker| worker.counts.by_server(reset));
+        report::servers(&self.shared.pool, &workers, reset)
+    }
+
+    /// All sessions, those that log in among them.
+    pub fn sessions(&self) -> Vec<SessionStats> {
+        self.ask(Worker::sessions).into_iter().flatten().collect()
+    }
+
+    /// Statements by their class.
+    pub fn commands(&self) -> Vec<CommandCounts> {
+        report::commands(self.ask(|worker| worker.counts.commands.counts()))
+    }
+
+    /// Errors that servers have answered; with `reset` they are forgotten.
+    pub fn errors(&self, reset: bool) -> Vec<ErrorStats> {
+        report::errors(&self.shared.pool, self.ask(move |worker| worker.errors(reset)))
+    }
+
+    /// Addresses whose connections have failed, in no order; with `reset` they are forgotten.
+    pub fn client_hosts(&self, reset: bool) -> Vec<ClientHost> {
+        self.shared.hosts.list(reset)
     }
 
     /// How many clients each user has that clients may log in as, in no order.

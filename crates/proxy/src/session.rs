@@ -10,6 +10,7 @@
 //! - [`ids`]: commands that name or show connections;
 //! - [`kill`]: killing and being killed;
 //! - [`last_words`]: what a backend says out of turn;
+//! - [`measure`](mod@measure): counting;
 //! - [`own`]: commands that the proxy answers itself, and getting a backend.
 
 mod answer;
@@ -17,6 +18,7 @@ mod command;
 mod ids;
 mod kill;
 mod last_words;
+mod measure;
 mod owed;
 mod own;
 
@@ -30,6 +32,7 @@ use wire::{Capabilities, StatusFlags};
 use crate::backend::Backend;
 use crate::client::login::Identity;
 use crate::control::{Control, Signal};
+use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::listing::Listing;
@@ -76,6 +79,7 @@ impl Session {
     ) -> Self {
         control.set_idle(worker.now(), false);
         worker.seat(&control, &identity);
+        control.about.set_backend(identity.backend.as_ref());
         Self {
             worker,
             control,
@@ -181,6 +185,7 @@ impl Session {
 
     /// The session ends with this error.
     fn told(&self, error: &ClientError, seq: u8) -> Ending {
+        self.worker.counts.note(Counter::OwnErrors);
         Ending::tell(error, seq, self.capabilities())
     }
 
@@ -194,6 +199,7 @@ impl Session {
 
     /// The session ends with this error although the client may be in the middle of sending.
     fn interrupted(&self, error: &ClientError, seq: u8) -> Ending {
+        self.worker.counts.note(Counter::OwnErrors);
         Ending::interrupt(error, seq, self.capabilities())
     }
 }

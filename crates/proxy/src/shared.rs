@@ -1,14 +1,18 @@
 //! What all workers share: the configuration, the pool, and a few counts that change when a client comes or goes, never
 //! per query.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use config::{Config, Endpoint};
 use pool::Pool;
+use tokio::time::Instant;
 
 use crate::backend::Target;
+use crate::counts::report::{self, Globals, Report};
 use crate::directory::Directory;
+use crate::hosts::Hosts;
 use crate::keys::Keys;
 use crate::limits::{FIRST_CONNECTION_ID, LAST_CONNECTION_ID};
 use crate::refusals::Refusals;
@@ -29,6 +33,12 @@ pub(crate) struct Shared {
     pub(crate) directory: Directory,
     pub(crate) threads: Arc<Threads>,
     pub(crate) tls: Tls,
+    pub(crate) hosts: Hosts,
+    started: Instant,
+    /// How often the servers were configured.
+    servers_version: AtomicU64,
+    /// Clients that were refused because there were too many.
+    clients_refused: AtomicU64,
     clients: Arc<AtomicU32>,
     next_connection_id: AtomicU32,
 }
@@ -52,6 +62,10 @@ impl Shared {
             directory: Directory::default(),
             threads: Arc::default(),
             tls,
+            hosts: Hosts::default(),
+            started: Instant::now(),
+            servers_version: AtomicU64::new(1),
+            clients_refused: AtomicU64::new(0),
             clients: Arc::default(),
             next_connection_id: AtomicU32::new(FIRST_CONNECTION_ID),
         }
@@ -79,6 +93,7 @@ impl Shared {
         let new = if snapshot.has_servers_of(&before) {
             Vec::new()
         } else {
+            self.servers_version.fetch_add(1, Ordering::Relaxed);
             self.pool.replace(snapshot.specs());
             self.servers.replace(snapshot.endpoints())
         };
@@ -97,7 +112,31 @@ impl Shared {
 
     /// Counts one more client, unless `mysql-max_connections` are there.
     pub(crate) fn admit(&self) -> Option<Slot> {
-        Slot::take(&self.clients, self.snapshot().variables.max_connections)
+        let slot = Slot::take(&self.clients, self.snapshot().variables.max_connections);
+        if slot.is_none() {
+            self.clients_refused.fetch_add(1, Ordering::Relaxed);
+        }
+        slot
+    }
+
+    /// Time since the start.
+    pub(crate) fn uptime(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// The rows of `stats_mysql_global`, with what these workers have counted.
+    pub(crate) fn globals(&self, workers: &[Report], listeners_closed: bool) -> Vec<(&'static str, u64)> {
+        let globals = Globals {
+            uptime_s: self.uptime().as_secs(),
+            clients: self.clients.load(Ordering::Acquire).into(),
+            clients_refused: self.clients_refused.load(Ordering::Relaxed),
+            hosts_refused: self.hosts.refused(),
+            servers: self.pool.servers().iter().map(|server| u64::from(server.open())).sum(),
+            servers_version: self.servers_version.load(Ordering::Relaxed),
+            workers: workers.len() as u64,
+            paused: listeners_closed,
+        };
+        report::globals(workers, &globals)
     }
 
     /// An id for a client, as told in the greeting.

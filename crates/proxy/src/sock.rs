@@ -20,6 +20,7 @@ pub(crate) mod tls;
 use std::cell::RefCell;
 use std::future::poll_fn;
 use std::io;
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
@@ -27,6 +28,7 @@ use tokio::net::{TcpStream, UnixStream};
 use wire::WireError;
 use wire::compress::{Method, Peer};
 
+use crate::counts::Flow;
 use compression::Compression;
 pub(crate) use compression::Workshop;
 use link::Link;
@@ -38,6 +40,8 @@ pub(crate) struct Sock {
     link: Link,
     /// From the end of the login on, where it was agreed.
     compression: Option<Box<Compression>>,
+    /// Where bytes are counted, if they are.
+    flow: Option<Rc<Flow>>,
 }
 
 /// What waits on a socket that nobody reads at the moment.
@@ -51,7 +55,7 @@ pub(crate) enum Input {
 
 impl From<Plain> for Sock {
     fn from(plain: Plain) -> Self {
-        Self { link: plain.into(), compression: None }
+        Self { link: plain.into(), compression: None, flow: None }
     }
 }
 
@@ -88,6 +92,16 @@ impl Sock {
         self.compression = Some(Box::new(Compression::new(workshop, peer, method, input)));
     }
 
+    /// Counts bytes in `flow` from now on: those of the protocol, as they are without TLS and compression.
+    pub(crate) fn count_in(&mut self, flow: Rc<Flow>) {
+        self.flow = Some(flow);
+    }
+
+    /// This end's address; `None` where it is no TCP socket.
+    pub(crate) fn local_addr(&self) -> Option<SocketAddr> {
+        self.link.local_addr()
+    }
+
     /// Whether the compressed protocol is spoken.
     pub(crate) const fn is_compressed(&self) -> bool {
         self.compression.is_some()
@@ -106,19 +120,27 @@ impl Sock {
 
     /// Reads into `buffer`; `Ok(0)` is the end of the stream.
     pub(crate) fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
-        match &mut self.compression {
+        let read = match &mut self.compression {
             None => self.link.poll_read(cx, buffer),
             Some(layer) => layer.poll_read(cx, &mut self.link, buffer),
+        };
+        if let (Poll::Ready(Ok(n)), Some(flow)) = (&read, &self.flow) {
+            flow.add_received(*n);
         }
+        read
     }
 
     /// Takes what it can of `bytes`. A layer that changes bytes on their way (TLS, compression) may hold them until
     /// [`poll_flush`](Self::poll_flush) is ready; it takes no more before.
     pub(crate) fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        match &mut self.compression {
+        let written = match &mut self.compression {
             None => self.link.poll_write(cx, bytes),
             Some(layer) => layer.poll_write(cx, &mut self.link, bytes),
+        };
+        if let (Poll::Ready(Ok(n)), Some(flow)) = (&written, &self.flow) {
+            flow.add_sent(*n);
         }
+        written
     }
 
     /// Writes what is held of bytes that were taken; ready when nothing is.

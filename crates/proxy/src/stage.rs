@@ -17,10 +17,12 @@ use wire::proxy_header::Addresses;
 
 use crate::arrival::{Arrival, Peer, Stream};
 use crate::backend::Dialer;
+use crate::counts::report;
 use crate::keys::Keys;
 use crate::memory::{End, pair};
 use crate::shared::Shared;
 use crate::sock::Sock;
+use crate::stats::{ClientHost, CommandCounts, ErrorStats, ServerStats, SessionStats};
 use crate::tls::{Tls, TlsError};
 use crate::worker::{Inbox, Message, Worker};
 
@@ -42,7 +44,7 @@ impl Stage {
         let sessions = Arc::new(AtomicUsize::new(0));
         let weak = sender.downgrade();
         let inbox = Inbox::new(sender, Arc::clone(&sessions));
-        let mut worker = Worker::new(Arc::clone(&shared), sessions, weak);
+        let mut worker = Worker::new(0, Arc::clone(&shared), sessions, weak);
         worker.dialer = Dialer::Scripted(Box::new(move |endpoint| dial(endpoint).map(Sock::from)));
         let worker = Rc::new(worker);
         tokio::task::spawn_local(Rc::clone(&worker).run(receiver));
@@ -79,6 +81,40 @@ impl Stage {
         let (snapshot, _) = self.shared.commit(prepared);
         self.worker.configure(snapshot);
         Ok(())
+    }
+
+    /// A value of `stats_mysql_global`.
+    pub fn global(&self, name: &str) -> u64 {
+        let rows = self.shared.globals(&[self.worker.report()], false);
+        let row = rows.into_iter().find(|row| row.0 == name);
+        row.unwrap_or_else(|| panic!("there is no counter {name}")).1
+    }
+
+    /// The servers; with `reset` their counters begin again at 0.
+    pub fn servers(&self, reset: bool) -> Vec<ServerStats> {
+        report::servers(&self.shared.pool, &[self.worker.counts.by_server(reset)], reset)
+    }
+
+    /// The sessions.
+    pub fn processes(&self) -> Vec<SessionStats> {
+        self.worker.sessions()
+    }
+
+    /// Statements of this class.
+    pub fn command(&self, class: &str) -> CommandCounts {
+        let classes = self.worker.counts.commands.counts();
+        let class = classes.into_iter().find(|counts| counts.command == class);
+        class.unwrap_or_else(|| panic!("there is no such class"))
+    }
+
+    /// Errors that servers have answered; with `reset` they are forgotten.
+    pub fn errors(&self, reset: bool) -> Vec<ErrorStats> {
+        report::errors(&self.shared.pool, vec![self.worker.errors(reset)])
+    }
+
+    /// Addresses whose connections have failed.
+    pub fn client_hosts(&self) -> Vec<ClientHost> {
+        self.shared.hosts.list(false)
     }
 
     /// Begins to drain, as SIGTERM does.

@@ -1,4 +1,7 @@
-//! What the proxy counts, as others read it.
+//! What the proxy counts, as others read it from [`Remote`](crate::Remote).
+
+use std::net::IpAddr;
+use std::time::Duration;
 
 /// How many clients a user has.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,4 +12,108 @@ pub struct UserConnections {
     pub connections: u32,
     /// The most that may be.
     pub max: u32,
+}
+
+/// Statements of one class.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CommandCounts {
+    /// ProxySQL's name of the class.
+    pub command: &'static str,
+    /// How many were answered.
+    pub count: u64,
+    /// Microseconds that they took together, each rounded down.
+    pub total_us: u64,
+    /// How many took at most 100 us, 500 us, 1 ms, 5 ms, 10 ms, 50 ms, 100 ms, 500 ms, 1 s, 5 s, 10 s, and longer. Each
+    /// is in one of them.
+    pub buckets: [u64; 12],
+}
+
+/// One server of a hostgroup.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerStats {
+    /// The hostgroup.
+    pub hostgroup: u32,
+    /// The host, or the path of a Unix socket.
+    pub host: String,
+    /// The port; 0 for a Unix socket.
+    pub port: u16,
+    /// `ONLINE`, `SHUNNED`, `OFFLINE_SOFT` or `OFFLINE_HARD`.
+    pub status: &'static str,
+    /// Connections that sessions have, or are making.
+    pub used: u32,
+    /// Connections that were made.
+    pub opened: u64,
+    /// Connections that could not be made.
+    pub failed: u64,
+    /// The most connections at a time.
+    pub most_used: u32,
+    /// Statements that were sent.
+    pub queries: u64,
+    /// Bytes sent, from the end of the login on.
+    pub bytes_sent: u64,
+    /// Bytes received, from the end of the login on.
+    pub bytes_received: u64,
+}
+
+/// One session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionStats {
+    /// The worker's number.
+    pub worker: u16,
+    /// The connection id.
+    pub id: u32,
+    /// The user; empty before the login.
+    pub user: String,
+    /// The schema that was asked for last.
+    pub schema: Option<String>,
+    /// The client's address and port; `None` for a Unix socket.
+    pub client: Option<(IpAddr, u16)>,
+    /// Where its statements go.
+    pub hostgroup: u32,
+    /// This end of the connection to the server, where there is one by TCP.
+    pub local: Option<(IpAddr, u16)>,
+    /// Host and port of the server that the session has a connection to.
+    pub server: Option<(String, u16)>,
+    /// What it is doing, in ProxySQL's words.
+    pub command: &'static str,
+    /// For how long.
+    pub time: Duration,
+    /// The beginning of the statement that runs.
+    pub statement: Option<Vec<u8>>,
+}
+
+/// Errors that a server has answered, all alike.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ErrorStats {
+    /// The hostgroup of the server.
+    pub hostgroup: u32,
+    /// Its host, or the path of a Unix socket.
+    pub host: String,
+    /// Its port; 0 for a Unix socket.
+    pub port: u16,
+    /// The user.
+    pub user: String,
+    /// The schema; empty if there was none.
+    pub schema: String,
+    /// MySQL's number of the error.
+    pub code: u16,
+    /// How often it came.
+    pub count: u64,
+    /// When it came first, in seconds of Unix time.
+    pub first_seen: u64,
+    /// When it came last, in seconds of Unix time.
+    pub last_seen: u64,
+    /// What the server said last.
+    pub message: String,
+}
+
+/// An address whose connections have failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientHost {
+    /// The address.
+    pub address: IpAddr,
+    /// Connections that failed, since one that did not.
+    pub errors: u64,
+    /// When the last one did, after the start of the proxy.
+    pub last: Duration,
 }

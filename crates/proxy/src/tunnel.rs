@@ -17,6 +17,7 @@ use crate::worker::Worker;
 /// Connects a client of a layer-4 listener to a server of `hostgroup` and copies until either side closes.
 pub(crate) async fn serve(worker: &Worker, control: &Control, mut client: Sock, peer: Peer, hostgroup: u32) {
     let open = async |target: &Target| Ok(connect(worker, &target.endpoint, peer).await?.into());
+    control.about.set_hostgroup(hostgroup);
     let mut backend =
         match control.until(Signal::Drain, acquire(worker, hostgroup, Full::TryAgain, open)).await {
             Ok(Ok(backend)) => backend,
@@ -25,6 +26,7 @@ pub(crate) async fn serve(worker: &Worker, control: &Control, mut client: Sock, 
             }
             Ok(Err(AcquireError::Server(_))) | Err(_) => return,
         };
+    control.about.set_backend(Some(&backend));
     copy(worker, control, &mut client, &mut backend).await;
 }
 

@@ -5,6 +5,7 @@
 //! worker through its [`Inbox`] only.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -19,7 +20,10 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 use crate::arrival::Arrival;
 use crate::backend::Dialer;
 use crate::client::login::Identity;
+use crate::control::running::Shown;
 use crate::control::{Control, Signal};
+use crate::counts::report::{ErrorRow, Report, error_row};
+use crate::counts::{Counter, Counts};
 use crate::directory::Seat;
 use crate::kill::{Request, Verdict};
 use crate::limits::{KILLS_MAX, SCRATCH_BYTES, SWEEP_INTERVAL};
@@ -29,6 +33,7 @@ use crate::shared::Shared;
 use crate::snapshot::{Settings, Snapshot};
 use crate::sock::Workshop;
 use crate::sock::tls::Buffers;
+use crate::stats::SessionStats;
 
 /// What other threads tell a worker.
 #[derive(Debug)]
@@ -104,6 +109,11 @@ pub(crate) struct Worker {
     pub(crate) tls_buffers: Rc<RefCell<Buffers>>,
     /// What compressed connections share.
     pub(crate) workshop: Rc<RefCell<Workshop>>,
+    /// Its number.
+    index: u16,
+    pub(crate) counts: Counts,
+    /// Buffers for statements that run.
+    pub(crate) shown: Shown,
     pub(crate) dice: Dice,
     pub(crate) dialer: Dialer,
     /// Bounds what is logged of connections that should begin with a PROXY header and do not.
@@ -135,7 +145,7 @@ pub(crate) fn spawn(
             Ok(runtime) => runtime,
             Err(error) => return drop(ready.send(Err(error))),
         };
-        let worker = runtime.block_on(async { Rc::new(Worker::new(shared, sessions, weak)) });
+        let worker = runtime.block_on(async { Rc::new(Worker::new(index, shared, sessions, weak)) });
         let _ = ready.send(Ok(()));
         runtime.block_on(worker.run(receiver));
     })?;
@@ -147,6 +157,7 @@ pub(crate) fn spawn(
 
 impl Worker {
     pub(crate) fn new(
+        index: u16,
         shared: Arc<Shared>,
         sessions: Arc<AtomicUsize>,
         inbox: mpsc::WeakUnboundedSender<Message>,
@@ -157,6 +168,9 @@ impl Worker {
             scratch: RefCell::new(vec![0; SCRATCH_BYTES].into_boxed_slice()),
             tls_buffers: Rc::default(),
             workshop: Rc::default(),
+            index,
+            counts: Counts::default(),
+            shown: Shown::default(),
             dice: Dice::new(),
             dialer: Dialer::default(),
             bad_headers: Seldom::default(),
@@ -192,6 +206,7 @@ impl Worker {
     }
 
     fn admit(self: &Rc<Self>, arrival: Arrival) {
+        self.counts.note(Counter::ClientsCreated);
         let registered = self.register();
         tokio::task::spawn_local(crate::client::serve(Rc::clone(self), registered, arrival));
     }
@@ -201,7 +216,7 @@ impl Worker {
         let mut controls = self.controls.borrow_mut();
         let entry = controls.vacant_entry();
         let key = entry.key();
-        let control = Rc::new(Control::new(key));
+        let control = Rc::new(Control::new(key, self.shared.connection_id()));
         entry.insert(Rc::clone(&control));
         if self.drain.get().is_some() {
             control.send(Signal::Drain);
@@ -212,6 +227,7 @@ impl Worker {
     /// Enters a session into the directory, under its id and the user that it has now.
     pub(crate) fn seat(&self, control: &Control, identity: &Identity) {
         let seat = control.take_seat(identity.connection_id);
+        control.about.set_account(&identity.account);
         self.shared.directory.enter(seat, Arc::clone(&identity.account.user), self.inbox.clone());
     }
 
@@ -240,6 +256,28 @@ impl Worker {
     /// Uses another configuration from now on.
     pub(crate) fn configure(&self, snapshot: Arc<Snapshot>) {
         self.settings.replace(Rc::new(Settings(snapshot)));
+        let known: HashSet<u64> = self.shared.pool.servers().iter().map(|server| server.id()).collect();
+        self.counts.forget_servers(|id| known.contains(&id));
+    }
+
+    /// What it has counted, and what it has to do.
+    pub(crate) fn report(&self) -> Report {
+        let controls = self.controls.borrow();
+        let count = |is_so: fn(&Control) -> bool| {
+            controls.iter().filter(|(_, control)| is_so(control)).count() as u64
+        };
+        Report::new(&self.counts, count(Control::is_busy), count(Control::is_in_transaction))
+    }
+
+    /// Its sessions.
+    pub(crate) fn sessions(&self) -> Vec<SessionStats> {
+        let now = Instant::now();
+        self.controls.borrow().iter().map(|(_, control)| control.row(self.index, now)).collect()
+    }
+
+    /// Errors that servers answered here; with `reset` they are forgotten.
+    pub(crate) fn errors(&self, reset: bool) -> Vec<ErrorRow> {
+        self.counts.errors.borrow_mut().list(reset).into_iter().map(error_row).collect()
     }
 
     /// The time, up to a second old.

@@ -28,6 +28,7 @@ mod scripted {
     mod server_faults;
     mod server_login;
     mod statements;
+    mod stats;
     mod support;
     mod time_limits;
     mod tls;

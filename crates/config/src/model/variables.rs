@@ -65,6 +65,14 @@ pub struct MysqlVariables {
     pub ssl_p2s_crlpath: String,
     /// Whether the statement of a client that vanished is killed at its server.
     pub kill_backend_connection_when_disconnect: bool,
+    /// Client addresses whose failed connections are counted; 0: none.
+    pub client_host_cache_size: u32,
+    /// Failed connections after which an address is refused; 0: never.
+    pub client_host_error_counts: u32,
+    /// A statement that takes longer counts as slow.
+    pub long_query_time: Duration,
+    /// Whether statements are counted by their kind.
+    pub commands_stats: bool,
 }
 
 from_row!(MysqlVariables, MYSQL_VARIABLES, {
@@ -95,6 +103,10 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     ssl_p2s_crl,
     ssl_p2s_crlpath,
     kill_backend_connection_when_disconnect,
+    client_host_cache_size,
+    client_host_error_counts,
+    long_query_time,
+    commands_stats,
 });
 
 impl MysqlVariables {

@@ -8,6 +8,7 @@ use pool::{Choice, Lease, Permit, Ticket, Turn, Usage};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use super::{Backend, Link, OpenError, Target};
+use crate::counts::Counter;
 use crate::error::ClientError;
 use crate::worker::Worker;
 
@@ -57,6 +58,23 @@ pub(crate) async fn acquire(
     full: Full,
     open: impl AsyncFn(&Target) -> Result<Link, OpenError>,
 ) -> Result<Backend, AcquireError> {
+    let found = search(worker, hostgroup, full, open).await;
+    match &found {
+        Ok(_) => worker.counts.note(Counter::GotConnection),
+        Err(_) => worker.counts.note(Counter::NoConnection),
+    }
+    if matches!(&found, Err(AcquireError::Proxy(error)) if error.is_connect_timeout()) {
+        worker.counts.note(Counter::ConnectTimeouts);
+    }
+    found
+}
+
+async fn search(
+    worker: &Worker,
+    hostgroup: u32,
+    full: Full,
+    open: impl AsyncFn(&Target) -> Result<Link, OpenError>,
+) -> Result<Backend, AcquireError> {
     let settings = worker.settings();
     let variables = &settings.variables;
     let started = Instant::now();
@@ -75,8 +93,19 @@ pub(crate) async fn acquire(
             return Err(AcquireError::Server(refusal));
         }
         let limit = variables.connect_timeout_server.min(deadline.saturating_duration_since(Instant::now()));
-        match timeout(limit, open(target)).await {
-            Ok(Ok(link)) => return Ok(Lease::new(link, permit)),
+        let opened = timeout(limit, open(target)).await;
+        let server = permit.server();
+        if !matches!(opened, Ok(Ok(_))) {
+            server.note_failed();
+            worker.counts.note(Counter::ServersAborted);
+        }
+        match opened {
+            Ok(Ok(mut link)) => {
+                server.note_opened();
+                worker.counts.note(Counter::ServersCreated);
+                link.count_for(worker, server.id());
+                return Ok(Lease::new(link, permit));
+            }
             Ok(Err(OpenError::Refused { code, message, payload }))
                 if code != SERVER_FULL || full == Full::Tell =>
             {

@@ -1,9 +1,12 @@
 //! A connection to a server, and the id that the server knows it by.
 
 use std::ops::{Deref, DerefMut};
+use std::rc::Rc;
 
+use crate::counts::ServerTally;
 use crate::sock::Sock;
 use crate::threads::Thread;
+use crate::worker::Worker;
 
 /// A connection to a server. Used like the socket that it is.
 #[derive(Debug)]
@@ -11,12 +14,28 @@ pub(crate) struct Link {
     sock: Sock,
     /// `None` at layer 4, where nobody has read the greeting.
     thread: Option<Thread>,
+    /// What is counted of its server; `None` for the proxy's own connections, which nobody counts.
+    tally: Option<Rc<ServerTally>>,
 }
 
 impl Link {
     /// A connection that has logged in; `thread` is its place among the server's threads.
     pub(crate) const fn new(sock: Sock, thread: Thread) -> Self {
-        Self { sock, thread: Some(thread) }
+        Self { sock, thread: Some(thread), tally: None }
+    }
+
+    /// Counts from now on what is sent to the server with this id, and what comes back.
+    pub(crate) fn count_for(&mut self, worker: &Worker, server: u64) {
+        let tally = worker.counts.server(server);
+        self.sock.count_in(Rc::clone(&tally.flow));
+        self.tally = Some(tally);
+    }
+
+    /// Counts a statement that is sent.
+    pub(crate) fn note_query(&self) {
+        if let Some(tally) = &self.tally {
+            tally.queries.set(tally.queries.get() + 1);
+        }
     }
 
     /// What the server calls the connection, as in its `KILL`.
@@ -28,7 +47,7 @@ impl Link {
 impl From<Sock> for Link {
     /// A connection of which nothing is known.
     fn from(sock: Sock) -> Self {
-        Self { sock, thread: None }
+        Self { sock, thread: None, tally: None }
     }
 }
 

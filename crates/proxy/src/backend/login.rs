@@ -11,6 +11,7 @@ use wire::{Capabilities, Codec as _, command, packet};
 
 use super::{OpenError, Target};
 use crate::client::login::Identity;
+use crate::counts::Counter;
 use crate::exchange::Exchange;
 use crate::keys;
 use crate::random;
@@ -91,6 +92,7 @@ pub(super) async fn log_in(
         sock.compress(&worker.workshop, Peer::Server, method, Vec::new());
     }
     if let Some(change_user) = collation_changer(&packet, identity) {
+        worker.counts.note(Counter::ChangeUser);
         let mut exchange = Exchange::new(worker, sock);
         let (login, answer) = begin();
         exchange

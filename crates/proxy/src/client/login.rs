@@ -13,6 +13,7 @@ use wire::{Capabilities, Codec as _, StatusFlags, packet};
 use crate::arrival::Peer;
 use crate::backend::{Backend, check_login};
 use crate::client::proof::{Claim, Proven};
+use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::exchange::{Exchange, ReceiveError};
@@ -96,10 +97,15 @@ pub(crate) struct Dialogue<'a> {
 /// The compressed protocol, with either method.
 const COMPRESSION: Capabilities = Capabilities::COMPRESS.union(Capabilities::ZSTD_COMPRESSION);
 
-/// Logs a client in.
-pub(crate) async fn login(worker: &Worker, sock: &mut Sock, peer: Peer) -> Result<Box<Identity>, Ending> {
+/// Logs a client in that is told this connection id.
+pub(crate) async fn login(
+    worker: &Worker,
+    connection_id: u32,
+    sock: &mut Sock,
+    peer: Peer,
+) -> Result<Box<Identity>, Ending> {
     let (shared, settings) = (&worker.shared, worker.settings());
-    let (connection_id, nonce) = (shared.connection_id(), random::nonce());
+    let nonce = random::nonce();
     let plugin = match settings.variables.default_authentication_plugin {
         AuthPlugin::MysqlNativePassword => native::NAME,
         AuthPlugin::CachingSha2Password => caching_sha2::NAME,
@@ -208,6 +214,7 @@ impl<'a> Dialogue<'a> {
         let held = held.filter(|account| account.user.shares_places_with(&user));
         let slot = held.and_then(|account| account.slot.clone()).or_else(|| user.admit().map(Rc::new));
         if slot.is_none() {
+            self.worker.counts.note(Counter::TooManyUserConnections);
             let error = ClientError::too_many_user_connections(&user.name, user.max_connections);
             self.note_refusal(&user.name, Reason::TooManyConnections);
             return Err(self.refuse(&error));
@@ -257,6 +264,7 @@ impl<'a> Dialogue<'a> {
     }
 
     pub(super) fn refuse(&self, error: &ClientError) -> Ending {
+        self.worker.counts.note(Counter::OwnErrors);
         Ending::tell(error, self.exchange.next_seq(), self.capabilities)
     }
 }

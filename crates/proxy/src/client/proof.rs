@@ -6,6 +6,7 @@ use wire::auth::{Credential, NONCE_LEN, Secret, as_server};
 use wire::{Codec as _, packet};
 
 use super::login::Dialogue;
+use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::random;
@@ -153,6 +154,7 @@ impl Dialogue<'_> {
 
     fn deny(&self, claim: &Claim<'_>, reason: Reason) -> Ending {
         self.note_refusal(claim.username, reason);
+        self.worker.counts.note(Counter::WrongPassword);
         self.refuse(&if reason == Reason::Unprotected {
             ClientError::unprotected_password(claim.username, &self.peer)
         } else {

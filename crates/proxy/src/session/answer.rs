@@ -3,14 +3,17 @@
 use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
 
+use tokio::time::Instant;
 use wire::frame::MessageScanner;
 use wire::reply::{Answer, End, Event, Outcome, ReplyScanner};
 use wire::{Capabilities, StatusFlags};
 
 use super::Session;
 use super::ids::translate;
+use super::measure::answered;
 use crate::backend::Target;
 use crate::control::Signal;
+use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::FILLS_PER_TURN;
@@ -25,11 +28,12 @@ impl Session {
     pub(super) async fn relay_answers(&mut self, first: Answer, seq: u8) -> Result<(), Ending> {
         self.control.begin_statement();
         self.relay_answer(first, seq).await?;
-        while !self.owed.is_empty() {
-            let next = self.owed.pop();
-            self.relay_answer(next, 1).await?;
+        while let Some(next) = self.owed.pop() {
+            self.control.running.go_on(next.measured, Instant::now());
+            self.relay_answer(next.answer, 1).await?;
         }
         self.control.end_statement();
+        self.end_running();
         Ok(())
     }
 
@@ -66,6 +70,7 @@ impl Session {
             let mut scratch = self.worker.scratch.borrow_mut();
             let n = match ready!(backend.connection_mut().poll_read(cx, &mut scratch)) {
                 Ok(0) | Err(_) => {
+                    self.worker.counts.note(Counter::ServersAborted);
                     let error = match self.control.signal() {
                         Signal::Kill => ClientError::killed(),
                         _ => ClientError::lost_backend(backend.server().endpoint()),
@@ -82,6 +87,7 @@ impl Session {
             // Where the client is, before it gets anything of this.
             let (seq, between_packets) = (reply.next_seq(), reply.is_between_packets());
             let mut scanned = 0;
+            let mut begins_with_packet = between_packets;
             let event = loop {
                 let rest = input.get(scanned..).unwrap_or_default();
                 let scan = match reply.scan(rest) {
@@ -94,10 +100,18 @@ impl Session {
                     }
                 };
                 scanned += scan.len;
+                if let Event::Done(outcome) = scan.event {
+                    let bytes = rest.get(..scan.len).filter(|_| begins_with_packet);
+                    answered(&self.worker, &self.control, outcome, bytes);
+                    begins_with_packet = true;
+                }
                 match (scan.event, self.owed.is_empty()) {
                     (Event::Done(outcome), false) if scanned < n => {
                         note(&mut self.status, outcome);
-                        *reply = ReplyScanner::new(self.owed.pop(), self.identity.capabilities);
+                        // There is one: it was seen above.
+                        let Some(next) = self.owed.pop() else { break scan.event };
+                        self.control.running.go_on(next.measured, Instant::now());
+                        *reply = ReplyScanner::new(next.answer, self.identity.capabilities);
                     }
                     (event, _) => break event,
                 }

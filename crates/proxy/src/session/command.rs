@@ -9,6 +9,7 @@ use wire::{Capabilities, Codec as _};
 
 use super::Session;
 use super::ids::Look;
+use super::owed::Step;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::FILLS_PER_TURN;
@@ -120,6 +121,8 @@ impl Session {
     fn forward(&mut self, cx: &mut Context<'_>, input: &[u8], first: Kind) -> Result<Command, Ending> {
         let mut kind = first;
         let mut sent = 0;
+        // The first one that is answered is the one that runs.
+        let mut runs = None;
         let mut upload = loop {
             let start = sent;
             let mut scanner = MessageScanner::new(0);
@@ -131,16 +134,28 @@ impl Session {
             let payload = input.get(start + HEADER_LEN..sent).unwrap_or_default();
             self.may_ask_for_file =
                 kind == Kind::Query && (!scanned.done || may_load_a_file(self.statement(payload)));
+            let measured = self.measure(kind, payload);
             let upload = Upload { scanner, complete: scanned.done, answer: answer(kind, payload) };
+            if runs.is_none() && upload.answer != Answer::None {
+                runs = Some((measured, self.shown(kind, payload)));
+            }
+            let step = Step { answer: upload.answer, measured };
             let rest = input.get(sent..).unwrap_or_default();
-            let Some(next) = self.next_of_pipeline(&upload, rest) else { break upload };
-            self.owed.push(upload.answer);
+            let Some(next) = self.next_of_pipeline(&upload, rest) else {
+                if !self.owed.is_empty() {
+                    self.owed.push(step);
+                }
+                break upload;
+            };
+            self.owed.push(step);
             kind = next;
         };
-        if !self.owed.is_empty() {
-            // The answers come in the order of the commands: the first one first.
-            self.owed.push(upload.answer);
-            upload.answer = self.owed.pop();
+        // The answers come in the order of the commands: the first one first.
+        if let Some(first) = self.owed.pop() {
+            upload.answer = first.answer;
+        }
+        if let Some((measured, text)) = runs {
+            self.begin_running(measured, text);
         }
         let (now, later) = input.split_at_checked(sent).unwrap_or((input, &[]));
         if !later.is_empty() {

@@ -79,10 +79,16 @@ impl Session {
     /// Deals with such a command, which is in the backlog.
     pub(super) async fn handle_ids(&mut self, kind: Kind) -> Result<(), Ending> {
         match self.look(kind, &self.backlog) {
-            Look::Ours(Own::Kill(kill)) => self.run_kill(kill).await,
+            Look::Ours(Own::Kill(kill)) => {
+                let measured = self.measure_own(kind, self.backlog.get(HEADER_LEN..).unwrap_or_default());
+                self.begin_running(measured, &[]);
+                self.run_kill(kill).await?;
+                self.answered_here();
+                Ok(())
+            }
             Look::Cut => self.complete_command(kind).await,
             Look::Plain | Look::Ours(Own::Listing) if self.backend.is_none() => self.borrow_backend().await,
-            Look::Ours(Own::Listing) => self.list().await,
+            Look::Ours(Own::Listing) => self.list(kind).await,
             Look::Ours(Own::Naming) => {
                 self.name_threads(kind);
                 Ok(())
@@ -127,10 +133,13 @@ impl Session {
     }
 
     /// Forwards a command whose answer shows ids of connections, and puts those of sessions into it.
-    async fn list(&mut self) -> Result<(), Ending> {
+    async fn list(&mut self, kind: Kind) -> Result<(), Ending> {
         let scanned = MessageScanner::new(0).scan(&self.backlog).map_or(0, |scanned| scanned.len);
         let later = self.backlog.split_off(scanned);
         let command = std::mem::replace(&mut self.backlog, later);
+        let payload = command.get(HEADER_LEN..).unwrap_or_default();
+        let measured = self.measure(kind, payload);
+        self.begin_running(measured, self.shown(kind, payload));
         poll_fn(|cx| Poll::Ready(self.send_to_backend(cx, &command))).await?;
         poll_fn(|cx| {
             self.obey(true)?;

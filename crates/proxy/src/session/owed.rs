@@ -4,29 +4,38 @@ use std::collections::VecDeque;
 
 use wire::reply::Answer;
 
+use crate::control::running::Measured;
+
 use crate::limits::PIPELINE_MAX;
+
+/// A command that was sent, as far as its answer is concerned.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Step {
+    pub(super) answer: Answer,
+    pub(super) measured: Measured,
+}
 
 /// What kinds of answers follow the one that is being relayed, in their order. Without memory unless a client sends
 /// commands before it has the answers to those before.
 #[derive(Debug, Default)]
 #[expect(clippy::box_collection, reason = "a session has 8 bytes for what nearly always is not there")]
-pub(super) struct Owed(Option<Box<VecDeque<Answer>>>);
+pub(super) struct Owed(Option<Box<VecDeque<Step>>>);
 
 impl Owed {
     /// One more answer, behind the others; commands without one owe none.
-    pub(super) fn push(&mut self, answer: Answer) {
-        if answer != Answer::None {
-            self.0.get_or_insert_default().push_back(answer);
+    pub(super) fn push(&mut self, step: Step) {
+        if step.answer != Answer::None {
+            self.0.get_or_insert_default().push_back(step);
         }
     }
 
-    /// The next answer; [`Answer::None`] when none is owed.
-    pub(super) fn pop(&mut self) -> Answer {
+    /// The next answer, if one is owed.
+    pub(super) fn pop(&mut self) -> Option<Step> {
         let next = self.0.as_mut().and_then(|owed| owed.pop_front());
         if self.is_empty() {
             self.0 = None;
         }
-        next.unwrap_or(Answer::None)
+        next
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -14,6 +14,7 @@ use crate::backend::{AcquireError, Full, Target, acquire, check_login, open};
 use crate::client::login::{Dialogue, ok};
 use crate::client::proof::Claim;
 use crate::control::Signal;
+use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::exchange::Exchange;
@@ -25,6 +26,7 @@ impl Session {
     pub(super) async fn handle(&mut self, kind: Kind) -> Result<(), Ending> {
         match kind {
             Kind::Quit => {
+                self.control.note_quit();
                 self.say_quit().await;
                 Err(Ending::ClientLeft)
             }
@@ -87,6 +89,7 @@ impl Session {
     pub(super) async fn borrow_backend(&mut self) -> Result<(), Ending> {
         let open = async |target: &Target| open(&self.worker, target, &self.identity).await;
         let hostgroup = self.identity.account.user.default_hostgroup;
+        self.show_waiting();
         let acquired = {
             let mut acquiring = pin!(acquire(&self.worker, hostgroup, Full::TryAgain, open));
             poll_fn(|cx| match self.client.poll_input(cx) {
@@ -99,8 +102,13 @@ impl Session {
             })
             .await?
         };
+        self.end_running();
+        if acquired.is_err() {
+            self.measure_refused();
+        }
         match acquired {
             Ok(backend) => {
+                self.control.about.set_backend(Some(&backend));
                 self.backend = Some(backend);
                 Ok(())
             }
@@ -151,6 +159,7 @@ impl Session {
         // Refused or not: the old user's session is over.
         self.say_quit().await;
         self.backend = None;
+        self.control.about.set_backend(None);
         self.status = StatusFlags::AUTOCOMMIT;
         let account = match admitted {
             Ok(account) => account,
@@ -168,7 +177,10 @@ impl Session {
         }
         self.worker.seat(&self.control, &self.identity);
         match check_login(&self.worker, &self.identity).await {
-            Ok(backend) => self.backend = backend,
+            Ok(backend) => {
+                self.control.about.set_backend(backend.as_ref());
+                self.backend = backend;
+            }
             Err(refusal) => {
                 self.reply(seq, &refusal).await?;
                 if !self.may_stay().await {
@@ -234,6 +246,7 @@ impl Session {
     }
 
     pub(super) async fn reply_error(&mut self, seq: u8, error: &ClientError) -> Result<(), Ending> {
+        self.worker.counts.note(Counter::OwnErrors);
         let packet = error.to_packet(seq, self.capabilities());
         self.write_to_client(&packet).await
     }

@@ -1,6 +1,7 @@
 //! What is below a connection's own bytes: the socket, and TLS where it was asked for.
 
 use std::io;
+use std::net::SocketAddr;
 use std::task::{Context, Poll};
 
 use super::Input;
@@ -37,6 +38,11 @@ impl Link {
     /// See [`Sock::is_private`](super::Sock::is_private).
     pub(super) const fn is_private(&self) -> bool {
         self.is_encrypted() || self.plain.is_local()
+    }
+
+    /// See [`Sock::local_addr`](super::Sock::local_addr).
+    pub(super) fn local_addr(&self) -> Option<SocketAddr> {
+        self.plain.local_addr()
     }
 
     /// See [`Sock::poll_read`](super::Sock::poll_read).

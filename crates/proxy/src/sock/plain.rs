@@ -2,6 +2,7 @@
 
 use std::io;
 use std::mem::MaybeUninit;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -25,6 +26,16 @@ impl Plain {
     /// Whether the bytes cannot leave this machine's kernel.
     pub(super) const fn is_local(&self) -> bool {
         matches!(self, Self::Unix(_))
+    }
+
+    /// This end's address; `None` where it is no TCP socket.
+    pub(super) fn local_addr(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Tcp(stream) => stream.local_addr().ok(),
+            Self::Unix(_) => None,
+            #[cfg(feature = "memory")]
+            Self::Memory(_) => None,
+        }
     }
 
     /// Reads into `buffer`; `Ok(0)` is the end of the stream.

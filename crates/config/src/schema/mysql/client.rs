@@ -116,13 +116,20 @@ pub(super) const FIELDS: &[Field] = &[
     ),
     switch("sessions_sort", true, "serve sessions in the order in which they wait"),
     int("show_processlist_extended", 0, (0, 2), "JSON column in the process list: 1 compact, 2 indented"),
-    int("client_host_cache_size", 0, (0, 1_048_576), "client addresses whose failures are counted"),
+    int(
+        "client_host_cache_size",
+        0,
+        (0, 1_048_576),
+        "client addresses whose connections that fail before or in their login are counted; 0: none",
+    )
+    .built(),
     int(
         "client_host_error_counts",
         0,
         (0, 1_048_576),
-        "failures after which an address is refused; 0: never",
-    ),
+        "such failures in a row after which connections from an address are closed at once; 0: never",
+    )
+    .built(),
     Field::new(
         "proxy_protocol_networks",
         Kind::Networks,

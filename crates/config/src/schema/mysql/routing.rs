@@ -41,7 +41,7 @@ pub(super) const FIELDS: &[Field] = &[
     switch("verbose_query_error", false, "log user, schema and digest with a failed statement"),
     switch("log_mysql_warnings_enabled", false, "log the warnings of statements"),
     int("handle_warnings", 1, (0, 1), "1: keep the connection so that SHOW WARNINGS works"),
-    ms("long_query_time", 1_000, (0, DAYS_20_MS), "a statement that takes longer counts as slow"),
+    ms("long_query_time", 1_000, (0, DAYS_20_MS), "a statement that takes longer counts as slow").built(),
     switch("automatic_detect_sqli", false, "look for SQL injection"),
     switch("firewall_whitelist_enabled", false, "refuse statements that are on no list"),
     text(

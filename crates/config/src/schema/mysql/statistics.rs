@@ -34,7 +34,7 @@ pub(super) const FIELDS: &[Field] = &[
         false,
         "log the digest, not the text, of a SET that is not understood",
     ),
-    switch("commands_stats", true, "count statements by kind"),
+    switch("commands_stats", true, "count statements by kind").built(),
     switch("servers_stats", true, "count per server"),
     switch("stats_time_backend_query", false, "measure the time of servers"),
     switch("stats_time_query_processor", false, "measure the time of the rules"),

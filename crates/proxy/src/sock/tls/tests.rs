@@ -36,6 +36,7 @@ fn worker() -> Worker {
     let keys = Keys::new(&tokio::runtime::Handle::current());
     let (inbox, _) = tokio::sync::mpsc::unbounded_channel();
     Worker::new(
+        0,
         Arc::new(Shared::new(&Arc::new(config), keys, tls)),
         Arc::new(AtomicUsize::new(0)),
         inbox.downgrade(),

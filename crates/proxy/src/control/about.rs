@@ -1,0 +1,100 @@
+//! Who a session is, and where its statements go, for lists of sessions: what is known changes with logins and
+//! connections, never with a statement.
+
+use std::cell::RefCell;
+use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use pool::Server;
+
+use crate::arrival::Peer;
+use crate::backend::{Backend, Target};
+use crate::client::login::Account;
+use crate::counts::report::address;
+use crate::stats::SessionStats;
+use crate::users::User;
+
+/// What is known.
+#[derive(Debug, Default)]
+pub(crate) struct About(RefCell<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    peer: Option<Box<Peer>>,
+    user: Option<Arc<User>>,
+    schema: Option<Rc<[u8]>>,
+    hostgroup: u32,
+    server: Option<Arc<Server<Target>>>,
+    local: Option<Box<SocketAddr>>,
+}
+
+impl About {
+    /// The client is known.
+    pub(crate) fn set_peer(&self, peer: Peer) {
+        self.0.borrow_mut().peer = Some(Box::new(peer));
+    }
+
+    /// Where the bytes of a tunnel go.
+    pub(crate) fn set_hostgroup(&self, hostgroup: u32) {
+        self.0.borrow_mut().hostgroup = hostgroup;
+    }
+
+    /// The client has logged in.
+    pub(crate) fn set_account(&self, account: &Account) {
+        let mut known = self.0.borrow_mut();
+        known.hostgroup = account.user.default_hostgroup;
+        known.user = Some(Arc::clone(&account.user));
+        known.schema = account.schema.as_deref().map(Rc::from);
+    }
+
+    /// The client has asked for another schema.
+    pub(crate) fn set_schema(&self, schema: &[u8]) {
+        self.0.borrow_mut().schema = Some(Rc::from(schema));
+    }
+
+    /// The session has this connection to a server now.
+    pub(crate) fn set_backend(&self, backend: Option<&Backend>) {
+        let mut known = self.0.borrow_mut();
+        known.server = backend.map(|backend| Arc::clone(backend.server()));
+        known.local = backend.and_then(|backend| backend.connection().local_addr()).map(Box::new);
+    }
+
+    /// The server that statements go to.
+    pub(crate) fn server(&self) -> Option<Arc<Server<Target>>> {
+        self.0.borrow().server.clone()
+    }
+
+    /// Whether there is a connection to one.
+    pub(crate) fn has_server(&self) -> bool {
+        self.0.borrow().server.is_some()
+    }
+
+    /// The user, if the client has logged in.
+    pub(crate) fn user(&self) -> Option<Arc<User>> {
+        self.0.borrow().user.clone()
+    }
+
+    /// The schema that was asked for last.
+    pub(crate) fn schema(&self) -> Option<Rc<[u8]>> {
+        self.0.borrow().schema.clone()
+    }
+
+    /// Puts what is known into a row.
+    pub(crate) fn fill(&self, row: &mut SessionStats) {
+        let known = self.0.borrow();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        if let Some(user) = &known.user {
+            row.user = text(&user.name);
+        }
+        row.schema = known.schema.as_deref().map(text);
+        row.client = known.peer.as_ref().and_then(|peer| peer.address()).map(parts);
+        row.hostgroup = known.hostgroup;
+        row.server = known.server.as_ref().map(|server| address(&server.endpoint().endpoint));
+        row.local = known.local.as_ref().map(|local| parts(**local));
+    }
+}
+
+fn parts(address: SocketAddr) -> (IpAddr, u16) {
+    (address.ip().to_canonical(), address.port())
+}

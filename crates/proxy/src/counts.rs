@@ -1,0 +1,205 @@
+//! What a worker counts. Every worker has its own cells, which nobody else writes: counting costs an addition, and who
+//! wants to know the sums asks all workers ([`report`]).
+//!
+//! - [`commands`]: statements by their kind, with the time that they took;
+//! - [`errors`]: errors that servers answered;
+//! - [`report`]: the sums of all workers.
+
+pub(crate) mod commands;
+pub(crate) mod errors;
+pub(crate) mod report;
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use commands::Commands;
+use errors::Errors;
+
+/// What is counted one by one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Counter {
+    /// Clients that connected.
+    ClientsCreated,
+    /// Clients that did not get through their login, or left without a goodbye.
+    ClientsAborted,
+    /// Connections to servers that were made.
+    ServersCreated,
+    /// Connections to servers that could not be made, or broke.
+    ServersAborted,
+    /// Statements of clients: as text, prepared, and executed.
+    Questions,
+    /// Statements that took longer than `mysql-long_query_time`.
+    SlowQueries,
+    /// Nanoseconds that statements took.
+    QueryNanoseconds,
+    Autocommit,
+    Commit,
+    Rollback,
+    /// `COM_CHANGE_USER` sent to servers.
+    ChangeUser,
+    InitDb,
+    UseDb,
+    SetNames,
+    Prepare,
+    Execute,
+    Close,
+    /// Searches for a connection to a server: that found one, and that did not.
+    GotConnection,
+    NoConnection,
+    /// Among the latter, those that took too long or had no server left to try.
+    ConnectTimeouts,
+    KilledConnections,
+    KilledQueries,
+    /// Errors that the proxy made.
+    OwnErrors,
+    WrongPassword,
+    /// Has to be the last one.
+    TooManyUserConnections,
+}
+
+/// How many counters there are.
+pub(crate) const COUNTERS: usize = Counter::TooManyUserConnections as usize + 1;
+
+/// Bytes in both directions, from the proxy's point of view.
+#[derive(Debug, Default)]
+pub(crate) struct Flow {
+    pub(crate) received: Cell<u64>,
+    pub(crate) sent: Cell<u64>,
+}
+
+impl Flow {
+    pub(crate) fn add_received(&self, bytes: usize) {
+        self.received.set(self.received.get() + bytes as u64);
+    }
+
+    pub(crate) fn add_sent(&self, bytes: usize) {
+        self.sent.set(self.sent.get() + bytes as u64);
+    }
+
+    fn add(&self, other: &Self) {
+        self.received.set(self.received.get() + other.received.get());
+        self.sent.set(self.sent.get() + other.sent.get());
+    }
+}
+
+/// What a worker counts of one server.
+#[derive(Debug, Default)]
+pub(crate) struct ServerTally {
+    /// Statements sent.
+    pub(crate) queries: Cell<u64>,
+    pub(crate) flow: Rc<Flow>,
+}
+
+/// Everything that one worker counts.
+#[derive(Debug)]
+pub(crate) struct Counts {
+    counters: [Cell<u64>; COUNTERS],
+    pub(crate) commands: Commands,
+    pub(crate) errors: RefCell<Errors>,
+    /// All clients.
+    pub(crate) clients: Rc<Flow>,
+    /// By the pool's id of the server.
+    servers: RefCell<HashMap<u64, Rc<ServerTally>>>,
+    /// What was counted of servers before somebody has set their counters back, or they were configured no more.
+    before: Flow,
+}
+
+impl Default for Counts {
+    fn default() -> Self {
+        Self {
+            counters: [const { Cell::new(0) }; COUNTERS],
+            commands: Commands::default(),
+            errors: RefCell::default(),
+            clients: Rc::default(),
+            servers: RefCell::default(),
+            before: Flow::default(),
+        }
+    }
+}
+
+impl Counts {
+    /// Counts one.
+    pub(crate) fn note(&self, counter: Counter) {
+        self.add(counter, 1);
+    }
+
+    /// Counts `n` at once.
+    pub(crate) fn add(&self, counter: Counter, n: u64) {
+        let cell = &self.counters[counter as usize];
+        cell.set(cell.get().wrapping_add(n));
+    }
+
+    /// What is counted of the server with this id.
+    pub(crate) fn server(&self, id: u64) -> Rc<ServerTally> {
+        Rc::clone(self.servers.borrow_mut().entry(id).or_default())
+    }
+
+    /// Forgets the servers that nobody uses and for which `is_known` is false.
+    pub(crate) fn forget_servers(&self, is_known: impl Fn(u64) -> bool) {
+        self.servers.borrow_mut().retain(|&id, tally| {
+            let keep = Rc::strong_count(tally) > 1 || is_known(id);
+            if !keep {
+                self.before.add(&tally.flow);
+            }
+            keep
+        });
+    }
+
+    /// The counters, in the order of [`Counter`].
+    fn counters(&self) -> [u64; COUNTERS] {
+        std::array::from_fn(|index| self.counters[index].get())
+    }
+
+    /// Bytes received from all servers, and sent to them.
+    fn backends(&self) -> [u64; 2] {
+        let sum = Flow::default();
+        sum.add(&self.before);
+        self.servers.borrow().values().for_each(|tally| sum.add(&tally.flow));
+        [sum.received.get(), sum.sent.get()]
+    }
+
+    /// Server by server; with `reset` they count from 0 again.
+    pub(crate) fn by_server(&self, reset: bool) -> HashMap<u64, report::ServerCounts> {
+        let counts = |tally: &ServerTally| {
+            let counts = report::ServerCounts {
+                queries: tally.queries.get(),
+                bytes_received: tally.flow.received.get(),
+                bytes_sent: tally.flow.sent.get(),
+            };
+            if reset {
+                self.before.add(&tally.flow);
+                tally.queries.set(0);
+                tally.flow.received.set(0);
+                tally.flow.sent.set(0);
+            }
+            counts
+        };
+        self.servers.borrow().iter().map(|(&id, tally)| (id, counts(tally))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_of_servers_are_counted_beyond_their_own_counters() {
+        let counts = Counts::default();
+        let (first, second) = (counts.server(1), counts.server(2));
+        first.flow.add_sent(5);
+        second.flow.add_received(7);
+        first.queries.set(1);
+        assert_eq!(
+            counts.by_server(true)[&1],
+            report::ServerCounts { queries: 1, bytes_received: 0, bytes_sent: 5 }
+        );
+        assert_eq!(counts.by_server(false)[&1], report::ServerCounts::default());
+        assert_eq!(counts.backends(), [7, 5]);
+        second.flow.add_received(1);
+        drop(second);
+        counts.forget_servers(|_| false);
+        assert_eq!(counts.servers.borrow().len(), 1, "somebody uses the first one");
+        assert_eq!(counts.backends(), [8, 5]);
+    }
+}

@@ -1,0 +1,70 @@
+//! Errors that servers answered, by server, user, schema and number.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::limits::ERRORS_MAX;
+use crate::users::User;
+
+/// What errors are told apart by.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    /// The pool's id of the server.
+    pub(crate) server: u64,
+    pub(crate) user: Name,
+    pub(crate) schema: Option<Rc<[u8]>>,
+    pub(crate) code: u16,
+}
+
+/// A user, by name: one that is configured anew is the same.
+#[derive(Debug, Clone)]
+pub(crate) struct Name(pub(crate) Arc<User>);
+
+impl PartialEq for Name {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.name == other.0.name
+    }
+}
+
+impl Eq for Name {}
+
+impl std::hash::Hash for Name {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.0.name.hash(state);
+    }
+}
+
+/// What is known of errors that are alike.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Seen {
+    pub(crate) count: u64,
+    /// Seconds of Unix time.
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+    /// What the server said last.
+    pub(crate) message: Vec<u8>,
+}
+
+/// The errors of one worker; at most [`ERRORS_MAX`] kinds of them.
+#[derive(Debug, Default)]
+pub(crate) struct Errors(HashMap<Key, Seen>);
+
+impl Errors {
+    /// Counts an error at `now`, in seconds of Unix time.
+    pub(crate) fn note(&mut self, key: Key, message: &[u8], now: u64) {
+        if self.0.len() >= ERRORS_MAX && !self.0.contains_key(&key) {
+            return;
+        }
+        let seen = self.0.entry(key).or_insert_with(|| Seen { first: now, ..Seen::default() });
+        seen.count += 1;
+        seen.last = now;
+        seen.message.clear();
+        seen.message.extend_from_slice(message);
+    }
+
+    /// All of them; with `reset` they are forgotten.
+    pub(crate) fn list(&mut self, reset: bool) -> Vec<(Key, Seen)> {
+        if reset { self.0.drain().collect() } else { self.0.clone().into_iter().collect() }
+    }
+}

@@ -1,0 +1,392 @@
+//! What workers have counted, put together.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use config::Endpoint;
+use pool::{Pool, Server, Status};
+
+use super::errors::{Key, Seen};
+use super::{COUNTERS, Counter, Counts};
+use crate::backend::Target;
+use crate::stats::{CommandCounts, ErrorStats, ServerStats};
+
+/// What one worker answers who asks for its counters, or the sum of several.
+#[derive(Debug, Clone)]
+pub(crate) struct Report {
+    counters: [u64; COUNTERS],
+    /// Bytes received from clients, and sent to them.
+    clients: [u64; 2],
+    /// Bytes received from servers, and sent to them.
+    servers: [u64; 2],
+    /// Sessions that run a command now.
+    pub(crate) busy: u64,
+    /// Sessions in a transaction.
+    pub(crate) transactions: u64,
+}
+
+/// What workers count of one server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct ServerCounts {
+    pub(crate) queries: u64,
+    pub(crate) bytes_received: u64,
+    pub(crate) bytes_sent: u64,
+}
+
+/// Errors of one worker, ready to travel: which server and user, what schema and code, and what is known of them.
+pub(crate) type ErrorRow = (u64, String, String, u16, Seen);
+
+/// What is the same for all workers.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Globals {
+    pub(crate) uptime_s: u64,
+    pub(crate) clients: u64,
+    /// Clients that were refused because there were too many.
+    pub(crate) clients_refused: u64,
+    /// Connections closed because too many from their address had failed.
+    pub(crate) hosts_refused: u64,
+    /// Connections to servers.
+    pub(crate) servers: u64,
+    pub(crate) servers_version: u64,
+    pub(crate) workers: u64,
+    pub(crate) paused: bool,
+}
+
+/// Where a value of `stats_mysql_global` comes from.
+enum Source {
+    /// The feature does not exist here.
+    Absent,
+    Counted(Counter),
+    From(fn(&Report, &Globals) -> u64),
+}
+
+use Source::{Absent, Counted, From};
+
+/// The rows of `stats_mysql_global`, as ProxySQL has them.
+const ROWS: &[(&str, Source)] = &[
+    ("ProxySQL_Uptime", From(|_, globals| globals.uptime_s)),
+    ("Active_Transactions", From(|report, _| report.transactions)),
+    (
+        "Client_Connections_aborted",
+        From(|report, globals| {
+            report.of(Counter::ClientsAborted) + globals.clients_refused + globals.hosts_refused
+        }),
+    ),
+    ("Client_Connections_connected", From(|_, globals| globals.clients)),
+    (
+        "Client_Connections_created",
+        From(|report, globals| {
+            report.of(Counter::ClientsCreated) + globals.clients_refused + globals.hosts_refused
+        }),
+    ),
+    ("Client_Connections_non_idle", From(|report, _| report.busy)),
+    ("Client_Connections_hostgroup_locked", Absent),
+    ("Server_Connections_aborted", Counted(Counter::ServersAborted)),
+    ("Server_Connections_connected", From(|_, globals| globals.servers)),
+    ("Server_Connections_created", Counted(Counter::ServersCreated)),
+    ("Server_Connections_delayed", Absent),
+    ("mysql_backend_buffers_bytes", Absent),
+    ("mysql_frontend_buffers_bytes", Absent),
+    ("mysql_session_internal_bytes", Absent),
+    ("Com_autocommit", Counted(Counter::Autocommit)),
+    ("Com_autocommit_filtered", Absent),
+    ("Com_commit", Counted(Counter::Commit)),
+    ("Com_commit_filtered", Absent),
+    ("Com_rollback", Counted(Counter::Rollback)),
+    ("Com_rollback_filtered", Absent),
+    ("Com_backend_change_user", Counted(Counter::ChangeUser)),
+    ("Com_backend_init_db", Counted(Counter::InitDb)),
+    ("Com_backend_set_names", Counted(Counter::SetNames)),
+    ("Com_frontend_init_db", Counted(Counter::InitDb)),
+    ("Com_frontend_set_names", Counted(Counter::SetNames)),
+    ("Com_frontend_use_db", Counted(Counter::UseDb)),
+    // What a client prepares, a server does.
+    ("Com_backend_stmt_prepare", Counted(Counter::Prepare)),
+    ("Com_backend_stmt_execute", Counted(Counter::Execute)),
+    ("Com_backend_stmt_close", Counted(Counter::Close)),
+    ("Com_frontend_stmt_prepare", Counted(Counter::Prepare)),
+    ("Com_frontend_stmt_execute", Counted(Counter::Execute)),
+    ("Com_frontend_stmt_close", Counted(Counter::Close)),
+    ("Questions", Counted(Counter::Questions)),
+    ("Slow_queries", Counted(Counter::SlowQueries)),
+    ("GTID_consistent_queries", Absent),
+    ("GTID_session_collected", Absent),
+    ("Queries_backends_bytes_recv", From(|report, _| report.servers[0])),
+    ("Queries_backends_bytes_sent", From(|report, _| report.servers[1])),
+    ("Queries_frontends_bytes_recv", From(|report, _| report.clients[0])),
+    ("Queries_frontends_bytes_sent", From(|report, _| report.clients[1])),
+    ("Query_Processor_time_nsec", Absent),
+    ("Backend_query_time_nsec", Counted(Counter::QueryNanoseconds)),
+    ("ConnPool_get_conn_latency_awareness", Absent),
+    ("ConnPool_get_conn_immediate", Absent),
+    ("ConnPool_get_conn_success", Counted(Counter::GotConnection)),
+    ("ConnPool_get_conn_failure", Counted(Counter::NoConnection)),
+    ("mysql_killed_backend_connections", Counted(Counter::KilledConnections)),
+    ("mysql_killed_backend_queries", Counted(Counter::KilledQueries)),
+    ("hostgroup_locked_set_cmds", Absent),
+    ("hostgroup_locked_queries", Absent),
+    ("mysql_unexpected_frontend_com_quit", Absent),
+    ("mysql_unexpected_frontend_packets", Absent),
+    ("queries_with_max_lag_ms", Absent),
+    ("queries_with_max_lag_ms__delayed", Absent),
+    ("queries_with_max_lag_ms__total_wait_time_us", Absent),
+    ("backend_lagging_during_query", Absent),
+    ("backend_offline_during_query", Absent),
+    ("get_aws_aurora_replicas_skipped_during_query", Absent),
+    ("automatic_detected_sql_injection", Absent),
+    ("whitelisted_sqli_fingerprint", Absent),
+    ("max_connect_timeouts", Counted(Counter::ConnectTimeouts)),
+    ("generated_error_packets", Counted(Counter::OwnErrors)),
+    ("client_host_error_killed_connections", From(|_, globals| globals.hosts_refused)),
+    ("Mirror_concurrency", Absent),
+    ("Mirror_queue_length", Absent),
+    ("Selects_for_update__autocommit0", Absent),
+    ("Servers_table_version", From(|_, globals| globals.servers_version)),
+    ("MySQL_Thread_Workers", From(|_, globals| globals.workers)),
+    ("Access_Denied_Wrong_Password", Counted(Counter::WrongPassword)),
+    ("Access_Denied_Max_Connections", From(|_, globals| globals.clients_refused)),
+    ("Access_Denied_Max_User_Connections", Counted(Counter::TooManyUserConnections)),
+    ("MySQL_Monitor_Workers", Absent),
+    ("MySQL_Monitor_Workers_Aux", Absent),
+    ("MySQL_Monitor_Workers_Started", Absent),
+    ("MySQL_Monitor_connect_check_OK", Absent),
+    ("MySQL_Monitor_connect_check_ERR", Absent),
+    ("MySQL_Monitor_ping_check_OK", Absent),
+    ("MySQL_Monitor_ping_check_ERR", Absent),
+    ("MySQL_Monitor_read_only_check_OK", Absent),
+    ("MySQL_Monitor_read_only_check_ERR", Absent),
+    ("MySQL_Monitor_replication_lag_check_OK", Absent),
+    ("MySQL_Monitor_replication_lag_check_ERR", Absent),
+    ("MySQL_Monitor_dns_cache_queried", Absent),
+    ("MySQL_Monitor_dns_cache_lookup_success", Absent),
+    ("MySQL_Monitor_dns_cache_record_updated", Absent),
+    (
+        "MyHGM_myconnpoll_get",
+        From(|report, _| report.of(Counter::GotConnection) + report.of(Counter::NoConnection)),
+    ),
+    ("MyHGM_myconnpoll_get_ok", Counted(Counter::GotConnection)),
+    // A session keeps its connection to its end.
+    ("MyHGM_myconnpoll_push", Absent),
+    (
+        "MyHGM_myconnpoll_destroy",
+        From(|report, globals| report.of(Counter::ServersCreated).saturating_sub(globals.servers)),
+    ),
+    ("MyHGM_myconnpoll_reset", Absent),
+    ("SQLite3_memory_bytes", Absent),
+    ("ConnPool_memory_bytes", Absent),
+    ("Stmt_Client_Active_Total", Absent),
+    ("Stmt_Client_Active_Unique", Absent),
+    ("Stmt_Server_Active_Total", Absent),
+    ("Stmt_Server_Active_Unique", Absent),
+    ("Stmt_Max_Stmt_id", Absent),
+    ("Stmt_Cached", Absent),
+    ("Query_Cache_Memory_bytes", Absent),
+    ("Query_Cache_count_GET", Absent),
+    ("Query_Cache_count_GET_OK", Absent),
+    ("Query_Cache_count_SET", Absent),
+    ("Query_Cache_bytes_IN", Absent),
+    ("Query_Cache_bytes_OUT", Absent),
+    ("Query_Cache_Purged", Absent),
+    ("Query_Cache_Entries", Absent),
+    ("new_req_conns_count", Absent),
+    ("mysql_listener_paused", From(|_, globals| globals.paused.into())),
+];
+
+impl Report {
+    pub(crate) fn new(counts: &Counts, busy: u64, transactions: u64) -> Self {
+        let clients = [counts.clients.received.get(), counts.clients.sent.get()];
+        Self { counters: counts.counters(), clients, servers: counts.backends(), busy, transactions }
+    }
+
+    fn of(&self, counter: Counter) -> u64 {
+        self.counters[counter as usize]
+    }
+
+    fn plus(mut self, other: &Self) -> Self {
+        let pairs = |mine: &mut [u64], others: &[u64]| {
+            mine.iter_mut().zip(others).for_each(|(mine, other)| *mine = mine.wrapping_add(*other));
+        };
+        pairs(&mut self.counters, &other.counters);
+        pairs(&mut self.clients, &other.clients);
+        pairs(&mut self.servers, &other.servers);
+        self.busy += other.busy;
+        self.transactions += other.transactions;
+        self
+    }
+}
+
+/// The rows of `stats_mysql_global`; all counters are 0 if no worker has answered.
+pub(crate) fn globals(reports: &[Report], globals: &Globals) -> Vec<(&'static str, u64)> {
+    let none = Report::new(&Counts::default(), 0, 0);
+    let sum = reports.iter().fold(none, Report::plus);
+    let value = |source: &Source| match source {
+        Absent => 0,
+        Counted(counter) => sum.of(*counter),
+        From(value) => value(&sum, globals),
+    };
+    ROWS.iter().map(|(name, source)| (*name, value(source))).collect()
+}
+
+/// Statements by class, of all workers together.
+pub(crate) fn commands(workers: Vec<Vec<CommandCounts>>) -> Vec<CommandCounts> {
+    let add = |mut sum: Vec<CommandCounts>, worker: Vec<CommandCounts>| {
+        for (mine, other) in sum.iter_mut().zip(worker) {
+            mine.count += other.count;
+            mine.total_us += other.total_us;
+            mine.buckets.iter_mut().zip(other.buckets).for_each(|(mine, other)| *mine += other);
+        }
+        sum
+    };
+    workers.into_iter().reduce(add).unwrap_or_default()
+}
+
+/// The servers of the pool, with what workers have counted of them.
+pub(crate) fn servers(
+    pool: &Pool<Target>,
+    workers: &[HashMap<u64, ServerCounts>],
+    reset: bool,
+) -> Vec<ServerStats> {
+    let row = |server: Arc<Server<Target>>| {
+        let (host, port) = address(&server.endpoint().endpoint);
+        let counts = server.counts(reset);
+        let of_workers = workers.iter().filter_map(|worker| worker.get(&server.id()));
+        let sum = |of: fn(&ServerCounts) -> u64| of_workers.clone().map(of).sum();
+        ServerStats {
+            hostgroup: server.hostgroup(),
+            host,
+            port,
+            status: status(server.status()),
+            used: server.open(),
+            opened: counts.opened,
+            failed: counts.failed,
+            most_used: counts.most_open,
+            queries: sum(|counts| counts.queries),
+            bytes_sent: sum(|counts| counts.bytes_sent),
+            bytes_received: sum(|counts| counts.bytes_received),
+        }
+    };
+    pool.servers().into_iter().map(row).collect()
+}
+
+const fn status(status: Status) -> &'static str {
+    match status {
+        Status::Online => "ONLINE",
+        Status::Shunned => "SHUNNED",
+        Status::OfflineSoft => "OFFLINE_SOFT",
+        Status::OfflineHard => "OFFLINE_HARD",
+    }
+}
+
+/// Host and port as in `mysql_servers`.
+pub(crate) fn address(endpoint: &Endpoint) -> (String, u16) {
+    match endpoint {
+        Endpoint::Tcp { host, port } => (host.clone(), *port),
+        Endpoint::Unix(path) => (path.display().to_string(), 0),
+    }
+}
+
+/// An error as it leaves its worker.
+pub(crate) fn error_row((key, seen): (Key, Seen)) -> ErrorRow {
+    let schema = key.schema.as_deref().unwrap_or_default();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (key.server, text(&key.user.0.name), text(schema), key.code, seen)
+}
+
+/// The errors of all workers together. Those of servers that the pool has forgotten are left out.
+pub(crate) fn errors(pool: &Pool<Target>, workers: Vec<Vec<ErrorRow>>) -> Vec<ErrorStats> {
+    let servers: HashMap<u64, _> = pool.servers().into_iter().map(|server| (server.id(), server)).collect();
+    let mut sums: BTreeMap<(u64, String, String, u16), Seen> = BTreeMap::new();
+    for (server, user, schema, code, seen) in workers.into_iter().flatten() {
+        let sum = sums
+            .entry((server, user, schema, code))
+            .or_insert_with(|| Seen { first: seen.first, ..Seen::default() });
+        sum.count += seen.count;
+        sum.first = sum.first.min(seen.first);
+        if seen.last >= sum.last {
+            (sum.last, sum.message) = (seen.last, seen.message);
+        }
+    }
+    let row = |((server, user, schema, code), seen): ((u64, String, String, u16), Seen)| {
+        let server = servers.get(&server)?;
+        let (host, port) = address(&server.endpoint().endpoint);
+        Some(ErrorStats {
+            hostgroup: server.hostgroup(),
+            host,
+            port,
+            user,
+            schema,
+            code,
+            count: seen.count,
+            first_seen: seen.first,
+            last_seen: seen.last,
+            message: String::from_utf8_lossy(&seen.message).into_owned(),
+        })
+    };
+    sums.into_iter().filter_map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_there_once() {
+        let rows = globals(&[], &Globals::default());
+        let names: std::collections::HashSet<_> = rows.iter().map(|(name, _)| name).collect();
+        assert_eq!(names.len(), rows.len());
+        assert!(rows.iter().all(|(_, value)| *value == 0));
+    }
+
+    /// What a name with alternatives in braces and optional parts in brackets stands for.
+    fn expanded(name: &str) -> Vec<String> {
+        if let Some((before, rest)) = name.split_once('{') {
+            let (inner, after) = rest.split_once('}').unwrap();
+            let all = inner.split(", ").flat_map(|part| expanded(&format!("{before}{part}{after}")));
+            return all.collect();
+        }
+        match name.split_once('[') {
+            Some((before, part)) => {
+                vec![before.to_owned(), format!("{before}{}", part.trim_end_matches(']'))]
+            }
+            None => vec![name.to_owned()],
+        }
+    }
+
+    #[test]
+    fn names_and_order_are_those_of_proxysql() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/reference/proxysql-surface.md");
+        let Ok(reference) = std::fs::read_to_string(path) else {
+            return println!("skipped: names_and_order_are_those_of_proxysql needs the reference");
+        };
+        let line =
+            reference.lines().find_map(|line| line.strip_prefix("- stats_mysql_global rows: ")).unwrap();
+        let (mut depth, mut names) = (0, vec![String::new()]);
+        for letter in line.trim_end_matches('.').chars() {
+            depth += i32::from(letter == '{') - i32::from(letter == '}');
+            match letter {
+                ',' if depth == 0 => names.push(String::new()),
+                letter => names.last_mut().unwrap().push(letter),
+            }
+        }
+        let expected: Vec<_> = names.iter().flat_map(|name| expanded(name.trim())).collect();
+        let rows: Vec<_> = ROWS.iter().map(|(name, _)| (*name).to_owned()).collect();
+        assert_eq!(rows, expected);
+    }
+
+    #[test]
+    fn workers_are_added_up() {
+        let reports: Vec<_> = (1..4)
+            .map(|n| {
+                let counts = Counts::default();
+                counts.add(Counter::Questions, n);
+                counts.clients.add_sent(10);
+                counts.server(n).flow.add_received(1);
+                Report::new(&counts, 1, 0)
+            })
+            .collect();
+        let rows = globals(&reports, &Globals::default());
+        let of = |name| rows.iter().find(|row| row.0 == name).unwrap().1;
+        assert_eq!((of("Questions"), of("Queries_frontends_bytes_sent")), (6, 30));
+        assert_eq!((of("Queries_backends_bytes_recv"), of("Client_Connections_non_idle")), (3, 3));
+    }
+}

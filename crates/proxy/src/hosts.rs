@@ -1,0 +1,151 @@
+//! Addresses whose connections fail before or in their login, for `mysql-client_host_cache_size` and
+//! `mysql-client_host_error_counts`. Nothing is kept, and nothing locked, while these are 0, which they are unless an
+//! operator sets them.
+
+use std::collections::{BTreeSet, HashMap};
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use config::MysqlVariables;
+
+use crate::stats::ClientHost;
+
+/// The addresses. Times are since the start of the proxy.
+#[derive(Debug, Default)]
+pub(crate) struct Hosts {
+    cache: Mutex<Cache>,
+    /// Connections that were closed because too many from their address had failed.
+    refused: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Cache {
+    /// How many have failed, and when the last one did.
+    hosts: HashMap<IpAddr, (u64, Duration)>,
+    /// The same addresses, the one first whose last failure is longest ago.
+    order: BTreeSet<(Duration, IpAddr)>,
+}
+
+impl Hosts {
+    /// Whether a connection from `ip` is to be closed; if so, it is counted.
+    pub(crate) fn refuse(&self, ip: Option<IpAddr>, variables: &MysqlVariables) -> bool {
+        let (size, most) = (variables.client_host_cache_size, variables.client_host_error_counts);
+        let Some(ip) = ip.filter(|_| size > 0 && most > 0) else { return false };
+        let refused = self.cache().hosts.get(&ip).is_some_and(|&(errors, _)| errors >= most.into());
+        if refused {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+        }
+        refused
+    }
+
+    /// A connection from `ip` has failed, or has got through its login.
+    pub(crate) fn note(&self, ip: Option<IpAddr>, failed: bool, variables: &MysqlVariables, now: Duration) {
+        let size = variables.client_host_cache_size as usize;
+        let Some(ip) = ip.filter(|_| size > 0) else { return };
+        let mut cache = self.cache();
+        let errors = cache.remove(ip).map_or(0, |(errors, _)| errors);
+        if failed {
+            while cache.hosts.len() >= size && cache.forget_oldest() {}
+            cache.hosts.insert(ip, (errors + 1, now));
+            cache.order.insert((now, ip));
+        }
+    }
+
+    /// The addresses; with `reset` they are forgotten.
+    pub(crate) fn list(&self, reset: bool) -> Vec<ClientHost> {
+        let mut cache = self.cache();
+        let row =
+            |(&address, &(errors, last)): (&IpAddr, &(u64, Duration))| ClientHost { address, errors, last };
+        let rows = cache.hosts.iter().map(row).collect();
+        if reset {
+            *cache = Cache::default();
+        }
+        rows
+    }
+
+    /// Connections that were closed.
+    pub(crate) fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+
+    /// Nothing in here is left half done by a panic.
+    fn cache(&self) -> MutexGuard<'_, Cache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Cache {
+    fn remove(&mut self, ip: IpAddr) -> Option<(u64, Duration)> {
+        let host = self.hosts.remove(&ip)?;
+        self.order.remove(&(host.1, ip));
+        Some(host)
+    }
+
+    /// False if there is none.
+    fn forget_oldest(&mut self) -> bool {
+        self.order.pop_first().is_some_and(|(_, ip)| self.hosts.remove(&ip).is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn variables(size: u32, most: u32) -> MysqlVariables {
+        MysqlVariables {
+            client_host_cache_size: size,
+            client_host_error_counts: most,
+            ..MysqlVariables::default()
+        }
+    }
+
+    fn ip(last: u8) -> IpAddr {
+        [10, 0, 0, last].into()
+    }
+
+    fn at(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn an_address_is_refused_after_its_failures_until_one_succeeds() {
+        let (hosts, on) = (Hosts::default(), variables(10, 2));
+        hosts.note(Some(ip(1)), true, &on, at(1));
+        assert!(!hosts.refuse(Some(ip(1)), &on));
+        hosts.note(Some(ip(1)), true, &on, at(2));
+        assert!(
+            hosts.refuse(Some(ip(1)), &on) && !hosts.refuse(Some(ip(2)), &on) && !hosts.refuse(None, &on)
+        );
+        assert_eq!(hosts.refused(), 1);
+        assert_eq!(hosts.list(false), [ClientHost { address: ip(1), errors: 2, last: at(2) }]);
+        hosts.note(Some(ip(1)), false, &on, at(3));
+        assert!(!hosts.refuse(Some(ip(1)), &on) && hosts.list(false).is_empty());
+    }
+
+    #[test]
+    fn nothing_is_kept_unless_it_is_wanted() {
+        let hosts = Hosts::default();
+        hosts.note(Some(ip(1)), true, &variables(0, 1), at(1));
+        assert!(hosts.list(false).is_empty());
+        hosts.note(Some(ip(1)), true, &variables(1, 0), at(1));
+        assert!(!hosts.refuse(Some(ip(1)), &variables(1, 0)));
+        assert_eq!(hosts.list(true).len(), 1);
+        assert!(hosts.list(false).is_empty());
+    }
+
+    #[test]
+    fn the_address_that_failed_longest_ago_makes_room() {
+        let (hosts, on) = (Hosts::default(), variables(2, 1));
+        for (second, last) in [(1, 1), (2, 2), (3, 1), (4, 3)] {
+            hosts.note(Some(ip(last)), true, &on, at(second));
+        }
+        let mut left: Vec<_> =
+            hosts.list(false).into_iter().map(|host| (host.address, host.errors)).collect();
+        left.sort_unstable();
+        assert_eq!(left, [(ip(1), 2), (ip(3), 1)]);
+        let cache = hosts.cache();
+        assert_eq!(cache.order.len(), cache.hosts.len());
+    }
+}

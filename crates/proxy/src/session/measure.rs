@@ -1,0 +1,187 @@
+//! Counting what a session does: commands when they are sent, and statements when they are answered.
+
+use std::time::{Duration, SystemTime};
+
+use tokio::time::Instant;
+use wire::command::Kind;
+use wire::frame::{HEADER_LEN, Header};
+use wire::reply::{End, Outcome};
+use wire::{Capabilities, Codec as _, packet};
+
+use super::Session;
+use crate::control::Control;
+use crate::control::running::Measured;
+use crate::counts::errors::{Key, Name};
+use crate::counts::{Counter, Counts};
+use crate::limits::ERROR_MESSAGE_BYTES_MAX;
+use crate::statement::class::{Class, SetOf, classify, set_of, used_schema};
+use crate::worker::Worker;
+
+/// Whether ProxySQL counts the command as a question.
+const fn is_question(kind: Kind) -> bool {
+    matches!(kind, Kind::Query | Kind::StmtPrepare | Kind::StmtExecute | Kind::StmtBulkExecute)
+}
+
+impl Session {
+    /// Counts a command that the backend gets. Of a long one `payload` is the beginning.
+    pub(super) fn measure(&self, kind: Kind, payload: &[u8]) -> Measured {
+        if is_question(kind)
+            && let Some(backend) = &self.backend
+        {
+            backend.connection().note_query();
+        }
+        self.measure_own(kind, payload)
+    }
+
+    /// Counts a command that no server gets.
+    pub(super) fn measure_own(&self, kind: Kind, payload: &[u8]) -> Measured {
+        let counts = &self.worker.counts;
+        if is_question(kind) {
+            counts.note(Counter::Questions);
+        }
+        let mut class = None;
+        match kind {
+            Kind::Query => class = Some(self.measure_text(self.statement(payload), counts)),
+            Kind::StmtPrepare => counts.note(Counter::Prepare),
+            Kind::StmtExecute | Kind::StmtBulkExecute => counts.note(Counter::Execute),
+            Kind::StmtClose => counts.note(Counter::Close),
+            Kind::InitDb => {
+                counts.note(Counter::InitDb);
+                self.control.about.set_schema(payload.get(1..).unwrap_or_default());
+            }
+            _ => {}
+        }
+        Measured { kind, class }
+    }
+
+    fn measure_text(&self, text: &[u8], counts: &Counts) -> Class {
+        let class = classify(text);
+        match class {
+            Class::Commit => counts.note(Counter::Commit),
+            Class::Rollback => counts.note(Counter::Rollback),
+            Class::Set => match set_of(text) {
+                SetOf::Names => counts.note(Counter::SetNames),
+                SetOf::Autocommit => counts.note(Counter::Autocommit),
+                SetOf::Other => {}
+            },
+            Class::Use => {
+                counts.note(Counter::UseDb);
+                if let Some(schema) = used_schema(text) {
+                    self.control.about.set_schema(schema);
+                }
+            }
+            _ => {}
+        }
+        class
+    }
+
+    /// The text of a command that lists of sessions show.
+    pub(super) fn shown<'a>(&self, kind: Kind, payload: &'a [u8]) -> &'a [u8] {
+        match kind {
+            Kind::Query => self.statement(payload),
+            Kind::StmtPrepare | Kind::InitDb => payload.get(1..).unwrap_or_default(),
+            _ => &[],
+        }
+    }
+
+    /// From now on `measured` runs, and `text` is shown.
+    pub(super) fn begin_running(&self, measured: Measured, text: &[u8]) {
+        self.control.running.begin(&self.worker.shown, measured, text, Instant::now());
+    }
+
+    /// Nothing runs any more.
+    pub(super) fn end_running(&self) {
+        self.control.running.rest(&self.worker.shown);
+    }
+
+    /// The command in the backlog waits for a backend.
+    pub(super) fn show_waiting(&self) {
+        if let Some((kind, payload)) = self.first_of_backlog() {
+            self.begin_running(Measured { kind, class: None }, self.shown(kind, payload));
+        }
+    }
+
+    /// Counts the command in the backlog, which no server gets.
+    pub(super) fn measure_refused(&self) {
+        if let Some((kind, payload)) = self.first_of_backlog() {
+            self.measure_own(kind, payload);
+        }
+    }
+
+    /// Counts the answer that the proxy itself has given to the command that runs.
+    pub(super) fn answered_here(&self) {
+        note_time(&self.worker, &self.control);
+        self.end_running();
+    }
+
+    fn first_of_backlog(&self) -> Option<(Kind, &[u8])> {
+        let (header, behind) = self.backlog.split_first_chunk::<HEADER_LEN>()?;
+        let kind = Kind::try_from(*behind.first()?).ok()?;
+        let payload = behind.get(..Header::parse(*header).len as usize).unwrap_or(behind);
+        Some((kind, payload))
+    }
+}
+
+/// The backend has answered. `bytes` are the last ones of the answer, if they begin with a packet.
+pub(super) fn answered(worker: &Worker, control: &Control, outcome: Outcome, bytes: Option<&[u8]>) {
+    note_time(worker, control);
+    if let End::Err { code } = outcome.end {
+        note_error(worker, control, code, bytes.and_then(message).unwrap_or_default());
+    }
+}
+
+/// Counts the statement that runs as one that is over.
+fn note_time(worker: &Worker, control: &Control) {
+    let Some((measured, took)) = control.running.end(Instant::now()) else { return };
+    let (counts, settings) = (&worker.counts, worker.settings());
+    if let Some(class) = measured.class.filter(|_| settings.variables.commands_stats) {
+        counts.commands.note(class, took);
+    }
+    if is_question(measured.kind) {
+        counts.add(Counter::QueryNanoseconds, u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
+        if took > settings.variables.long_query_time {
+            counts.note(Counter::SlowQueries);
+        }
+    }
+}
+
+/// Counts an error that the backend has answered.
+#[cold]
+fn note_error(worker: &Worker, control: &Control, code: u16, message: &[u8]) {
+    let about = &control.about;
+    let (Some(server), Some(user)) = (about.server(), about.user()) else { return };
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    let key = Key { server: server.id(), user: Name(user), schema: about.schema(), code };
+    let message = message.get(..ERROR_MESSAGE_BYTES_MAX).unwrap_or(message);
+    worker.counts.errors.borrow_mut().note(key, message, now.as_secs());
+}
+
+/// The text of the ERR packet that `packets` end with, if all of it is there.
+fn message(mut packets: &[u8]) -> Option<&[u8]> {
+    loop {
+        let (header, behind) = packets.split_first_chunk::<HEADER_LEN>()?;
+        let (payload, rest) = behind.split_at_checked(Header::parse(*header).len as usize)?;
+        if rest.is_empty() {
+            return packet::Err::decode(payload, Capabilities::PROTOCOL_41).ok().map(|error| error.message);
+        }
+        packets = rest;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wire::frame::put_message;
+
+    use super::message;
+
+    #[test]
+    fn the_last_packet_has_the_message() {
+        let mut packets = Vec::new();
+        assert_eq!(message(&packets), None);
+        put_message(&mut packets, 1, b"a row");
+        put_message(&mut packets, 2, b"\xff\x15\x04#28000No");
+        assert_eq!(message(&packets), Some(&b"No"[..]));
+        assert_eq!(message(&packets[..packets.len() - 1]), None);
+        assert_eq!(message(b"\xff\xff\xff"), None);
+    }
+}
