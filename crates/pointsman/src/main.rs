@@ -2,6 +2,7 @@
 
 mod boot;
 mod demo;
+mod memory;
 mod plane;
 
 use std::path::PathBuf;

@@ -1,5 +1,6 @@
 //! The running proxy as the admin port sees it.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use admin::{
@@ -8,8 +9,11 @@ use admin::{
 };
 use config::Config;
 use proxy::Remote;
+use proxy::stats::{self, ErrorStats, ServerStats, SessionStats};
 use rustls::ServerConfig;
 use tokio::sync::mpsc::UnboundedSender;
+
+use crate::memory;
 
 /// The running proxy, and the way to whoever can end it.
 #[derive(Debug)]
@@ -64,7 +68,10 @@ impl DataPlane for Plane {
                 }
                 Err(error) => Err(error.to_string()),
             },
-            Order::FlushClientHosts => Ok(()),
+            Order::FlushClientHosts => {
+                self.remote.client_hosts(true);
+                Ok(())
+            }
         }
     }
 
@@ -77,19 +84,19 @@ impl DataPlane for Plane {
     }
 
     fn globals(&self) -> Vec<(&'static str, u64)> {
-        Vec::new()
+        self.remote.globals()
     }
 
     fn memory(&self) -> Vec<(&'static str, u64)> {
-        Vec::new()
+        memory::metrics()
     }
 
     fn processes(&self) -> Vec<Process> {
-        Vec::new()
+        self.remote.sessions().into_iter().map(process).collect()
     }
 
-    fn pool(&self, _reset: bool) -> Vec<PoolServer> {
-        Vec::new()
+    fn pool(&self, reset: bool) -> Vec<PoolServer> {
+        self.remote.servers(reset).into_iter().map(pool_server).collect()
     }
 
     fn free_connections(&self) -> Vec<FreeConnection> {
@@ -98,7 +105,7 @@ impl DataPlane for Plane {
     }
 
     fn users(&self) -> Vec<UserConnections> {
-        let row = |user: proxy::stats::UserConnections| UserConnections {
+        let row = |user: stats::UserConnections| UserConnections {
             user: user.user,
             connections: user.connections,
             max: user.max,
@@ -107,14 +114,77 @@ impl DataPlane for Plane {
     }
 
     fn commands(&self) -> Vec<CommandCounter> {
-        Vec::new()
+        let row = |class: stats::CommandCounts| CommandCounter {
+            command: class.command,
+            total_us: class.total_us,
+            count: class.count,
+            buckets: class.buckets,
+        };
+        self.remote.commands().into_iter().map(row).collect()
     }
 
-    fn errors(&self, _reset: bool) -> Vec<ServerError> {
-        Vec::new()
+    fn errors(&self, reset: bool) -> Vec<ServerError> {
+        self.remote.errors(reset).into_iter().map(server_error).collect()
     }
 
-    fn client_hosts(&self, _reset: bool) -> Vec<ClientHost> {
-        Vec::new()
+    fn client_hosts(&self, reset: bool) -> Vec<ClientHost> {
+        let row = |host: stats::ClientHost| ClientHost {
+            address: host.address.to_string(),
+            errors: host.errors,
+            last_updated: u64::try_from(host.last.as_micros()).unwrap_or(u64::MAX),
+        };
+        self.remote.client_hosts(reset).into_iter().map(row).collect()
+    }
+}
+
+fn process(session: SessionStats) -> Process {
+    let address = |(ip, port): (IpAddr, u16)| (ip.to_string(), port);
+    Process {
+        thread: session.worker,
+        id: session.id,
+        user: session.user,
+        schema: session.schema,
+        client: session.client.map_or_else(|| ("localhost".to_owned(), 0), address),
+        hostgroup: session.hostgroup,
+        local: session.local.map(address),
+        server: session.server,
+        command: session.command,
+        time_ms: u64::try_from(session.time.as_millis()).unwrap_or(u64::MAX),
+        info: session.statement,
+    }
+}
+
+fn pool_server(server: ServerStats) -> PoolServer {
+    PoolServer {
+        hostgroup: server.hostgroup,
+        host: server.host,
+        port: server.port,
+        status: server.status,
+        used: server.used.into(),
+        // A session keeps its connection to its end.
+        free: 0,
+        ok: server.opened,
+        err: server.failed,
+        max_used: server.most_used.into(),
+        queries: server.queries,
+        bytes_sent: server.bytes_sent,
+        bytes_received: server.bytes_received,
+        // Nobody pings servers.
+        latency_us: 0,
+    }
+}
+
+fn server_error(error: ErrorStats) -> ServerError {
+    ServerError {
+        server: (error.hostgroup, error.host, error.port),
+        user: error.user,
+        // Errors are not told apart by it, as in ProxySQL unless mysql-query_digests_track_hostname is set.
+        client: String::new(),
+        schema: error.schema,
+        code: error.code,
+        count: error.count,
+        first_seen: error.first_seen,
+        last_seen: error.last_seen,
+        message: error.message,
     }
 }
