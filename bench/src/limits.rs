@@ -1,5 +1,7 @@
 //! The project's limits, and whether this run keeps them.
 
+use std::time::Duration;
+
 use crate::idle::Idle;
 use crate::plan::Cell;
 use crate::results::{CPU, P95, Results};
@@ -19,6 +21,10 @@ const IDLE_TLS_KIB_MAX: f64 = 24.0;
 const TLS_CPU_RATIO_MAX: f64 = 1.60;
 /// Most time of a compressed dump, as a multiple of the server's own.
 const DUMP_RATIO_MAX: f64 = 1.15;
+/// Most p99 of the traffic while configurations are applied, as a multiple of that without.
+const BUSY_P99_RATIO_MAX: f64 = 1.20;
+/// Every LOAD ... TO RUNTIME of a large configuration takes less.
+const LOAD_TIME_MAX: Duration = Duration::from_secs(1);
 /// Every start takes less, in ms.
 const START_MS_MAX: f64 = 100.0;
 
@@ -65,6 +71,7 @@ pub(crate) fn judge(results: &Results) -> Vec<Verdict> {
         kept: idle.per_client_kib() <= idle_max(idle),
     }));
     verdicts.extend(dump(results));
+    verdicts.extend(results.loads().into_iter().flat_map(|load| busy(results, load)));
     if results.starts.iter().any(|start| start.kind == Kind::Pointsman) {
         let (median, longest) = results.start(Kind::Pointsman);
         let [median_ms, longest_ms] = [median, longest].map(|time| time.as_secs_f64() * 1e3);
@@ -106,10 +113,27 @@ fn dump(results: &Results) -> Option<Verdict> {
     })
 }
 
+/// Traffic and LOADs of one large configuration.
+fn busy(results: &Results, load: &str) -> [Verdict; 2] {
+    let ((alone, _), (p99, longest)) = (results.busy(None), results.busy(Some(load)));
+    [
+        Verdict {
+            what: format!("p99 while {load} are loaded"),
+            measured: format!("{:.2} x alone ({p99:.2} ms)", p99 / alone),
+            limit: format!("<= {BUSY_P99_RATIO_MAX:.2} x alone"),
+            kept: p99 / alone <= BUSY_P99_RATIO_MAX,
+        },
+        Verdict {
+            what: format!("LOAD of {load}, longest"),
+            measured: format!("{} ms", longest.as_millis()),
+            limit: format!("< {} ms", LOAD_TIME_MAX.as_millis()),
+            kept: longest < LOAD_TIME_MAX,
+        },
+    ]
+}
+
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::load::Sample;
     use crate::results::tests::example;
@@ -121,16 +145,18 @@ mod tests {
     #[test]
     fn each_limit_is_judged_by_its_own_figure() {
         let mut results = example();
-        // Processor time 1.10 x, 2 KiB per client, a dump of 1.10 x, and one start of 120 ms.
-        assert_eq!(kept(&results), [true, true, true, false]);
+        // Processor time 1.10 x, 2 KiB per client, a dump of 1.10 x, p99 1.1 x, LOADs of 200 ms, and one start of 120 ms.
+        assert_eq!(kept(&results), [true, true, true, true, true, false]);
         results.starts.pop();
         results.idles[0].after_kib += 10_001;
         results.dumps[1].time += Duration::from_secs(1);
-        assert_eq!(kept(&results), [true, false, false, true]);
+        results.busy[1].p99_ms += 0.2;
+        assert_eq!(kept(&results), [true, false, false, false, true, true]);
+        results.busy[1].times.push(LOAD_TIME_MAX);
         for sample in &mut results.samples {
             sample.cpu_us *= if sample.kind == Kind::Pointsman { 1.2 } else { 1.0 };
         }
-        assert_eq!(kept(&results), [false, false, false, true]);
+        assert_eq!(kept(&results), [false, false, false, false, false, true]);
     }
 
     #[test]
@@ -160,6 +186,7 @@ mod tests {
         results.idles.clear();
         results.starts.clear();
         results.dumps.clear();
+        results.busy.clear();
         assert_eq!(judge(&results), []);
     }
 }

@@ -3,6 +3,7 @@
 //! What it measures and how to read it is in `bench/README.md`. Its end says whether it could measure, never
 //! whether the figures are good: they depend on the machine, and ratios within one run are what counts.
 
+mod admin;
 mod dump;
 mod idle;
 mod limits;
@@ -68,6 +69,9 @@ struct Options {
     /// Size of a dump over the compressed protocol, in MiB; 0 leaves this part out [default: 1000, with --quick 50]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100_000))]
     dump_mib: Option<u32>,
+    /// Leave out the traffic while the admin port applies large configurations
+    #[arg(long)]
+    no_admin: bool,
     /// How often the start of each proxy is timed; 0 leaves this part out
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=1000))]
     starts: u32,
@@ -134,10 +138,15 @@ fn measure(options: &Options, programs: &Programs) -> anyhow::Result<Results> {
     let starts = startup::measure(&stage, options.starts)?;
     let idles = idle::measure(&stage, idle_clients)?;
     let dumps = dump::measure(&stage, options.dump_mib.unwrap_or(dump_mib), plan.rounds)?;
+    let busy = if options.no_admin {
+        Vec::new()
+    } else {
+        admin::measure(&stage, &sysbench, plan.seconds, plan.rounds)?
+    };
     let targets = Kind::ALL.map(|kind| Target::start(&stage, kind).map(|(target, _)| target)).into_iter();
     let targets = targets.collect::<anyhow::Result<Vec<_>>>()?;
     let samples = load::measure(&sysbench, &targets, &plan)?;
-    Ok(Results { plan, threads: options.threads, samples, starts, idles, dumps })
+    Ok(Results { plan, threads: options.threads, samples, starts, idles, dumps, busy })
 }
 
 /// A server with room for the whole data set in memory, so that it takes as little of the time as it can.

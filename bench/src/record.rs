@@ -81,6 +81,22 @@ fn raw(results: &Results) -> String {
         let (proxy, seconds) = (dump.through.map_or("", Kind::id), dump.time.as_secs_f64());
         let _ = writeln!(csv, "compressed dump,{proxy},,,1,,{seconds:.3},,,,,,,,,,");
     }
+    for busy in &results.busy {
+        let measure = busy.load.map_or("traffic alone".to_owned(), |load| {
+            format!("traffic while {load} are loaded").replace(',', "")
+        });
+        let longest = busy
+            .times
+            .iter()
+            .max()
+            .map(|time| format!("{:.3}", time.as_secs_f64() * 1e3))
+            .unwrap_or_default();
+        let _ = writeln!(
+            csv,
+            "{measure},pointsman,oltp_point_select,text,16,,{seconds},,,,,{},,,,{longest},",
+            busy.p99_ms
+        );
+    }
     csv
 }
 
@@ -93,7 +109,7 @@ mod tests {
     fn every_row_has_every_column() {
         let csv = raw(&example());
         let columns: Vec<usize> = csv.lines().map(|line| line.split(',').count()).collect();
-        assert_eq!(columns, [17; 13]);
+        assert_eq!(columns, [17; 15]);
         assert!(csv.contains("\nload,pointsman,oltp_point_select,text,16,2,2,50000,"), "{csv}");
         assert!(csv.contains("\nstart,pointsman,,,,,,,,,,,,,,120.000,\n"), "{csv}");
         assert!(csv.contains("\ncompressed dump,pointsman,,,1,,11.000,"), "{csv}");

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::admin::Busy;
 use crate::dump::Dump;
 use crate::idle::Idle;
 use crate::load::{Plan, Sample};
@@ -24,6 +25,8 @@ pub(crate) struct Results {
     pub(crate) idles: Vec<Idle>,
     /// The compressed dumps.
     pub(crate) dumps: Vec<Dump>,
+    /// The traffic while the admin port applies large configurations.
+    pub(crate) busy: Vec<Busy>,
 }
 
 /// One figure of a sample.
@@ -87,6 +90,21 @@ impl Results {
             median(dumps().map(|dump| dump.time.as_secs_f64()).collect()),
             median(dumps().map(|dump| dump.cpu.as_secs_f64()).collect()),
         )
+    }
+
+    /// The median of the traffic's p99 in ms while `load` went on, and the longest of its LOADs.
+    pub(crate) fn busy(&self, load: Option<&str>) -> (f64, Duration) {
+        let runs = || self.busy.iter().filter(|busy| busy.load == load);
+        let longest = runs().flat_map(|busy| &busy.times).max().copied();
+        (median(runs().map(|busy| busy.p99_ms).collect()), longest.unwrap_or_default())
+    }
+
+    /// What was loaded in those runs, each once.
+    pub(crate) fn loads(&self) -> Vec<&'static str> {
+        let mut loads: Vec<_> = self.busy.iter().filter_map(|busy| busy.load).collect();
+        loads.sort_unstable();
+        loads.dedup();
+        loads
     }
 
     /// Median and longest time of the starts.
@@ -159,6 +177,14 @@ pub(crate) mod tests {
                 after_kib: 20_000,
             }],
             dumps: vec![dump(None, 10), dump(Some(Kind::Pointsman), 11)],
+            busy: vec![
+                Busy { load: None, p99_ms: 1.0, times: Vec::new() },
+                Busy {
+                    load: Some("users"),
+                    p99_ms: 1.1,
+                    times: [100, 200].map(Duration::from_millis).into(),
+                },
+            ],
         }
     }
 

@@ -70,10 +70,24 @@ impl Sysbench {
         seconds: u32,
         started: impl FnOnce() -> anyhow::Result<()>,
     ) -> anyhow::Result<Figures> {
+        self.run_at(port, cell, seconds, None, started)
+    }
+
+    /// The same with at most `rate` events per second; the time of an event counts from when it was due.
+    pub(crate) fn run_at(
+        &self,
+        port: u16,
+        cell: Cell,
+        seconds: u32,
+        rate: Option<u32>,
+        started: impl FnOnce() -> anyhow::Result<()>,
+    ) -> anyhow::Result<Figures> {
         let args = [
             cell.workload.script(),
             &format!("--threads={}", cell.clients),
             &format!("--time={seconds}"),
+            // 0: as fast as it goes.
+            &format!("--rate={}", rate.unwrap_or(0)),
             &format!("--forced-shutdown={OVERTIME_SECONDS}"),
             if cell.prepared { "--db-ps-mode=auto" } else { "--db-ps-mode=disable" },
             if cell.tls { "--mysql-ssl=on" } else { "--mysql-ssl=off" },

@@ -43,6 +43,7 @@ fn write(out: &mut String, results: &Results) -> std::fmt::Result {
     starts(out, results)?;
     idles(out, results)?;
     dumps(out, results)?;
+    busy(out, results)?;
     limits(out, results)
 }
 
@@ -114,6 +115,24 @@ fn dumps(out: &mut String, results: &Results) -> std::fmt::Result {
     Ok(())
 }
 
+fn busy(out: &mut String, results: &Results) -> std::fmt::Result {
+    let loads = results.loads();
+    if loads.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "\ntraffic while LOAD ... TO RUNTIME is repeated\nof                p99 ms     x  longest LOAD ms"
+    )?;
+    let (alone, _) = results.busy(None);
+    writeln!(out, "{:<15} {alone:>8.3} {:>5.2}", "nothing", 1.0)?;
+    for load in loads {
+        let (p99, longest) = results.busy(Some(load));
+        writeln!(out, "{load:<15} {p99:>8.3} {:>5.2}  {:>15}", p99 / alone, longest.as_millis())?;
+    }
+    Ok(())
+}
+
 fn limits(out: &mut String, results: &Results) -> std::fmt::Result {
     writeln!(out, "\nlimits of Pointsman")?;
     for verdict in judge(results) {
@@ -158,8 +177,10 @@ mod tests {
         assert!(dumped.ends_with(" 1.10                2.00"), "{dumped}");
         let verdicts: Vec<&str> =
             text.lines().skip_while(|line| !line.starts_with("limits")).skip(1).collect();
-        assert_eq!(verdicts.len(), 4);
+        assert_eq!(verdicts.len(), 6);
+        let loaded = text.lines().find(|line| line.starts_with("users")).unwrap();
+        assert!(loaded.ends_with(" 1.100  1.10              200"), "{loaded}");
         assert!(verdicts[0].ends_with("<= 1.20 x floor ok"), "{}", verdicts[0]);
-        assert!(verdicts[3].ends_with("MISSED"), "{}", verdicts[3]);
+        assert!(verdicts[5].ends_with("MISSED"), "{}", verdicts[5]);
     }
 }

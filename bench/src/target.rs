@@ -49,17 +49,19 @@ impl Kind {
     }
 
     /// The configuration of one that listens on `port` in front of the server on `database`.
-    fn config(self, port: u16, database: u16, threads: u32, datadir: &Path) -> String {
+    fn config(self, port: u16, admin: u16, database: u16, threads: u32, datadir: &Path) -> String {
         let servers = format!(
             "[mysql_variables]\nthreads = {threads}\n\n[admin_variables]\nmysql_ifaces = \"\"\n\n\
              [[mysql_servers]]\nhostname = \"127.0.0.1\"\nport = {database}\nmax_connections = {BACKENDS_MAX}\n"
         );
         match self {
             Self::Floor => format!(
-                "[[listeners]]\naddress = \"127.0.0.1:{port}\"\nprotocol = \"tcp\"\nhostgroup = 0\n\n{servers}"
+                "[[listeners]]\naddress = \"127.0.0.1:{port}\"\nprotocol = \"tcp\"\nhostgroup = 0\n\n\
+                 [admin_variables]\nmysql_ifaces = \"\"\n\n{servers}"
             ),
             Self::Pointsman => format!(
-                "datadir = \"{}\"\n[[listeners]]\naddress = \"127.0.0.1:{port}\"\n\n{servers}\n\
+                "datadir = \"{}\"\n[[listeners]]\naddress = \"127.0.0.1:{port}\"\n\n\
+                 [admin_variables]\nmysql_ifaces = \"127.0.0.1:{admin}\"\n\n{servers}\n\
                  [[mysql_users]]\nusername = \"{USER}\"\npassword = \"{PASSWORD}\"\n",
                 datadir.display()
             ),
@@ -102,6 +104,7 @@ pub(crate) struct Target {
     pub(crate) kind: Kind,
     /// Where it listens, on 127.0.0.1.
     pub(crate) port: u16,
+    admin: u16,
     process: Process,
 }
 
@@ -111,12 +114,12 @@ impl Target {
     /// # Errors
     /// With the proxy's log when it does not serve.
     pub(crate) fn start(stage: &Stage, kind: Kind) -> anyhow::Result<(Self, Duration)> {
-        let port = free_port()?;
+        let (port, admin) = (free_port()?, free_port()?);
         let file = |extension| stage.sandbox.path().join(format!("{}.{extension}", kind.id()));
         let (config, log) = (file("conf"), file("log"));
         fs::write(
             &config,
-            kind.config(port, stage.database.port(), stage.threads, &tls::folder(stage.sandbox)),
+            kind.config(port, admin, stage.database.port(), stage.threads, &tls::folder(stage.sandbox)),
         )?;
         let output = fs::File::create(&log)?;
         let mut command = match kind {
@@ -134,7 +137,7 @@ impl Target {
         command.stdout(output.try_clone()?).stderr(output);
         let started = Instant::now();
         let process = stage.sandbox.start(command)?;
-        let mut target = Self { kind, port, process };
+        let mut target = Self { kind, port, admin, process };
         match target.wait_ready(started + START_TIME_MAX) {
             Ok(()) => Ok((target, started.elapsed())),
             Err(error) => {
@@ -142,6 +145,11 @@ impl Target {
                 bail!("{kind} does not serve: {error}; its log:\n{log}")
             }
         }
+    }
+
+    /// The port of its admin port, on 127.0.0.1, if it has one.
+    pub(crate) fn admin(&self) -> Option<u16> {
+        (self.kind == Kind::Pointsman).then_some(self.admin)
     }
 
     /// Its process id.
