@@ -51,7 +51,7 @@ impl Kind {
     /// The configuration of one that listens on `port` in front of the server on `database`.
     fn config(self, port: u16, admin: u16, database: u16, threads: u32, datadir: &Path) -> String {
         let servers = format!(
-            "[mysql_variables]\nthreads = {threads}\n\n[admin_variables]\nmysql_ifaces = \"\"\n\n\
+            "[mysql_variables]\nthreads = {threads}\n\n\
              [[mysql_servers]]\nhostname = \"127.0.0.1\"\nport = {database}\nmax_connections = {BACKENDS_MAX}\n"
         );
         match self {
