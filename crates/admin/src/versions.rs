@@ -12,8 +12,8 @@ use crate::store::{Store, now, transaction};
 /// Former versions of each module that are kept.
 const VERSIONS_MAX: i64 = 32;
 
-/// Longest text of a version that is kept, in bytes: about 30,000 users. Longer ones would make every load slow.
-const VERSION_MAX_BYTES: usize = 8 << 20;
+/// Most rows of a version that is kept, which take about 6 MiB: larger ones would make every load slow.
+const VERSION_ROWS_MAX: usize = 20_000;
 
 impl Store {
     /// Keeps what a module runs with as its newest version, if it is another than that before. A failure is only logged:
@@ -22,11 +22,12 @@ impl Store {
         if module.sections().is_empty() {
             return;
         }
-        let text = self.runtime.sections_to_cnf(module.sections());
-        if text.len() > VERSION_MAX_BYTES {
-            tracing::info!(module = module.words(), bytes = text.len(), "too large to be kept as a version");
+        let rows: usize = module.sections().iter().map(|section| self.runtime.rows(section).len()).sum();
+        if rows > VERSION_ROWS_MAX {
+            tracing::info!(module = module.words(), rows, "too large to be kept as a version");
             return;
         }
+        let text = self.runtime.sections_to_cnf(module.sections());
         if let Err(error) = self.keep(module, &text, who) {
             tracing::warn!(module = module.words(), %error, "what was loaded is not kept as a version");
         }
@@ -63,7 +64,7 @@ impl Store {
     pub fn check_config(&self) -> Answer {
         let mut draft = self.runtime.clone();
         let mut rows = Vec::new();
-        let mut say = |level: &str, text: String| rows.push(vec![cell(level), cell(&text)]);
+        let mut say = |level: &str, text: String| rows.push(vec![Some(bytes(level)), Some(bytes(text))]);
         for section in Module::ALL.iter().flat_map(|module| module.sections()) {
             match self.read("main", section) {
                 Ok(Ok(found)) => draft.set_rows(section, found),
@@ -95,12 +96,12 @@ impl Store {
                 Changed::Column { name, old, new } => ("changed", Some(name), Some(old), Some(new)),
             };
             vec![
-                cell(change.table),
-                cell(&change.row),
-                cell(what),
-                column.and_then(cell),
-                old.as_deref().and_then(cell),
-                new.as_deref().and_then(cell),
+                Some(bytes(change.table)),
+                Some(bytes(change.row)),
+                Some(bytes(what)),
+                column.map(bytes),
+                old.map(bytes),
+                new.map(bytes),
             ]
         };
         let columns = ["table", "row", "change", "column", "runtime", "memory"].map(str::to_owned).to_vec();
@@ -150,8 +151,8 @@ impl Store {
     }
 }
 
-fn cell(text: &str) -> Cell {
-    Some(text.as_bytes().to_vec())
+fn bytes(text: impl AsRef<str>) -> Vec<u8> {
+    text.as_ref().as_bytes().to_vec()
 }
 
 #[cfg(test)]

@@ -18,14 +18,14 @@ const SALT_ALPHABET: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg
 pub(super) fn add(connection: &Connection) -> Result<()> {
     let pure = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     connection.create_scalar_function("MYSQL_NATIVE_PASSWORD", 1, pure, |context| {
-        Ok(text(context, 0)?.map(|password| native_hash(&password)))
+        Ok(text(context, 0).map(|password| native_hash(&password)))
     })?;
     connection.create_scalar_function("CACHING_SHA2_PASSWORD", 1, FunctionFlags::SQLITE_UTF8, |context| {
-        let Some(password) = text(context, 0)? else { return Ok(None) };
+        let Some(password) = text(context, 0) else { return Ok(None) };
         sha2_hash(&password, random_salt()).map(Some)
     })?;
     connection.create_scalar_function("CACHING_SHA2_PASSWORD", 2, pure, |context| {
-        let (Some(password), Some(salt)) = (text(context, 0)?, text(context, 1)?) else { return Ok(None) };
+        let (Some(password), Some(salt)) = (text(context, 0), text(context, 1)) else { return Ok(None) };
         let salt = salt.try_into().map_err(|_| failure("a salt has 20 bytes"))?;
         sha2_hash(&password, salt).map(Some)
     })?;
@@ -40,13 +40,13 @@ fn failure(message: &str) -> Error {
 }
 
 /// An argument as text; nothing for NULL.
-fn text(context: &Context<'_>, index: usize) -> Result<Option<Vec<u8>>> {
-    Ok(match context.get_raw(index) {
+fn text(context: &Context<'_>, index: usize) -> Option<Vec<u8>> {
+    match context.get_raw(index) {
         ValueRef::Null => None,
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(bytes.to_vec()),
         ValueRef::Integer(number) => Some(number.to_string().into_bytes()),
         ValueRef::Real(number) => Some(number.to_string().into_bytes()),
-    })
+    }
 }
 
 /// `*` and 40 hexadecimal digits: the SHA-1 of the SHA-1.

@@ -12,7 +12,7 @@ pub(super) const VALUE_MAX_BYTES: i32 = 64 << 20;
 pub(super) const RESULT_MAX_BYTES: usize = 256 << 20;
 
 /// Longest time of one statement: others wait for it.
-pub(super) const STATEMENT_TIME_MAX: Duration = Duration::from_secs(60);
+pub(super) const STATEMENT_TIME_MAX: Duration = Duration::from_mins(1);
 
 /// Instructions of SQLite's machine between two looks at the clock: some hundred microseconds.
 pub(super) const CLOCK_PERIOD_OPS: i32 = 10_000;
