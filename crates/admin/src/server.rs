@@ -5,6 +5,7 @@ mod commands;
 mod connection;
 mod listener;
 mod login;
+mod prefixed;
 mod rows;
 
 use std::io;

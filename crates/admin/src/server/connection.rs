@@ -11,6 +11,7 @@ use wire::auth::Transport;
 use wire::frame::{MessageReader, put_message, put_packet};
 use wire::{Capabilities, WireError, packet};
 
+use super::prefixed::Prefixed;
 use crate::answer::AdminError;
 use crate::limits::{
     LINGER_BYTES_MAX, LINGER_TIME_MAX, LOGIN_BYTES_MAX, READ_BYTES, SEND_TIME_MAX, STATEMENT_BYTES_MAX,
@@ -187,15 +188,24 @@ impl Connection {
         }
     }
 
-    /// Continues over TLS. What the client has sent unencrypted behind its request could come from anybody, and ends
-    /// the connection.
+    /// Continues over TLS, with which the client may have begun behind its request. Nothing that it has sent
+    /// unencrypted is read as anything else.
     pub(super) async fn start_tls(self, tls: std::sync::Arc<rustls::ServerConfig>) -> Option<Self> {
-        if !self.reader.unread().is_empty() {
-            return None;
-        }
-        let accepting = tokio_rustls::TlsAcceptor::from(tls).accept(self.stream);
-        match accepting.await {
-            Ok(stream) => Some(Self { stream: Box::new(stream), encrypted: true, ..self }),
+        let next = self.reader.next_seq();
+        let stream = Prefixed::new(self.reader.into_unread(), self.stream);
+        let mut reader = MessageReader::new(LOGIN_BYTES_MAX);
+        reader.expect(next);
+        match tokio_rustls::TlsAcceptor::from(tls).accept(stream).await {
+            Ok(stream) => {
+                let stream = Box::new(stream);
+                Some(Self {
+                    stream,
+                    reader,
+                    peer: self.peer,
+                    capabilities: self.capabilities,
+                    encrypted: true,
+                })
+            }
             Err(error) => {
                 tracing::debug!(peer = %self.peer, %error, "an admin gets no TLS");
                 None
