@@ -271,4 +271,60 @@ mod tests {
         assert_eq!(said("SELECT @@a.b"), None);
         assert_eq!(said("SELECT @@a'b"), None);
     }
+
+    /// Parts of statements that mean something to somebody here, and some that break what cuts at the wrong byte.
+    const PARTS: [&str; 32] = [
+        "SELECT ",
+        "select",
+        "@@",
+        "@@session.",
+        "é",
+        "ß",
+        "'",
+        "\"",
+        "`",
+        "(",
+        ")",
+        ",",
+        " AS ",
+        " LIMIT 1",
+        "SHOW ",
+        "TABLES ",
+        "LIKE ",
+        "VARIABLES WHERE Variable_name in (",
+        "CREATE TABLE ",
+        ".",
+        "LOAD MYSQL USER ",
+        "TO RUNTIME",
+        "SET ",
+        "=",
+        ":=",
+        "/*",
+        "*/",
+        "KILL CONNECTION ",
+        "PULL VERSION MYSQL SERVERS ",
+        "DATABASE() AS ",
+        "\0",
+        "\u{a0}",
+    ];
+
+    #[test]
+    fn no_statement_is_too_odd_to_be_looked_at() {
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        for _ in 0..50_000 {
+            let mut text = String::new();
+            for _ in 0..8 {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                text.push_str(PARTS[usize::try_from(state >> 32).unwrap() % PARTS.len()]);
+            }
+            let statement = Statement::new(&text);
+            let _ = said(&text);
+            let _ = crate::command::Command::allowed(&statement, Rights::Admin);
+            for rights in [Rights::Admin, Rights::Stats] {
+                let _ = crate::show::rewrite(&statement, rights);
+            }
+        }
+    }
 }
