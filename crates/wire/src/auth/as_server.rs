@@ -109,7 +109,7 @@ impl ServerLogin {
     /// Judges the client's next message.
     pub fn message(&mut self, payload: &[u8]) -> Result<ServerStep, WireError> {
         match mem::replace(&mut self.state, State::Over) {
-            State::Switched(_) if self.credential == Credential::Empty => {
+            State::Switched(_) | State::Full(_) if self.credential == Credential::Empty => {
                 Ok(if is_empty(payload) { accept(Secret::Empty) } else { ServerStep::Refuse })
             }
             State::Switched(method) => self.check(method, payload),
@@ -151,6 +151,10 @@ impl ServerLogin {
         match (is_empty(answer), has_answered) {
             (true, true) => accept(Secret::Empty),
             (true, false) => self.switch(Method::Native),
+            // The proof of an empty password, which some clients compute: as MySQL does, they are asked to show it.
+            (false, _) if plugin == Some(caching_sha2::NAME.as_bytes()) && self.transport.is_private() => {
+                self.ask_for_password()
+            }
             (false, _) => ServerStep::Refuse,
         }
     }

@@ -55,6 +55,11 @@ impl ServerLogin {
         if let Some(stage1) = known.and_then(|digest| caching_sha2::learn(answer, &self.nonce, digest)) {
             return accept_fast(Secret::CachingSha2Stage1(stage1));
         }
+        self.ask_for_password()
+    }
+
+    /// The full exchange of `caching_sha2_password`.
+    pub(super) fn ask_for_password(&mut self) -> ServerStep {
         self.state = State::Full(Method::CachingSha2);
         ServerStep::Send(AuthMore { data: &[caching_sha2::FULL_EXCHANGE] }.encode(Capabilities::empty()))
     }

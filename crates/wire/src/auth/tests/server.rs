@@ -58,6 +58,30 @@ fn a_client_without_password_that_waits_for_its_method_s_data_is_asked_to_switch
     }
 }
 
+#[test]
+fn a_proof_of_an_empty_password_is_followed_by_the_password_where_nobody_else_reads() {
+    let proof = caching_sha2::answer_from_stage1(&caching_sha2::stage1(b""), &NONCE);
+    for transport in TRANSPORTS {
+        for (password, is_right) in [(&b"\0"[..], true), (b"secret\0", false)] {
+            let terms = terms(&Credential::Empty, None, transport);
+            let (mut login, step) = as_server::begin(&terms, Some(caching_sha2::NAME.as_bytes()), &proof);
+            if transport == Transport::Plain {
+                assert_eq!(step, ServerStep::Refuse);
+                continue;
+            }
+            assert_eq!(step, ServerStep::Send(vec![1, 4]));
+            let outcome = login.message(password).unwrap();
+            assert_eq!(matches!(outcome, ServerStep::Accept(_)), is_right, "{outcome:?}");
+        }
+        let (_, step) = as_server::begin(
+            &terms(&Credential::Empty, None, transport),
+            Some(native::NAME.as_bytes()),
+            &[7; 20],
+        );
+        assert_eq!(step, ServerStep::Refuse);
+    }
+}
+
 pub(super) fn begin_at_server(
     credential: &Credential,
     plugin: Option<&str>,
