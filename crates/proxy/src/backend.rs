@@ -4,7 +4,7 @@ mod acquire;
 mod announce;
 mod check;
 mod connect;
-mod link;
+mod connection;
 mod login;
 mod open;
 mod target;
@@ -13,9 +13,9 @@ pub(crate) use acquire::{AcquireError, Full, acquire};
 pub(crate) use announce::{Announced, connect};
 pub(crate) use check::check_login;
 pub(crate) use connect::{Dialer, OpenError};
-pub(crate) use link::Link;
+pub(crate) use connection::Connection;
 pub(crate) use open::open;
 pub(crate) use target::Target;
 
 /// A connection to a server, and the right to have it.
-pub(crate) type Backend = pool::Lease<Target, Link>;
+pub(crate) type Backend = pool::Lease<Target, Connection>;

@@ -7,7 +7,7 @@ use std::task::Poll;
 use pool::{Choice, Lease, Permit, Ticket, Turn, Usage};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
-use super::{Backend, Link, OpenError, Target};
+use super::{Backend, Connection, OpenError, Target};
 use crate::counts::Counter;
 use crate::error::ClientError;
 use crate::worker::Worker;
@@ -56,7 +56,7 @@ pub(crate) async fn acquire(
     worker: &Worker,
     hostgroup: u32,
     full: Full,
-    open: impl AsyncFn(&Target) -> Result<Link, OpenError>,
+    open: impl AsyncFn(&Target) -> Result<Connection, OpenError>,
 ) -> Result<Backend, AcquireError> {
     let found = search(worker, hostgroup, full, open).await;
     match &found {
@@ -73,7 +73,7 @@ async fn search(
     worker: &Worker,
     hostgroup: u32,
     full: Full,
-    open: impl AsyncFn(&Target) -> Result<Link, OpenError>,
+    open: impl AsyncFn(&Target) -> Result<Connection, OpenError>,
 ) -> Result<Backend, AcquireError> {
     let settings = worker.settings();
     let variables = &settings.variables;

@@ -10,7 +10,7 @@ use crate::worker::Worker;
 
 /// A connection to a server. Used like the socket that it is.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub(crate) struct Connection {
     sock: Sock,
     /// `None` at layer 4, where nobody has read the greeting.
     thread: Option<Thread>,
@@ -18,7 +18,7 @@ pub(crate) struct Link {
     tally: Option<Rc<ServerTally>>,
 }
 
-impl Link {
+impl Connection {
     /// A connection that has logged in; `thread` is its place among the server's threads.
     pub(crate) const fn new(sock: Sock, thread: Thread) -> Self {
         Self { sock, thread: Some(thread), tally: None }
@@ -44,14 +44,14 @@ impl Link {
     }
 }
 
-impl From<Sock> for Link {
+impl From<Sock> for Connection {
     /// A connection of which nothing is known.
     fn from(sock: Sock) -> Self {
         Self { sock, thread: None, tally: None }
     }
 }
 
-impl Deref for Link {
+impl Deref for Connection {
     type Target = Sock;
 
     fn deref(&self) -> &Sock {
@@ -59,7 +59,7 @@ impl Deref for Link {
     }
 }
 
-impl DerefMut for Link {
+impl DerefMut for Connection {
     fn deref_mut(&mut self) -> &mut Sock {
         &mut self.sock
     }
