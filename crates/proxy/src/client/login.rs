@@ -232,7 +232,7 @@ impl<'a> Dialogue<'a> {
 
     /// Says that the client is in.
     pub(crate) async fn send_ok(&mut self) -> Result<(), Ending> {
-        Ok(self.exchange.send(&ok(self.capabilities)).await?)
+        Ok(self.exchange.send(&ok(self.capabilities, StatusFlags::AUTOCOMMIT)).await?)
     }
 
     /// The client's next message.
@@ -269,13 +269,13 @@ impl<'a> Dialogue<'a> {
     }
 }
 
-/// The payload of an OK packet that says nothing but OK.
-pub(crate) fn ok(capabilities: Capabilities) -> Vec<u8> {
+/// The payload of an OK packet that says nothing but OK and the status of a connection.
+pub(crate) fn ok(capabilities: Capabilities, status: StatusFlags) -> Vec<u8> {
     let packet = packet::Ok {
         header: packet::OkHeader::Ok,
         affected_rows: 0,
         last_insert_id: 0,
-        status: StatusFlags::AUTOCOMMIT,
+        status,
         warnings: 0,
         info: b"",
         session_state: None,

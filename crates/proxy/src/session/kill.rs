@@ -6,10 +6,11 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use tokio::task::spawn_local;
-use wire::{Capabilities, Codec as _, packet};
+use wire::Capabilities;
 
 use super::Session;
 use crate::backend::Backend;
+use crate::client::login::ok;
 use crate::control::{Control, Signal};
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -27,7 +28,7 @@ impl Session {
             return self.kill_self(kill.what, seq).await;
         }
         match self.kill_other(kill).await? {
-            Verdict::Done => self.reply(seq, &self.plain_ok()).await,
+            Verdict::Done => self.reply(seq, &ok(self.capabilities(), self.status)).await,
             Verdict::Unknown => self.reply_error(seq, &ClientError::unknown_thread(kill.id)).await,
             Verdict::Failed(error) => self.reply_error(seq, &error).await,
             Verdict::Refused(payload) => self.reply(seq, &payload).await,
@@ -73,20 +74,6 @@ impl Session {
             }
         })
         .await
-    }
-
-    /// An OK packet that tells the connection's status.
-    fn plain_ok(&self) -> Vec<u8> {
-        let packet = packet::Ok {
-            header: packet::OkHeader::Ok,
-            affected_rows: 0,
-            last_insert_id: 0,
-            status: self.status,
-            warnings: 0,
-            info: b"",
-            session_state: None,
-        };
-        packet.encode(self.capabilities())
     }
 
     /// Does what others want killed here. `running` says whether the client is in the middle of a command.

@@ -33,7 +33,7 @@ impl Session {
             // Without a backend there is no state to reset, and the proxy itself is alive.
             Kind::Ping | Kind::ResetConnection if self.backend.is_none() => {
                 let seq = self.skip_command().await?;
-                self.reply(seq, &ok(self.capabilities())).await
+                self.reply(seq, &ok(self.capabilities(), self.status)).await
             }
             Kind::ChangeUser if self.refused_changes >= CHANGES_REFUSED_MAX => self.refuse_unknown().await,
             Kind::ChangeUser => self.change_user().await,
@@ -193,7 +193,7 @@ impl Session {
                 return Ok(());
             }
         }
-        self.reply(seq, &ok(capabilities)).await
+        self.reply(seq, &ok(capabilities, self.status)).await
     }
 
     /// Whether a client that was refused as another user goes on as the one that it was: with MariaDB it does, until
