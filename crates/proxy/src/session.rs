@@ -63,6 +63,10 @@ pub(crate) struct Session {
     status: StatusFlags,
     /// Whether the last statement that was sent may ask the client for a file.
     may_ask_for_file: bool,
+    /// Whether a statement was prepared that may.
+    has_prepared_load: bool,
+    /// Whether a statement went to the server with threads in place of sessions.
+    has_named_threads: bool,
     /// Whether the client was seen to have sent more while an answer was on its way; until that is over, nobody
     /// needs to look again.
     client_waits: bool,
@@ -93,6 +97,8 @@ impl Session {
             listing: None,
             status: StatusFlags::AUTOCOMMIT,
             may_ask_for_file: false,
+            has_prepared_load: false,
+            has_named_threads: false,
             client_waits: false,
             refused_changes: 0,
         }

@@ -9,7 +9,7 @@ use wire::reply::{Answer, End, Event, Outcome, ReplyScanner};
 use wire::{Capabilities, StatusFlags};
 
 use super::Session;
-use super::ids::translate;
+use super::ids::{refusal_with_session, translate};
 use super::measure::answered;
 use crate::backend::Target;
 use crate::control::Signal;
@@ -127,6 +127,12 @@ impl Session {
             }
             let output = input.get(..scanned).unwrap_or(input);
             match &mut self.listing {
+                None if self.has_named_threads && is_refused_kill(event) => {
+                    let server = &backend.server().endpoint().endpoint;
+                    let translated = refusal_with_session(output, &self.worker, server);
+                    let output = translated.as_deref().unwrap_or(output);
+                    self.to_client.send(cx, &mut self.client, output)?;
+                }
                 None => self.to_client.send(cx, &mut self.client, output)?,
                 Some(listing) => {
                     let output =
@@ -256,6 +262,11 @@ impl Session {
         cx.waker().wake_by_ref();
         Poll::Pending
     }
+}
+
+/// Whether an answer ends with what servers have against a KILL.
+const fn is_refused_kill(event: Event) -> bool {
+    matches!(event, Event::Done(Outcome { end: End::Err { code: 1094 | 1095 }, .. }))
 }
 
 /// What the end of an answer says about the session.

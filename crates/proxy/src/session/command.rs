@@ -132,8 +132,7 @@ impl Session {
             self.check_size(&scanner)?;
             sent += scanned.len;
             let payload = input.get(start + HEADER_LEN..sent).unwrap_or_default();
-            self.may_ask_for_file =
-                kind == Kind::Query && (!scanned.done || may_load_a_file(self.statement(payload)));
+            self.may_ask_for_file = self.may_ask_for_file(kind, payload, scanned.done);
             let measured = self.measure(kind, payload);
             let upload = Upload { scanner, complete: scanned.done, answer: answer(kind, payload) };
             if runs.is_none() && upload.answer != Answer::None {
@@ -166,6 +165,20 @@ impl Session {
             Ok(Command::Forwarded(upload.answer))
         } else {
             Ok(Command::Cut(upload))
+        }
+    }
+
+    /// Whether the server may ask for a file when it gets this command, of which there may be only a part.
+    fn may_ask_for_file(&mut self, kind: Kind, payload: &[u8], is_whole: bool) -> bool {
+        match kind {
+            Kind::Query => !is_whole || may_load_a_file(self.statement(payload)),
+            // MariaDB prepares LOAD DATA.
+            Kind::StmtPrepare => {
+                self.has_prepared_load |= may_begin_with_load(payload.get(1..).unwrap_or_default());
+                false
+            }
+            Kind::StmtExecute => self.has_prepared_load,
+            _ => false,
         }
     }
 
@@ -301,15 +314,21 @@ fn answer(kind: Kind, payload: &[u8]) -> Answer {
 ///
 /// A server that asks for a file on any other statement is not to be trusted with one.
 fn may_load_a_file(statement: &[u8]) -> bool {
-    match statement.trim_ascii().split_first() {
+    may_begin_with_load(statement) || statement.trim_ascii().contains(&b';')
+}
+
+/// The same for a single statement.
+fn may_begin_with_load(statement: &[u8]) -> bool {
+    let follows =
+        |rest: &[u8], word: &[u8]| rest.get(..word.len()).is_some_and(|next| next.eq_ignore_ascii_case(word));
+    match statement.trim_ascii_start().split_first() {
         // A comment may come first: `#`, `--` or `/*`.
         Some((b'L' | b'l' | b'#' | b'-' | b'/', _)) => true,
         // MariaDB: SET STATEMENT ... FOR LOAD DATA ...
-        Some((b'S' | b's', rest)) if rest.get(..2).is_some_and(|next| next.eq_ignore_ascii_case(b"et")) => {
-            true
-        }
-        Some((_, rest)) => rest.contains(&b';'),
-        None => false,
+        Some((b'S' | b's', rest)) => follows(rest, b"et"),
+        // MariaDB: EXECUTE of a LOAD DATA that was prepared, or IMMEDIATE.
+        Some((b'E' | b'e', rest)) => follows(rest, b"xe"),
+        _ => false,
     }
 }
 
@@ -325,10 +344,12 @@ mod tests {
             "/* c */ LOAD",
             "SELECT 1; LOAD DATA LOCAL",
             "SET STATEMENT max_statement_time=1 FOR LOAD DATA LOCAL",
+            "EXECUTE s",
+            "execute immediate 'LOAD DATA LOCAL'",
         ] {
             assert!(may_load_a_file(yes.as_bytes()), "{yes}");
         }
-        for no in ["SELECT 'LOAD DATA LOCAL'", "INSERT INTO t VALUES (1)", "", "  "] {
+        for no in ["SELECT 'LOAD DATA LOCAL'", "INSERT INTO t VALUES (1)", "EXPLAIN t", "", "  "] {
             assert!(!may_load_a_file(no.as_bytes()), "{no}");
         }
     }

@@ -4,10 +4,10 @@ use std::future::poll_fn;
 use std::task::{Poll, ready};
 
 use config::Endpoint;
-use wire::Codec as _;
 use wire::command::{Kind, ProcessKill};
 use wire::frame::{HEADER_LEN, Header, MessageScanner, put_message};
 use wire::reply::Answer;
+use wire::{Capabilities, Codec as _, packet};
 
 use super::Session;
 use crate::ending::Ending;
@@ -109,6 +109,7 @@ impl Session {
         put_message(&mut backlog, 0, &payload);
         backlog.extend_from_slice(later);
         self.backlog = backlog;
+        self.has_named_threads = true;
     }
 
     /// Reads on until it is clear what the command is.
@@ -153,6 +154,22 @@ impl Session {
         self.listing = None;
         Ok(())
     }
+}
+
+/// What a server has against a KILL of a thread, with the session's id in the thread's place; `None` if `packet` is something
+/// else.
+pub(super) fn refusal_with_session(packet: &[u8], worker: &Worker, server: &Endpoint) -> Option<Vec<u8>> {
+    let (header, payload) = packet.split_first_chunk::<HEADER_LEN>()?;
+    let error = packet::Err::decode(payload, Capabilities::PROTOCOL_41).ok()?;
+    // `Unknown thread id: 7`, `You are not owner of thread 7`
+    let message = std::str::from_utf8(error.message).ok()?;
+    let (text, thread) = message.rsplit_once(' ')?;
+    let session = worker.shared.threads.session(server, thread.parse().ok()?)?;
+    let message = format!("{text} {session}");
+    let told = packet::Err { message: message.as_bytes(), ..error };
+    let mut packet = Vec::new();
+    put_message(&mut packet, Header::parse(*header).seq, &told.encode(Capabilities::PROTOCOL_41));
+    Some(packet)
 }
 
 /// The next bytes of an answer with ids, as the client gets them.

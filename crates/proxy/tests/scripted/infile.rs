@@ -57,6 +57,29 @@ fn a_file_may_be_empty() {
 }
 
 #[test]
+fn a_file_may_be_for_a_prepared_statement() {
+    play(async || {
+        let (_stage, mut client, mut server) = session().await;
+        client.send_command(Kind::StmtPrepare, LOAD.as_bytes()).await;
+        server.expect_command(Kind::StmtPrepare, LOAD.as_bytes()).await;
+        let prepared =
+            packet::PrepareOk { statement_id: 1, columns: 0, params: 0, warnings: 0, metadata_follows: None };
+        server.send_packet(&prepared).await;
+        client.read().await;
+        let execute = [1, 0, 0, 0, 0, 1, 0, 0, 0];
+        for _ in 0..2 {
+            client.send_command(Kind::StmtExecute, &execute).await;
+            server.expect_command(Kind::StmtExecute, &execute).await;
+            server.send_packet(&packet::LocalInfile { filename: b"/f" }).await;
+            client.expect(b"\xfb/f").await;
+            client.send(b"").await;
+            server.expect(b"").await;
+            finish(&mut client, &mut server).await;
+        }
+    });
+}
+
+#[test]
 fn a_file_may_be_cut_anywhere() {
     let inputs = (vec(1..20_usize, 0..6), vec(1..30_usize, 0..12));
     play_all(config(), inputs, async |stage, servers, (parts, cuts)| {

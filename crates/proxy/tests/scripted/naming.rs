@@ -76,6 +76,26 @@ fn a_kill_is_prepared_with_the_servers_id() {
 }
 
 #[test]
+fn what_a_server_has_against_a_prepared_kill_names_the_session() {
+    play(async || {
+        let (stage, mut servers) = stage(config());
+        let (mut client, id) = log_in_with_id(&stage, &options()).await;
+        let mut server = first_query(&mut client, &mut servers).await;
+        for (named, expected) in [(false, 7), (true, id)] {
+            if named {
+                client.send_query(&format!("PREPARE s FROM 'KILL {id}'")).await;
+                expect(&mut client, &mut server, "PREPARE s FROM 'KILL 7'").await;
+            }
+            client.send_query("EXECUTE s").await;
+            server.expect_query("EXECUTE s").await;
+            server.err(1095, "HY000", "You are not owner of thread 7").await;
+            let error = client.expect_err(1095).await;
+            assert_eq!(error.message, format!("You are not owner of thread {expected}"));
+        }
+    });
+}
+
+#[test]
 fn ids_are_found_however_the_command_comes() {
     play(async || {
         let (stage, mut servers) = stage(config());
