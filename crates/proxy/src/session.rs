@@ -63,15 +63,21 @@ pub(crate) struct Session {
     status: StatusFlags,
     /// Whether the last statement that was sent may ask the client for a file.
     may_ask_for_file: bool,
-    /// Whether a statement was prepared that may.
-    has_prepared_load: bool,
-    /// Whether a statement went to the server with threads in place of sessions.
-    has_named_threads: bool,
+    past: Past,
     /// Whether the client was seen to have sent more while an answer was on its way; until that is over, nobody
     /// needs to look again.
     client_waits: bool,
     /// How often the client was refused as another user.
     refused_changes: u8,
+}
+
+/// What the session has done before that matters for later commands.
+#[derive(Debug, Default)]
+struct Past {
+    /// It has prepared a statement that may ask the client for a file.
+    prepared_load: bool,
+    /// It has sent a statement with threads in place of sessions.
+    named_threads: bool,
 }
 
 impl Session {
@@ -97,8 +103,7 @@ impl Session {
             listing: None,
             status: StatusFlags::AUTOCOMMIT,
             may_ask_for_file: false,
-            has_prepared_load: false,
-            has_named_threads: false,
+            past: Past::default(),
             client_waits: false,
             refused_changes: 0,
         }

@@ -127,7 +127,7 @@ impl Session {
             }
             let output = input.get(..scanned).unwrap_or(input);
             match &mut self.listing {
-                None if self.has_named_threads && is_refused_kill(event) => {
+                None if self.past.named_threads && is_refused_kill(event) => {
                     let server = &backend.server().endpoint().endpoint;
                     let translated = refusal_with_session(output, &self.worker, server);
                     let output = translated.as_deref().unwrap_or(output);

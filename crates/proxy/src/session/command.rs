@@ -174,10 +174,10 @@ impl Session {
             Kind::Query => !is_whole || may_load_a_file(self.statement(payload)),
             // MariaDB prepares LOAD DATA.
             Kind::StmtPrepare => {
-                self.has_prepared_load |= may_begin_with_load(payload.get(1..).unwrap_or_default());
+                self.past.prepared_load |= may_begin_with_load(payload.get(1..).unwrap_or_default());
                 false
             }
-            Kind::StmtExecute => self.has_prepared_load,
+            Kind::StmtExecute => self.past.prepared_load,
             _ => false,
         }
     }

@@ -109,7 +109,7 @@ impl Session {
         put_message(&mut backlog, 0, &payload);
         backlog.extend_from_slice(later);
         self.backlog = backlog;
-        self.has_named_threads = true;
+        self.past.named_threads = true;
     }
 
     /// Reads on until it is clear what the command is.
