@@ -11,15 +11,17 @@ use crate::Loaded;
 use crate::draft::{Checked, Draft};
 use crate::formats::Parsed;
 use crate::model::{
-    AdminVariables, Config, Listener, MysqlVariables, PointsmanVariables, Protocol, Server, ServerOptions,
-    ServerTls, User,
+    AdminVariables, Config, FastRoute, HostgroupAttributes, Listener, MysqlVariables, PointsmanVariables,
+    Protocol, QueryRule, ReplicationHostgroups, Server, ServerOptions, ServerTls, User,
 };
 use crate::nearest::suggestion;
 use crate::problem::{Problem, Problems};
 use crate::row::{PlacedRow, Row};
 use crate::schema::{
-    ADMIN_VARIABLES, Field, LISTENERS, MYSQL_SERVERS, MYSQL_SERVERS_SSL_PARAMS, MYSQL_USERS, MYSQL_VARIABLES,
-    POINTSMAN_SERVERS, POINTSMAN_VARIABLES, Preset, SECTIONS, Section, Shape, TOP_LEVEL,
+    ADMIN_VARIABLES, Field, LISTENERS, MYSQL_HOSTGROUP_ATTRIBUTES, MYSQL_QUERY_RULES,
+    MYSQL_QUERY_RULES_FAST_ROUTING, MYSQL_REPLICATION_HOSTGROUPS, MYSQL_SERVERS, MYSQL_SERVERS_SSL_PARAMS,
+    MYSQL_USERS, MYSQL_VARIABLES, POINTSMAN_SERVERS, POINTSMAN_VARIABLES, Preset, SECTIONS, Section, Shape,
+    TOP_LEVEL,
 };
 use crate::tree::{Entry, Node, Place, Value};
 use tables::Tables;
@@ -69,6 +71,12 @@ fn config(tables: &Tables, listeners: Listeners) -> Config {
         server_options: rows(&POINTSMAN_SERVERS).map(ServerOptions::from_row).collect(),
         users: rows(&MYSQL_USERS).map(User::from_row).collect(),
         server_tls: rows(&MYSQL_SERVERS_SSL_PARAMS).map(ServerTls::from_row).collect(),
+        query_rules: rows(&MYSQL_QUERY_RULES).map(QueryRule::from_row).collect(),
+        fast_routes: rows(&MYSQL_QUERY_RULES_FAST_ROUTING).map(FastRoute::from_row).collect(),
+        replication_hostgroups: rows(&MYSQL_REPLICATION_HOSTGROUPS)
+            .map(ReplicationHostgroups::from_row)
+            .collect(),
+        hostgroup_attributes: rows(&MYSQL_HOSTGROUP_ATTRIBUTES).map(HostgroupAttributes::from_row).collect(),
         datadir: group(&TOP_LEVEL).map_or_else(String::new, |row| row.get("datadir")),
     }
 }

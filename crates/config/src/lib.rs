@@ -23,10 +23,12 @@ mod tree;
 use std::path::Path;
 
 pub use draft::{Change, Changed, Checked, Draft, RowProblem, RowReader, SqlCell};
+pub use json::Json;
 pub use model::{
-    Address, AdminVariables, AuthPlugin, CheckLogins, Config, Credentials, Endpoint, InvalidAddress,
-    InvalidCredentials, InvalidNetworks, Listener, MysqlVariables, Network, Networks, PointsmanVariables,
-    Protocol, ProxyProtocol, Server, ServerOptions, ServerStatus, ServerTls, TlsParams, UNIX_PATH_MAX_BYTES,
+    Address, AdminVariables, AuthPlugin, Balance, CheckLogins, Config, Credentials, Endpoint, FastRoute,
+    HostgroupAttributes, HostgroupSettings, InvalidAddress, InvalidCredentials, InvalidNetworks, Listener,
+    MysqlVariables, Network, Networks, PointsmanVariables, Protocol, ProxyProtocol, QueryRule,
+    ReplicationHostgroups, Server, ServerOptions, ServerStatus, ServerTls, TlsParams, UNIX_PATH_MAX_BYTES,
     User, UserAttributes,
 };
 pub use problem::{Problem, Problems};

@@ -2,8 +2,10 @@
 
 mod admin;
 mod credentials;
+mod hostgroup;
 mod listener;
 mod network;
+mod rule;
 mod server;
 mod server_options;
 mod tls;
@@ -13,9 +15,11 @@ mod variables;
 
 pub use admin::AdminVariables;
 pub use credentials::{Credentials, InvalidCredentials};
+pub use hostgroup::{Balance, HostgroupAttributes, HostgroupSettings, ReplicationHostgroups};
 pub(crate) use listener::unix_path;
 pub use listener::{Address, InvalidAddress, Listener, Protocol, UNIX_PATH_MAX_BYTES};
 pub use network::{InvalidNetworks, Network, Networks};
+pub use rule::{FastRoute, QueryRule};
 pub use server::{Endpoint, Server, ServerStatus};
 pub use server_options::{ProxyProtocol, ServerOptions};
 pub use tls::{ServerTls, TlsParams};
@@ -42,6 +46,14 @@ pub struct Config {
     pub users: Vec<User>,
     /// The rows of `mysql_servers_ssl_params`.
     pub server_tls: Vec<ServerTls>,
+    /// The rows of `mysql_query_rules`, inactive ones too.
+    pub query_rules: Vec<QueryRule>,
+    /// The rows of `mysql_query_rules_fast_routing`.
+    pub fast_routes: Vec<FastRoute>,
+    /// The rows of `mysql_replication_hostgroups`.
+    pub replication_hostgroups: Vec<ReplicationHostgroups>,
+    /// The rows of `mysql_hostgroup_attributes`.
+    pub hostgroup_attributes: Vec<HostgroupAttributes>,
     /// The folder of the process's files; empty if there is none.
     pub datadir: String,
 }
@@ -57,6 +69,10 @@ impl Default for Config {
             server_options: Vec::new(),
             users: Vec::new(),
             server_tls: Vec::new(),
+            query_rules: Vec::new(),
+            fast_routes: Vec::new(),
+            replication_hostgroups: Vec::new(),
+            hostgroup_attributes: Vec::new(),
             datadir: String::new(),
         }
     }

@@ -152,6 +152,12 @@ impl FromScalar for u32 {
     }
 }
 
+impl FromScalar for i64 {
+    fn from_scalar(scalar: &Scalar, _: &Field) -> Option<Self> {
+        if let Scalar::Int(value) = scalar { Some(*value) } else { None }
+    }
+}
+
 impl FromScalar for Duration {
     fn from_scalar(scalar: &Scalar, field: &Field) -> Option<Self> {
         let Scalar::Int(value) = scalar else { return None };
@@ -198,6 +204,22 @@ impl FromScalar for Option<String> {
         }
     }
 }
+
+/// Implements [`FromScalar`] for what may be NULL.
+macro_rules! nullable {
+    ($($type:ty),*) => {
+        $(impl FromScalar for Option<$type> {
+            fn from_scalar(scalar: &Scalar, field: &Field) -> Option<Self> {
+                match scalar {
+                    Scalar::Null => Some(None),
+                    _ => <$type>::from_scalar(scalar, field).map(Some),
+                }
+            }
+        })*
+    };
+}
+
+nullable!(bool, u16, u32, Duration);
 
 impl FromScalar for Address {
     fn from_scalar(scalar: &Scalar, _: &Field) -> Option<Self> {
@@ -280,11 +302,14 @@ pub(crate) use from_row;
 mod tests {
     use super::*;
     use crate::model::{
-        AdminVariables, MysqlVariables, PointsmanVariables, Server, ServerOptions, ServerTls, User,
+        AdminVariables, FastRoute, HostgroupAttributes, MysqlVariables, PointsmanVariables, QueryRule,
+        ReplicationHostgroups, Server, ServerOptions, ServerTls, User,
     };
     use crate::schema::{
-        ADMIN_VARIABLES, LISTENERS, MYSQL_SERVERS, MYSQL_SERVERS_SSL_PARAMS, MYSQL_USERS, MYSQL_VARIABLES,
-        POINTSMAN_SERVERS, POINTSMAN_VARIABLES, TOP_LEVEL,
+        ADMIN_VARIABLES, LISTENERS, MYSQL_HOSTGROUP_ATTRIBUTES, MYSQL_QUERY_RULES,
+        MYSQL_QUERY_RULES_FAST_ROUTING, MYSQL_REPLICATION_HOSTGROUPS, MYSQL_SERVERS,
+        MYSQL_SERVERS_SSL_PARAMS, MYSQL_USERS, MYSQL_VARIABLES, POINTSMAN_SERVERS, POINTSMAN_VARIABLES,
+        TOP_LEVEL,
     };
 
     #[test]
@@ -309,6 +334,22 @@ mod tests {
         }
     }
 
+    /// They become `built` when statements are sent by them; then they belong into the list above.
+    #[test]
+    fn types_of_what_is_not_built_yet_hold_all_columns_but_those_without_effect() {
+        for (section, columns) in [
+            (&MYSQL_QUERY_RULES, QueryRule::COLUMNS),
+            (&MYSQL_QUERY_RULES_FAST_ROUTING, FastRoute::COLUMNS),
+            (&MYSQL_REPLICATION_HOSTGROUPS, ReplicationHostgroups::COLUMNS),
+            (&MYSQL_HOSTGROUP_ATTRIBUTES, HostgroupAttributes::COLUMNS),
+        ] {
+            let missing = section.fields().filter(|field| !columns.contains(&field.name));
+            for field in missing {
+                assert_eq!(field.doc, "no effect in ProxySQL either", "{}.{}", section.name, field.name);
+            }
+        }
+    }
+
     #[test]
     fn the_types_hold_every_value_of_their_columns() {
         for section in [
@@ -319,6 +360,10 @@ mod tests {
             &POINTSMAN_SERVERS,
             &MYSQL_USERS,
             &MYSQL_SERVERS_SSL_PARAMS,
+            &MYSQL_QUERY_RULES,
+            &MYSQL_QUERY_RULES_FAST_ROUTING,
+            &MYSQL_REPLICATION_HOSTGROUPS,
+            &MYSQL_HOSTGROUP_ATTRIBUTES,
         ] {
             let mut least = Row::presets(section);
             let mut greatest = Row::presets(section);
@@ -343,6 +388,10 @@ mod tests {
                     "mysql_servers_ssl_params" => drop(ServerTls::from_row(&row)),
                     "mysql_servers" => drop(Server::from_row(&row)),
                     "pointsman_servers" => drop(ServerOptions::from_row(&row)),
+                    "mysql_query_rules" => drop(QueryRule::from_row(&row)),
+                    "mysql_query_rules_fast_routing" => drop(FastRoute::from_row(&row)),
+                    "mysql_replication_hostgroups" => drop(ReplicationHostgroups::from_row(&row)),
+                    "mysql_hostgroup_attributes" => drop(HostgroupAttributes::from_row(&row)),
                     _ => drop(User::from_row(&row)),
                 }
             }

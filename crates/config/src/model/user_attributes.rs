@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::json::{is_json, member};
+use crate::json::Json;
 use crate::password;
 
 /// What the JSON in the column says. Empty for an empty text.
@@ -20,15 +20,18 @@ impl FromStr for UserAttributes {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if !text.is_empty() && !is_json(text) {
-            return Err("must be JSON, or empty".to_owned());
+        if text.is_empty() {
+            return Ok(Self::default());
         }
-        let digits = member(text, "additional_password").map(|value| value.trim_matches('"'));
-        let password = match digits.filter(|digits| !digits.is_empty()).map(bytes) {
-            None => return Ok(Self::default()),
-            Some(None) => return Err("must have `additional_password` as hexadecimal digits".to_owned()),
-            Some(Some(password)) => password,
+        let json = Json::parse(text).ok_or("must be JSON, or empty")?;
+        let digits = match json.get("additional_password") {
+            None | Some(Json::Null) => return Ok(Self::default()),
+            Some(value) => value.text().and_then(bytes),
         };
+        let password = digits.ok_or("must have `additional_password` as hexadecimal digits")?;
+        if password.is_empty() {
+            return Ok(Self::default());
+        }
         let check = std::str::from_utf8(&password).map_or(Ok(()), password::check);
         check.map_err(|error| format!("has an `additional_password` that {error}"))?;
         Ok(Self { additional_password: Some(password) })

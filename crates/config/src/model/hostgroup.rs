@@ -1,0 +1,125 @@
+//! Rows about hostgroups: pairs of writers and readers, overrides of global settings.
+
+use crate::json::Json;
+use crate::row::{FromScalar, from_row};
+use crate::schema::{Field, MYSQL_HOSTGROUP_ATTRIBUTES, MYSQL_REPLICATION_HOSTGROUPS, Scalar};
+
+/// A writer hostgroup and its readers: a row of `mysql_replication_hostgroups`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplicationHostgroups {
+    /// Hosts that are not read-only.
+    pub writer_hostgroup: u32,
+    /// Hosts that are read-only.
+    pub reader_hostgroup: u32,
+    /// The server variables that tell them apart.
+    pub check_type: String,
+    /// Free text.
+    pub comment: String,
+}
+
+from_row!(ReplicationHostgroups, MYSQL_REPLICATION_HOSTGROUPS, {
+    writer_hostgroup,
+    reader_hostgroup,
+    check_type,
+    comment,
+});
+
+/// A row of `mysql_hostgroup_attributes`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostgroupAttributes {
+    /// The hostgroup.
+    pub hostgroup_id: u32,
+    /// With more servers online, the hostgroup is not used.
+    pub max_num_online_servers: u32,
+    /// Of the connections that a server may have, the percentage that is kept although idle.
+    pub free_connections_pct: u32,
+    /// Statements for every new connection; empty: the variable's.
+    pub init_connect: String,
+    /// Whether connections are shared between sessions.
+    pub multiplex: bool,
+    /// Whether connections are opened ahead.
+    pub connection_warming: bool,
+    /// Most new connections in a second.
+    pub throttle_connections_per_sec: u32,
+    /// What the JSON column says.
+    pub hostgroup_settings: HostgroupSettings,
+    /// JSON; empty if there is none.
+    pub servers_defaults: String,
+    /// Free text.
+    pub comment: String,
+}
+
+from_row!(HostgroupAttributes, MYSQL_HOSTGROUP_ATTRIBUTES, {
+    hostgroup_id,
+    max_num_online_servers,
+    free_connections_pct,
+    init_connect,
+    multiplex,
+    connection_warming,
+    throttle_connections_per_sec,
+    hostgroup_settings,
+    servers_defaults,
+    comment,
+});
+
+/// The members of `hostgroup_settings` that have a meaning; what is missing or has another type is `None`.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct HostgroupSettings {
+    /// Instead of the variable `mysql-handle_warnings`.
+    pub handle_warnings: Option<bool>,
+    /// The lag in seconds that a server which does not know its lag is taken to have.
+    pub monitor_slave_lag_when_null: Option<u64>,
+    /// How a server is chosen; unlike the others not one of ProxySQL's.
+    pub balance: Option<Balance>,
+}
+
+/// How a server of a hostgroup is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Balance {
+    /// At random, by weight.
+    #[default]
+    Weighted,
+    /// Of two chosen by weight the one that runs fewer statements.
+    LeastLoaded,
+    /// In turn.
+    RoundRobin,
+    /// The first one that can be used, in the order of the table.
+    FirstAvailable,
+}
+
+impl FromScalar for HostgroupSettings {
+    fn from_scalar(scalar: &Scalar, _: &Field) -> Option<Self> {
+        let Scalar::Text(text) = scalar else { return None };
+        let json = Json::parse(text).unwrap_or(Json::Null);
+        let balance = json.get("balance").and_then(Json::text).and_then(|word| match word {
+            "weighted" => Some(Balance::Weighted),
+            "least_loaded" => Some(Balance::LeastLoaded),
+            "round_robin" => Some(Balance::RoundRobin),
+            "first_available" => Some(Balance::FirstAvailable),
+            _ => None,
+        });
+        Some(Self {
+            handle_warnings: json.get("handle_warnings").and_then(Json::switch),
+            monitor_slave_lag_when_null: json.get("monitor_slave_lag_when_null").and_then(Json::unsigned),
+            balance,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_come_from_json() {
+        let mut row = crate::Row::presets(&MYSQL_HOSTGROUP_ATTRIBUTES);
+        assert_eq!(HostgroupAttributes::from_row(&row).hostgroup_settings, HostgroupSettings::default());
+        let (at, _) = MYSQL_HOSTGROUP_ATTRIBUTES.find("hostgroup_settings").unwrap();
+        let json = r#"{"handle_warnings":0,"monitor_slave_lag_when_null":7,"balance":"least_loaded","x":1}"#;
+        row.set(at, Scalar::Text(json.to_owned()));
+        let settings = HostgroupAttributes::from_row(&row).hostgroup_settings;
+        assert_eq!(settings.handle_warnings, Some(false));
+        assert_eq!(settings.monitor_slave_lag_when_null, Some(7));
+        assert_eq!(settings.balance, Some(Balance::LeastLoaded));
+    }
+}
