@@ -1,0 +1,134 @@
+//! Where a statement goes in the end: what rules and hints say, against what the session and its transaction demand.
+
+use std::sync::Arc;
+
+use crate::query::Facts;
+use crate::split::{Pairs, Side, Split, split};
+use crate::verdict::{Source, Verdict};
+
+/// What a user's row says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// `default_hostgroup`.
+    pub default_hostgroup: u32,
+    /// `transaction_persistent`: rules do not lead out of a transaction.
+    pub transaction_persistent: bool,
+}
+
+/// What the session is in the middle of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// The hostgroup of the open transaction.
+    pub transaction: Option<u32>,
+    /// Whether autocommit is on.
+    pub autocommit: bool,
+    /// The hostgroup that the session is locked on, because of a SET that is not understood.
+    pub locked_on: Option<u32>,
+    /// What the session left at a server that its reads may depend on, and the hostgroup.
+    pub hold: Option<(Hold, u32)>,
+    /// The hostgroup of the statement before.
+    pub last_hostgroup: Option<u32>,
+}
+
+/// Nothing.
+impl Default for Session {
+    fn default() -> Self {
+        Self { transaction: None, autocommit: true, locked_on: None, hold: None, last_hostgroup: None }
+    }
+}
+
+/// What a session may have left at a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Hold {
+    /// Temporary tables.
+    TemporaryTables,
+    /// LOCK TABLES.
+    LockedTables,
+    /// Something that is not known.
+    Unknown,
+}
+
+impl Hold {
+    /// The reason as the end of a sentence.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::TemporaryTables => "the session has temporary tables there",
+            Self::LockedTables => "the session has locked tables there",
+            Self::Unknown => "the session may have left something there",
+        }
+    }
+}
+
+/// What happens to a statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Destination {
+    /// It is answered with OK and this text.
+    Ok(Arc<str>),
+    /// It is answered with this error.
+    Error(Arc<str>),
+    /// It goes to a hostgroup.
+    Hostgroup {
+        /// Which.
+        hostgroup: u32,
+        /// Why.
+        why: Why,
+    },
+    /// It is refused (9006): the session is locked on another hostgroup.
+    Locked {
+        /// The one that the session is locked on.
+        locked_on: u32,
+        /// The one that the statement would go to.
+        hostgroup: u32,
+    },
+}
+
+/// Who decided on a hostgroup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// The open transaction.
+    Transaction,
+    /// Rules, fast routing or a hint; nothing if the verdict does not say which.
+    Verdict(Option<Source>),
+    /// The split.
+    Split(Split),
+    /// The user's row.
+    Default,
+}
+
+/// Where a statement goes: first what a rule answers itself, then the transaction, rules and hints, the split if `split_on`,
+/// and the user's hostgroup.
+pub fn destination(
+    verdict: &Verdict,
+    account: Account,
+    session: &Session,
+    facts: Facts,
+    pairs: &Pairs,
+    split_on: bool,
+) -> Destination {
+    if let Some(text) = &verdict.ok {
+        return Destination::Ok(Arc::clone(text));
+    }
+    if let Some(text) = &verdict.error {
+        return Destination::Error(Arc::clone(text));
+    }
+    let (hostgroup, why) = match (session.transaction, verdict.hostgroup) {
+        (Some(hostgroup), _) if account.transaction_persistent => (hostgroup, Why::Transaction),
+        (_, Some(hostgroup)) => (hostgroup, Why::Verdict(verdict.source)),
+        _ if split_on => {
+            let split = split(facts, session, verdict.access_mode, account.default_hostgroup, pairs);
+            // A session that is locked does not wander.
+            match (session.locked_on, split.side) {
+                (Some(locked_on), Side::Writer | Side::Reader) => (locked_on, Why::Split(split)),
+                _ => (split.hostgroup, Why::Split(split)),
+            }
+        }
+        _ => (account.default_hostgroup, Why::Default),
+    };
+    match session.locked_on {
+        Some(locked_on) if locked_on != hostgroup => Destination::Locked { locked_on, hostgroup },
+        _ => Destination::Hostgroup { hostgroup, why },
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,171 @@
+//! Why a statement goes where it goes: the steps of the decision, written down while it is made.
+
+mod json;
+mod step;
+
+use std::borrow::Cow;
+
+use crate::chain::{self, Over};
+use crate::destination::{Account, Destination, Session, Why, destination};
+use crate::limits::{EXPLAINED_STEPS_MAX, EXPLAINED_TEXT_BYTES_MAX};
+use crate::query::Query;
+use crate::record::{Miss, Record};
+use crate::rule::Rule;
+use crate::rules::Rules;
+use crate::split::Pairs;
+use crate::verdict::{Source, Verdict};
+pub use step::Step;
+
+/// What a decision depends on besides the statement.
+#[derive(Clone, Copy)]
+pub struct Situation<'a> {
+    /// The user's row.
+    pub account: Account,
+    /// The session.
+    pub session: &'a Session,
+    /// Writers and readers.
+    pub pairs: &'a Pairs,
+    /// `mysql-read_write_split`.
+    pub split_on: bool,
+    /// The servers of a hostgroup and whether each would be taken, as whoever chooses sees it.
+    pub candidates: &'a dyn Fn(u32) -> Vec<Candidate>,
+    /// What about the statement would keep the session from giving its connection back.
+    pub pins: &'a [&'a str],
+}
+
+/// Without the candidates, which are a function.
+impl std::fmt::Debug for Situation<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Situation")
+            .field("account", &self.account)
+            .field("session", self.session)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A server of the hostgroup.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// Its address.
+    pub server: String,
+    /// Whether it may be taken.
+    pub taken: bool,
+    /// Why, or why not.
+    pub reason: String,
+}
+
+/// A decision with its steps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// The steps in the order they were taken.
+    pub steps: Vec<Step>,
+    /// How many more there were than are kept.
+    pub left_out: usize,
+    /// What rules and hints say.
+    pub verdict: Verdict,
+    /// Where the statement goes.
+    pub destination: Destination,
+}
+
+/// Decides about `query` as [`Verdicts`](crate::Verdicts) and [`destination`](crate::destination()) do, and writes down how.
+/// Counts nothing.
+pub fn explain(rules: &Rules, query: &Query<'_>, situation: &Situation<'_>) -> Explanation {
+    let statement = &query.statement;
+    let mut notes = Notes::default();
+    notes.push(Step::Digest { digest: statement.digest, text: shown(statement.digest_text) });
+    notes.push(Step::Shape {
+        kind: statement.facts.kind.name(),
+        effects: statement.facts.effects.names().collect(),
+    });
+    let walked = chain::judge(rules, Over::All, query, &mut notes);
+    let mut verdict = Cow::Owned(walked.verdict);
+    chain::finish(&mut verdict, query, &mut notes);
+    let destination = destination(
+        &verdict,
+        situation.account,
+        situation.session,
+        statement.facts,
+        situation.pairs,
+        situation.split_on,
+    );
+    if let Destination::Hostgroup { why: Why::Split(split), .. } = destination {
+        notes.push(Step::Split(split));
+    }
+    notes.push(Step::Destination(destination.clone()));
+    if let Destination::Hostgroup { hostgroup, .. } = destination {
+        for candidate in (situation.candidates)(hostgroup) {
+            notes.push(Step::Candidate(candidate));
+        }
+    }
+    notes.push(Step::Cache { ttl: verdict.cache_ttl.filter(|ttl| !ttl.is_zero()) });
+    for pin in situation.pins {
+        notes.push(Step::Pin((*pin).to_owned()));
+    }
+    Explanation { steps: notes.steps, left_out: notes.left_out, verdict: verdict.into_owned(), destination }
+}
+
+impl Explanation {
+    /// The names of the columns of [`rows`](Self::rows).
+    pub const COLUMNS: [&'static str; 3] = ["step", "result", "detail"];
+
+    /// A row for each step.
+    pub fn rows(&self) -> Vec<[String; 3]> {
+        let mut rows: Vec<[String; 3]> = self.steps.iter().map(Step::row).collect();
+        if self.left_out > 0 {
+            rows.push([String::new(), String::new(), format!("{} more steps", self.left_out)]);
+        }
+        rows
+    }
+}
+
+/// The steps so far.
+#[derive(Debug, Default)]
+struct Notes {
+    steps: Vec<Step>,
+    left_out: usize,
+}
+
+impl Notes {
+    fn push(&mut self, step: Step) {
+        if self.steps.len() < EXPLAINED_STEPS_MAX {
+            self.steps.push(step);
+        } else {
+            self.left_out += 1;
+        }
+    }
+}
+
+impl Record for Notes {
+    fn missed(&mut self, rule: &Rule, miss: Miss, flag: u32) {
+        self.push(Step::Missed { rule: rule.id(), miss, wanted: rule.wants(miss), flag });
+    }
+
+    fn matched(&mut self, rule: &Rule, flag: u32, text: Option<&[u8]>) {
+        let (outputs, apply, text) = (rule.outputs.outputs(), rule.apply, text.map(shown));
+        self.push(Step::Matched { rule: rule.id(), outputs, flag, apply, text });
+    }
+
+    fn not_rewritten(&mut self, rule: &Rule) {
+        self.push(Step::NotRewritten { rule: rule.id() });
+    }
+
+    fn again(&mut self, flag: u32) {
+        self.push(Step::Again { flag });
+    }
+
+    fn fast_route(&mut self, asked: bool, found: Option<(Source, u32)>) {
+        self.push(Step::FastRoute { asked, found });
+    }
+
+    fn hinted(&mut self, allowed: bool, verdict: &Verdict) {
+        self.push(Step::Hints { allowed, outputs: if allowed { verdict.outputs() } else { Vec::new() } });
+    }
+}
+
+/// The start of a text that may be any bytes.
+fn shown(text: &[u8]) -> String {
+    match text.get(..EXPLAINED_TEXT_BYTES_MAX) {
+        None => String::from_utf8_lossy(text).into_owned(),
+        Some(start) => format!("{}...", String::from_utf8_lossy(start)),
+    }
+}

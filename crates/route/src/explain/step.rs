@@ -1,0 +1,211 @@
+//! One step of a decision.
+
+use std::time::Duration;
+
+use super::Candidate;
+use crate::destination::{Destination, Why};
+use crate::record::Miss;
+use crate::split::{Side, Split};
+use crate::verdict::Source;
+
+/// A step, and what came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The statement's digest.
+    Digest {
+        /// Its hash; nothing if digests are off.
+        digest: Option<u64>,
+        /// Its text.
+        text: String,
+    },
+    /// What the statement is and does.
+    Shape {
+        /// What it is.
+        kind: &'static str,
+        /// What it does besides returning rows.
+        effects: Vec<&'static str>,
+    },
+    /// A rule did not match.
+    Missed {
+        /// Its number.
+        rule: i64,
+        /// Why not.
+        miss: Miss,
+        /// What it asks for.
+        wanted: String,
+        /// The state of the chain.
+        flag: u32,
+    },
+    /// A rule matched.
+    Matched {
+        /// Its number.
+        rule: i64,
+        /// What it says, by columns.
+        outputs: Vec<(&'static str, String)>,
+        /// The state behind it.
+        flag: u32,
+        /// Whether the chain ends with it.
+        apply: bool,
+        /// The statement as it rewrote it.
+        text: Option<String>,
+    },
+    /// A rule's replacement took too many steps, or made the text too long.
+    NotRewritten {
+        /// Its number.
+        rule: i64,
+    },
+    /// The chain starts again.
+    Again {
+        /// Its state.
+        flag: u32,
+    },
+    /// Fast routing.
+    FastRoute {
+        /// Whether it was asked: not if the chain ended with `apply`.
+        asked: bool,
+        /// The row's kind and its hostgroup.
+        found: Option<(Source, u32)>,
+    },
+    /// The client's hints.
+    Hints {
+        /// Whether they count.
+        allowed: bool,
+        /// What all say together, rules and hints.
+        outputs: Vec<(&'static str, String)>,
+    },
+    /// The split of reads from writes.
+    Split(Split),
+    /// Where the statement goes.
+    Destination(Destination),
+    /// A server of that hostgroup.
+    Candidate(Candidate),
+    /// Whether its result may come from the cache.
+    Cache {
+        /// How long it is kept.
+        ttl: Option<Duration>,
+    },
+    /// What keeps the session from giving its connection back.
+    Pin(String),
+}
+
+impl Step {
+    /// The step, its result, and details, as texts.
+    pub fn row(&self) -> [String; 3] {
+        let row = |step: &str, result: &str, detail: String| [step.to_owned(), result.to_owned(), detail];
+        match self {
+            Self::Digest { digest: Some(digest), text } => {
+                row("digest", &format!("0x{digest:016X}"), text.clone())
+            }
+            Self::Digest { digest: None, text } => row("digest", "none", text.clone()),
+            Self::Shape { kind, effects } => row("shape", kind, effects.join("; ")),
+            Self::Missed { rule, miss, wanted, flag } => {
+                row(&format!("rule {rule}"), "no match", miss.text(wanted, *flag))
+            }
+            Self::Matched { rule, outputs, flag, apply, text } => {
+                let mut says = pairs(outputs);
+                says.push(format!("flagOUT={flag}"));
+                says.extend(apply.then(|| "apply".to_owned()));
+                says.extend(text.as_ref().map(|text| format!("rewritten to: {text}")));
+                row(&format!("rule {rule}"), "match", says.join(", "))
+            }
+            Self::NotRewritten { rule } => {
+                row(&format!("rule {rule}"), "not rewritten", "the replacement exceeds a limit".to_owned())
+            }
+            Self::Again { flag } => row("rules", "again", format!("flagIN={flag}")),
+            Self::FastRoute { asked: false, .. } => {
+                row("fast routing", "not asked", "a rule has `apply`".to_owned())
+            }
+            Self::FastRoute { found: None, .. } => row("fast routing", "no row", String::new()),
+            Self::FastRoute { found: Some((source, hostgroup)), .. } => {
+                row("fast routing", &format!("hostgroup {hostgroup}"), source.text())
+            }
+            Self::Hints { allowed: true, outputs } => row("hints", "taken", pairs(outputs).join(", ")),
+            Self::Hints { allowed: false, .. } => {
+                row("hints", "ignored", "switched off for the user".to_owned())
+            }
+            Self::Split(split) => row("split", split.side.name(), split.reason.text().to_owned()),
+            Self::Destination(destination) => destination_row(destination),
+            Self::Candidate(Candidate { server, taken, reason }) => row(
+                &format!("server {server}"),
+                if *taken { "candidate" } else { "passed over" },
+                reason.clone(),
+            ),
+            Self::Cache { ttl: Some(ttl) } => row("cache", "yes", format!("for {} ms", ttl.as_millis())),
+            Self::Cache { ttl: None } => row("cache", "no", "no cache_ttl".to_owned()),
+            Self::Pin(reason) => row("connection", "kept", reason.clone()),
+        }
+    }
+}
+
+fn pairs(outputs: &[(&'static str, String)]) -> Vec<String> {
+    outputs.iter().map(|(name, value)| format!("{name}={value}")).collect()
+}
+
+fn destination_row(destination: &Destination) -> [String; 3] {
+    let (result, detail) = match destination {
+        Destination::Ok(text) => ("OK".to_owned(), text.to_string()),
+        Destination::Error(text) => ("error 1148".to_owned(), text.to_string()),
+        Destination::Hostgroup { hostgroup, why } => (format!("hostgroup {hostgroup}"), why.text()),
+        Destination::Locked { locked_on, hostgroup } => {
+            ("error 9006".to_owned(), format!("locked on hostgroup {locked_on}, would go to {hostgroup}"))
+        }
+    };
+    ["destination".to_owned(), result, detail]
+}
+
+impl Miss {
+    /// Why a rule that wants `wanted` did not match in the state `flag`.
+    fn text(self, wanted: &str, flag: u32) -> String {
+        match self {
+            Self::FlagIn => format!("flagIN={wanted}, not {flag}"),
+            Self::Username => format!("username is not {wanted}"),
+            Self::Schemaname => format!("schemaname is not {wanted}"),
+            Self::ClientAddr => format!("client_addr is not {wanted}"),
+            Self::ProxyAddr => format!("proxy_addr is not {wanted}"),
+            Self::ProxyPort => format!("proxy_port is not {wanted}"),
+            Self::Digest => format!("digest is not {wanted}"),
+            Self::NoDigest => "there is no digest".to_owned(),
+            Self::MatchDigest => format!("match_digest {wanted} does not match"),
+            Self::MatchDigestNegated => format!("match_digest {wanted} matches, negated"),
+            Self::MatchPattern => format!("match_pattern {wanted} does not match"),
+            Self::MatchPatternNegated => format!("match_pattern {wanted} matches, negated"),
+            Self::Exhausted => "the expression takes more steps than it may".to_owned(),
+        }
+    }
+}
+
+impl Source {
+    /// Who decided, in words.
+    pub fn text(self) -> String {
+        match self {
+            Self::Rule(id) => format!("rule {id}"),
+            Self::FastRoute { any_user: false } => "fast routing, row of the user".to_owned(),
+            Self::FastRoute { any_user: true } => "fast routing, row of all users".to_owned(),
+            Self::Hint => "hint of the client".to_owned(),
+            Self::Mirror => "rule of the original".to_owned(),
+        }
+    }
+}
+
+impl Why {
+    /// Who decided, in words.
+    pub fn text(self) -> String {
+        match self {
+            Self::Transaction => "a transaction is open there".to_owned(),
+            Self::Verdict(source) => source.map_or_else(String::new, Source::text),
+            Self::Split(split) => format!("split: {}", split.reason.text()),
+            Self::Default => "default_hostgroup of the user".to_owned(),
+        }
+    }
+}
+
+impl Side {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Writer => "writer",
+            Self::Reader => "reader",
+            Self::Stay => "stay",
+        }
+    }
+}

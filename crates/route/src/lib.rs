@@ -1,0 +1,40 @@
+//! Where a statement goes, and why: query rules, verdicts, read/write split, explanations. Pure: no socket, no clock,
+//! no random source; times and random numbers come in as arguments.
+//!
+//! [`Rules`] are compiled from the rows of the configuration. Each worker asks its own [`Verdicts`], which remember what
+//! the rules say about a digest; [`destination`] adds what the session and its transaction have to say.
+//! [`explain`](fn@explain) takes the same steps and keeps a record of them.
+
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
+#![allow(clippy::doc_markdown, reason = "ProxySQL, MySQL and MariaDB are names, not code")]
+
+mod cache;
+mod chain;
+mod destination;
+mod explain;
+mod fast;
+mod hint;
+mod hits;
+pub mod limits;
+mod pattern;
+mod query;
+mod record;
+mod rule;
+mod rules;
+mod split;
+mod verdict;
+mod verdicts;
+
+pub use destination::{Account, Destination, Hold, Session, Why, destination};
+pub use explain::{Candidate, Explanation, Situation, Step, explain};
+pub use hint::{Access, Hints};
+pub use hits::Hits;
+pub use pattern::Engine;
+pub use query::{Caller, Effects, Facts, Kind, Mirror, Query, Statement};
+pub use record::{Miss, Record};
+pub use rule::{Extras, RuleError};
+pub use rules::{Options, Rules};
+pub use split::{Pairs, Reason, Side, Split, split};
+pub use verdict::{Multiplex, Source, Verdict};
+pub use verdicts::{Decision, Verdicts};

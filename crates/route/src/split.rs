@@ -1,0 +1,156 @@
+//! The split of reads from writes: what a statement is decides, no expression does.
+//!
+//! Only what is proven to be a plain read leaves the writer. In a transaction everything stays where the transaction is; with
+//! `autocommit=0` a transaction begins with the next access of a table, so nothing is sent away then.
+
+use std::collections::HashMap;
+
+use config::ReplicationHostgroups;
+
+use crate::destination::{Hold, Session};
+use crate::hint::Access;
+use crate::query::{Effects, Facts, Kind};
+
+/// Writers and their readers.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Pairs(HashMap<u32, u32>);
+
+impl Pairs {
+    /// The pairs of `mysql_replication_hostgroups`.
+    pub fn new(rows: &[ReplicationHostgroups]) -> Self {
+        Self(rows.iter().map(|row| (row.writer_hostgroup, row.reader_hostgroup)).collect())
+    }
+
+    /// With a pair of another table.
+    #[must_use]
+    pub fn with(mut self, writer: u32, reader: u32) -> Self {
+        self.0.insert(writer, reader);
+        self
+    }
+
+    /// The readers of a writer.
+    pub fn reader(&self, writer: u32) -> Option<u32> {
+        self.0.get(&writer).copied()
+    }
+}
+
+/// What the split says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Split {
+    /// Which side.
+    pub side: Side,
+    /// Which hostgroup that is.
+    pub hostgroup: u32,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Where a statement may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// To the user's hostgroup.
+    Writer,
+    /// To its readers.
+    Reader,
+    /// Where the session is.
+    Stay,
+}
+
+/// Why a statement goes there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// A transaction is open.
+    Transaction,
+    /// The session left something at a server.
+    Held(Hold),
+    /// It asks about the statement before.
+    LastResult,
+    /// The user's hostgroup is no writer of a pair.
+    NoPair,
+    /// The client asked for this side.
+    Asked,
+    /// It begins a transaction that may write.
+    Begins,
+    /// It begins a transaction that only reads.
+    BeginsReadOnly,
+    /// It is no read.
+    NotARead,
+    /// It has these effects.
+    Effects(Effects),
+    /// A transaction would begin: autocommit is off.
+    AutocommitOff,
+    /// It is a plain read outside a transaction.
+    PlainRead,
+}
+
+impl Reason {
+    /// The reason as the end of a sentence.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Transaction => "a transaction is open",
+            Self::Held(hold) => hold.text(),
+            Self::LastResult => "it asks about the statement before",
+            Self::NoPair => "the user's hostgroup has no readers",
+            Self::Asked => "the client asks for it",
+            Self::Begins => "it begins a transaction that may write",
+            Self::BeginsReadOnly => "it begins a read-only transaction",
+            Self::NotARead => "it is no plain read",
+            Self::Effects(effects) => effects.first().unwrap_or("it is no plain read"),
+            Self::AutocommitOff => "autocommit is off: it would begin a transaction",
+            Self::PlainRead => "a plain read outside a transaction",
+        }
+    }
+}
+
+/// What no reader does even for a client that asks for one.
+const NEVER_AT_A_READER: Effects = Effects::WRITES
+    .with(Effects::LOCKS)
+    .with(Effects::IMPLICIT_COMMIT)
+    .with(Effects::USER_LOCKS)
+    .with(Effects::SEQUENCE)
+    .with(Effects::TEMPORARY_TABLE);
+
+/// Where a statement with these facts goes, if nobody but the split decides. `writer` is the user's hostgroup.
+pub fn split(facts: Facts, session: &Session, asked: Option<Access>, writer: u32, pairs: &Pairs) -> Split {
+    let at = |side, hostgroup, reason| Split { side, hostgroup, reason };
+    if let Some(hostgroup) = session.transaction {
+        return at(Side::Stay, hostgroup, Reason::Transaction);
+    }
+    if let Some((hold, hostgroup)) = session.hold {
+        return at(Side::Stay, hostgroup, Reason::Held(hold));
+    }
+    if facts.effects.any_of(Effects::LAST_RESULT)
+        && let Some(hostgroup) = session.last_hostgroup
+    {
+        return at(Side::Stay, hostgroup, Reason::LastResult);
+    }
+    let Some(reader) = pairs.reader(writer) else { return at(Side::Writer, writer, Reason::NoPair) };
+    match side(facts, session, asked) {
+        (true, reason) => at(Side::Reader, reader, reason),
+        (false, reason) => at(Side::Writer, writer, reason),
+    }
+}
+
+/// Whether a reader may run it, and why or why not.
+fn side(facts: Facts, session: &Session, asked: Option<Access>) -> (bool, Reason) {
+    let asks_for_reader = asked == Some(Access::ReadOnly);
+    if asked == Some(Access::ReadWrite) {
+        return (false, Reason::Asked);
+    }
+    if facts.effects.any_of(NEVER_AT_A_READER) {
+        return (false, Reason::Effects(facts.effects));
+    }
+    match facts.kind {
+        Kind::Begin { read_only: true } => (true, Reason::BeginsReadOnly),
+        Kind::Begin { read_only: false } if asks_for_reader => (true, Reason::Asked),
+        Kind::Begin { read_only: false } => (false, Reason::Begins),
+        Kind::Read if asks_for_reader => (true, Reason::Asked),
+        Kind::Commit | Kind::Rollback | Kind::Other if facts.effects.is_empty() => (false, Reason::NotARead),
+        _ if !facts.effects.is_empty() => (false, Reason::Effects(facts.effects)),
+        _ if !session.autocommit => (false, Reason::AutocommitOff),
+        _ => (true, Reason::PlainRead),
+    }
+}
+
+#[cfg(test)]
+mod tests;
