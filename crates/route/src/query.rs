@@ -2,7 +2,7 @@
 
 use std::hash::{Hash as _, Hasher as _};
 
-use crate::hint::Hints;
+use sql::Hints;
 
 /// A statement and what is known of it from its text alone.
 #[derive(Clone, Copy, Debug)]
@@ -11,10 +11,10 @@ pub struct Statement<'a> {
     pub text: &'a [u8],
     /// The hash of its digest; nothing if digests are off.
     pub digest: Option<u64>,
-    /// The text of its digest.
+    /// The text of its digest, as far as it is hashed.
     pub digest_text: &'a [u8],
     /// What its first comment asks for.
-    pub hints: Option<&'a Hints>,
+    pub hints: Option<&'a Hints<'a>>,
     /// What it does.
     pub facts: Facts,
 }
@@ -107,7 +107,7 @@ impl Effects {
     /// It could not be understood.
     pub const UNKNOWN: Self = Self(1 << 31);
 
-    const NAMES: [(Self, &'static str); 15] = [
+    pub(crate) const NAMES: [(Self, &'static str); 15] = [
         (Self::UNKNOWN, "it could not be understood"),
         (Self::WRITES, "it writes"),
         (Self::IMPLICIT_COMMIT, "it commits"),

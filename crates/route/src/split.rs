@@ -6,9 +6,9 @@
 use std::collections::HashMap;
 
 use config::ReplicationHostgroups;
+use sql::hint::AccessMode;
 
 use crate::destination::{Hold, Session};
-use crate::hint::Access;
 use crate::query::{Effects, Facts, Kind};
 
 /// Writers and their readers.
@@ -111,7 +111,13 @@ const NEVER_AT_A_READER: Effects = Effects::WRITES
     .with(Effects::TEMPORARY_TABLE);
 
 /// Where a statement with these facts goes, if nobody but the split decides. `writer` is the user's hostgroup.
-pub fn split(facts: Facts, session: &Session, asked: Option<Access>, writer: u32, pairs: &Pairs) -> Split {
+pub fn split(
+    facts: Facts,
+    session: &Session,
+    asked: Option<AccessMode>,
+    writer: u32,
+    pairs: &Pairs,
+) -> Split {
     let at = |side, hostgroup, reason| Split { side, hostgroup, reason };
     if let Some(hostgroup) = session.transaction {
         return at(Side::Stay, hostgroup, Reason::Transaction);
@@ -132,9 +138,9 @@ pub fn split(facts: Facts, session: &Session, asked: Option<Access>, writer: u32
 }
 
 /// Whether a reader may run it, and why or why not.
-fn side(facts: Facts, session: &Session, asked: Option<Access>) -> (bool, Reason) {
-    let asks_for_reader = asked == Some(Access::ReadOnly);
-    if asked == Some(Access::ReadWrite) {
+fn side(facts: Facts, session: &Session, asked: Option<AccessMode>) -> (bool, Reason) {
+    let asks_for_reader = asked == Some(AccessMode::ReadOnly);
+    if asked == Some(AccessMode::ReadWrite) {
         return (false, Reason::Asked);
     }
     if facts.effects.any_of(NEVER_AT_A_READER) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use config::QueryRule;
 
-use crate::hint::{Access, Hints};
+use sql::hint::{AccessMode, Hints, MAX_LAG_MS};
 
 /// What the rules and hints say about a statement; `None` is what nobody said anything about.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -49,13 +49,13 @@ pub struct Verdict {
     /// Whether the statement is written to the query log.
     pub log: Option<bool>,
     /// Most lag of the server, in milliseconds.
-    pub max_lag_ms: Option<u64>,
+    pub max_lag_ms: Option<u32>,
     /// What the server must have executed.
     pub min_gtid: Option<Arc<str>>,
     /// Whether the statement gets a connection of its own.
     pub create_new_connection: bool,
     /// The side of a replication pair that the client asks for.
-    pub access_mode: Option<Access>,
+    pub access_mode: Option<AccessMode>,
     /// The rules that matched, by their place in [`Rules`](crate::Rules), once for each time.
     pub matched: Box<[u32]>,
     /// Whether one of them has [`Extras`](crate::Extras).
@@ -97,6 +97,14 @@ impl Multiplex {
             1 => Self::On,
             _ => Self::NotByThis,
         }
+    }
+}
+
+/// The value of `access_mode`.
+const fn mode_name(mode: AccessMode) -> &'static str {
+    match mode {
+        AccessMode::ReadWrite => "read_write",
+        AccessMode::ReadOnly => "read_only",
     }
 }
 
@@ -144,21 +152,22 @@ impl Verdict {
     }
 
     /// Lets the client's hints beat the rules, at the time `now_ms` since 1970.
-    pub(crate) fn hint(&mut self, hints: &Hints, now_ms: u64) {
-        let ms = |ms: Option<u64>| ms.map(Duration::from_millis);
+    pub(crate) fn hint(&mut self, hints: &Hints<'_>, now_ms: u64) {
+        let ms = |ms: Option<u32>| ms.map(|ms| Duration::from_millis(ms.into()));
         let hinted = Self {
             hostgroup: hints.hostgroup,
             source: hints.hostgroup.map(|_| Source::Hint),
             mirror_hostgroup: hints.mirror,
-            cache_ttl: ms(hints.cache_ttl_ms),
-            timeout: ms(hints.timeout_ms),
-            retries: hints.retries,
-            delay: ms(hints.delay_ms),
+            cache_ttl: ms(hints.cache_ttl),
+            timeout: ms(hints.query_timeout),
+            retries: hints.query_retries,
+            delay: ms(hints.query_delay),
             ..Self::default()
         };
         self.overwrite(&hinted);
-        self.max_lag_ms = hints.lag_ms(now_ms);
-        self.min_gtid = hints.min_gtid.as_deref().map(Arc::from);
+        let since = hints.min_epoch_ms.and_then(|epoch| u32::try_from(now_ms.saturating_sub(epoch)).ok());
+        self.max_lag_ms = since.filter(|lag| *lag <= MAX_LAG_MS).or(hints.max_lag_ms);
+        self.min_gtid = hints.min_gtid.map(Arc::from);
         self.create_new_connection = hints.create_new_connection;
         self.access_mode = hints.access_mode;
     }
@@ -190,7 +199,7 @@ impl Verdict {
             ("max_lag_ms", self.max_lag_ms.map(|ms| ms.to_string())),
             ("min_gtid", text(&self.min_gtid)),
             ("create_new_connection", self.create_new_connection.then(|| "1".to_owned())),
-            ("access_mode", self.access_mode.map(|mode| mode.name().to_owned())),
+            ("access_mode", self.access_mode.map(|mode| mode_name(mode).to_owned())),
         ];
         all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }

@@ -1,1 +1,107 @@
+use super::*;
 
+const READ: Facts = Facts { kind: Kind::Read, effects: Effects::NONE, tables: true };
+
+fn pairs() -> Pairs {
+    Pairs::default().with(0, 1)
+}
+
+fn side_of(facts: Facts, session: &Session, asked: Option<AccessMode>) -> (Side, u32, Reason) {
+    let split = split(facts, session, asked, 0, &pairs());
+    (split.side, split.hostgroup, split.reason)
+}
+
+fn with(effects: Effects) -> Facts {
+    Facts { effects, ..READ }
+}
+
+/// Every effect there is.
+fn effects() -> impl Iterator<Item = Effects> {
+    Effects::NAMES.iter().map(|(effect, _)| *effect)
+}
+
+#[test]
+fn plain_reads_go_to_the_readers() {
+    let session = Session::default();
+    assert_eq!(side_of(READ, &session, None), (Side::Reader, 1, Reason::PlainRead));
+    assert_eq!(
+        side_of(Facts { tables: false, ..READ }, &session, None),
+        (Side::Reader, 1, Reason::PlainRead)
+    );
+    let nowhere = split(READ, &session, None, 7, &pairs());
+    assert_eq!(nowhere, Split { side: Side::Writer, hostgroup: 7, reason: Reason::NoPair });
+}
+
+/// A transaction stays where it is; with autocommit off one begins with the next access of a table.
+#[test]
+fn c08_a_transaction_is_never_split() {
+    let open = Session { transaction: Some(0), ..Session::default() };
+    let reading = Session { transaction: Some(1), ..Session::default() };
+    for asked in [None, Some(AccessMode::ReadOnly), Some(AccessMode::ReadWrite)] {
+        for kind in [Kind::Read, Kind::Commit, Kind::Rollback, Kind::Other, Kind::Begin { read_only: true }] {
+            for effects in effects().chain([Effects::NONE]) {
+                let facts = Facts { kind, effects, tables: true };
+                assert_eq!(side_of(facts, &open, asked), (Side::Stay, 0, Reason::Transaction), "{facts:?}");
+                assert_eq!(
+                    side_of(facts, &reading, asked),
+                    (Side::Stay, 1, Reason::Transaction),
+                    "{facts:?}"
+                );
+            }
+        }
+    }
+    let off = Session { autocommit: false, ..Session::default() };
+    assert_eq!(side_of(READ, &off, None), (Side::Writer, 0, Reason::AutocommitOff));
+    let begin = |read_only| Facts { kind: Kind::Begin { read_only }, effects: Effects::NONE, tables: false };
+    assert_eq!(side_of(begin(false), &Session::default(), None), (Side::Writer, 0, Reason::Begins));
+    assert_eq!(side_of(begin(true), &Session::default(), None), (Side::Reader, 1, Reason::BeginsReadOnly));
+    assert_eq!(
+        side_of(begin(true), &Session::default(), Some(AccessMode::ReadWrite)),
+        (Side::Writer, 0, Reason::Asked)
+    );
+}
+
+/// Reads with side effects, and what is not understood, go to the writer.
+#[test]
+fn c31_reads_with_side_effects_stay_at_the_writer() {
+    let session = Session::default();
+    for effect in effects() {
+        let (side, hostgroup, reason) = side_of(with(effect), &session, None);
+        assert_eq!((side, hostgroup, reason), (Side::Writer, 0, Reason::Effects(effect)), "{effect:?}");
+        assert_eq!(reason.text(), effect.first().unwrap());
+        // One that is harmless does not make up for another.
+        let both = effect.with(Effects::USER_VARIABLES);
+        assert_eq!(side_of(with(both), &session, None).0, Side::Writer);
+    }
+    assert_eq!(side_of(Facts::default(), &session, None).0, Side::Writer);
+    for kind in [Kind::Other, Kind::Commit, Kind::Rollback] {
+        let facts = Facts { kind, effects: Effects::NONE, tables: false };
+        assert_eq!(side_of(facts, &session, None), (Side::Writer, 0, Reason::NotARead));
+        assert_eq!(side_of(facts, &session, Some(AccessMode::ReadOnly)), (Side::Writer, 0, Reason::NotARead));
+    }
+}
+
+#[test]
+fn c31_clients_that_ask_for_a_reader_do_not_get_writes_there() {
+    let session = Session::default();
+    for effect in effects() {
+        let (side, ..) = side_of(with(effect), &session, Some(AccessMode::ReadOnly));
+        let never = effect.any_of(NEVER_AT_A_READER);
+        assert_eq!(side, if never { Side::Writer } else { Side::Reader }, "{effect:?}");
+        let other = Facts { kind: Kind::Other, ..with(effect) };
+        assert_eq!(side_of(other, &session, Some(AccessMode::ReadOnly)).0, Side::Writer, "{effect:?}");
+    }
+    assert_eq!(side_of(READ, &session, Some(AccessMode::ReadWrite)), (Side::Writer, 0, Reason::Asked));
+}
+
+#[test]
+fn what_a_session_left_at_a_server_keeps_it_there() {
+    for hold in [Hold::TemporaryTables, Hold::LockedTables, Hold::Unknown] {
+        let session = Session { hold: Some((hold, 0)), ..Session::default() };
+        assert_eq!(side_of(READ, &session, Some(AccessMode::ReadOnly)), (Side::Stay, 0, Reason::Held(hold)));
+    }
+    // FOUND_ROWS() is about the server that ran the statement before.
+    let session = Session { last_hostgroup: Some(1), ..Session::default() };
+    assert_eq!(side_of(with(Effects::LAST_RESULT), &session, None), (Side::Stay, 1, Reason::LastResult));
+    assert_eq!(side_of(with(Effects::LAST_RESULT), &Session::default(), None).0, Side::Writer);
+}
