@@ -159,8 +159,14 @@ impl<'a> Lexer<'a> {
 
     /// Reads to behind the `quote` that ends what begins at `from`, where its first one is.
     fn quoted(&mut self, from: usize, quote: u8) -> usize {
-        // What is a quote in a comment that is executed is none in one that is not.
-        self.broken |= self.conditional;
+        let end = self.quoted_end(from, quote);
+        // A server that does not execute this comment sees its marks, not its quotes.
+        let inside = self.sql.get(from..end).unwrap_or_default();
+        self.broken |= self.conditional && inside.windows(2).any(|two| two == b"*/" || two == b"/*");
+        end
+    }
+
+    fn quoted_end(&mut self, from: usize, quote: u8) -> usize {
         let escapes = quote != b'`' && !self.modes.no_backslash_escapes && !self.is_name_quote(quote);
         let mut at = from + 1;
         while let Some(&byte) = self.sql.get(at) {
@@ -359,7 +365,8 @@ mod tests {
             ("select 1 /* a", true),
             ("select 1 /*! a", true),
             ("select 1 /*! a */", false),
-            ("select 1 /*! 'a' */", true),
+            ("select 1 /*! 'a' */", false),
+            ("select 1 /*! '*/' */", true),
             ("select 1 /*! a /* b */ */", true),
         ] {
             let mut lexer = Lexer::new(sql.as_bytes(), Modes::default());

@@ -4,6 +4,7 @@
 //! - [`class`]: what `stats_mysql_commands_counters` counts it under;
 //! - [`hint`]: what its first comment asks of the proxy;
 //! - [`lexer`]: its tokens as a server sees them, in all modes of a session;
+//! - [`shape`]: what it does: its kind, the tables it reads and writes, its effects;
 //! - [`spooky`]: the hash of digests and of configuration tables.
 //!
 //! Texts are bytes: what clients send need not be UTF-8. No text makes anything here panic, and time and memory are
@@ -17,9 +18,11 @@ pub mod class;
 pub mod digest;
 pub mod hint;
 pub mod lexer;
+pub mod shape;
 pub mod spooky;
 
 pub use class::Class;
 pub use digest::{Digest, Options};
 pub use hint::Hints;
 pub use lexer::{Lexer, Modes};
+pub use shape::Shape;

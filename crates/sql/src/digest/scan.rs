@@ -60,7 +60,7 @@ impl Scan {
         let next = rest.get(1).copied().unwrap_or(0);
         match byte {
             b'/' if next == b'*' && rest.len() > 2 => return self.comment(sql, options, sink),
-            b'#' => return self.line(sql),
+            b'#' => return self.line(sql, sink),
             b'-' if (self.before != b'-' || self.at == 0) && opens_line_comment(rest) => {
                 return self.dashes(sql, sink);
             }
@@ -70,8 +70,12 @@ impl Scan {
             b'.' => self.lists |= self.before == b'.',
             b'`' if is(next, DIGIT) => sink.facts.sound = false,
             0 => sink.facts.nul = true,
+            // Servers begin a comment here.
+            b'-' if opens_line_comment(rest) => sink.facts.sound = false,
             _ => {}
         }
+        // Servers take control characters for blanks, also behind `--`.
+        sink.facts.sound &= byte >= b' ';
         if byte == b';' {
             self.ended = true;
         } else {
@@ -173,11 +177,23 @@ impl Scan {
     }
 
     /// From `#` to the end of the line.
-    fn line(&mut self, sql: &[u8]) {
+    fn line(&mut self, sql: &[u8], sink: &mut Sink<'_>) {
         let rest = sql.get(self.at..).unwrap_or_default();
         let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
         self.at += end.map_or(rest.len(), |end| end + 1);
+        self.end_line(sql, sink);
+    }
+
+    /// Behind a comment that ends with its line. No blank is written for it, so that words around it grow together; and
+    /// servers do not end it at a carriage return.
+    fn end_line(&mut self, sql: &[u8], sink: &mut Sink<'_>) {
         self.before = b' ';
+        let rest = sql.get(self.at..).unwrap_or_default();
+        let apart = sink.tight.is_empty()
+            || sink.tight.last() == b' '
+            || rest.first().is_none_or(|next| is(*next, SPACE));
+        let returned = self.at.checked_sub(1).and_then(|at| sql.get(at)) == Some(&b'\r');
+        sink.facts.sound &= apart && (!returned || rest.first().is_none_or(|next| *next == b'\n'));
     }
 
     /// From `-- ` to the end of the line. Inside, `--` and a blank are skipped as one, even if the blank ends the line.
@@ -196,7 +212,7 @@ impl Scan {
             }
         }
         self.at = self.at.min(sql.len());
-        self.before = b' ';
+        self.end_line(sql, sink);
     }
 
     /// `/* */` in its forms.

@@ -1,0 +1,136 @@
+//! What a statement does, whatever its values are: its kind, the tables it reads and writes, and its effects besides.
+//!
+//! Found once for each digest, from the tokens alone. There is no grammar here that a statement could fail to match:
+//! effects come from words that must be in the text for a server to have them, so an unusual clause between them changes
+//! nothing. A word in front of a parenthesis that is neither a keyword nor a function known here may be a stored
+//! function, which may do anything; a statement whose first word is not known may do anything, too. Nothing recurses, and
+//! statements of more than [`TOKENS_MAX`] tokens are not looked through.
+//!
+//! Facts come from MySQL 9's and MariaDB 10.11's manuals: "SQL statements", "Functions and operators", "Statements that
+//! cause an implicit commit", "Locking functions".
+
+mod functions;
+mod kind;
+mod pieces;
+mod query;
+mod walk;
+
+pub use self::kind::Kind;
+
+use bitflags::bitflags;
+
+use crate::lexer::Modes;
+
+/// Tokens of a statement that are looked at. A larger one is a write with unknown effects, unless it is an `INSERT` or a
+/// `REPLACE` of values, which large statements mostly are: it is that, and its effects are unknown.
+pub const TOKENS_MAX: usize = 50_000;
+
+bitflags! {
+    /// What a statement does to data, to its session or to others, or what it needs of its session.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+    pub struct Effects: u32 {
+        /// It changes data, definitions or the server.
+        const WRITES = 1;
+        /// It locks rows that it reads: `FOR UPDATE`, `FOR SHARE`, `LOCK IN SHARE MODE`.
+        const LOCKS_ROWS = 1 << 1;
+        /// It sets user variables: `:=`, `SET @a`, `INTO @a`.
+        const SETS_USER_VARIABLES = 1 << 2;
+        /// It reads user variables.
+        const READS_USER_VARIABLES = 1 << 3;
+        /// It reads system variables, which differ between sessions and servers.
+        const READS_SYSTEM_VARIABLES = 1 << 4;
+        /// It takes, frees or looks at locks by name: `GET_LOCK` and its family.
+        const NAMED_LOCKS = 1 << 5;
+        /// It takes from, sets or looks at a sequence.
+        const SEQUENCE = 1 << 6;
+        /// It sets what `LAST_INSERT_ID()` gives next: `LAST_INSERT_ID(expr)`.
+        const SETS_LAST_INSERT_ID = 1 << 7;
+        /// It reads what the statement before left: `LAST_INSERT_ID()`, `FOUND_ROWS()`, `ROW_COUNT()`, warnings,
+        /// diagnostics.
+        const READS_LAST = 1 << 8;
+        /// It counts rows for `FOUND_ROWS()`: `SQL_CALC_FOUND_ROWS`.
+        const COUNTS_ROWS = 1 << 9;
+        /// It reads or writes a file of the server or of the client.
+        const FILE = 1 << 10;
+        /// It makes or drops a temporary table.
+        const TEMPORARY_TABLE = 1 << 11;
+        /// It ends the transaction that is open.
+        const COMMITS = 1 << 12;
+        /// It begins, ends or marks a transaction.
+        const TRANSACTION = 1 << 13;
+        /// It changes the session: variables, schema, roles, open handlers.
+        const SESSION = 1 << 14;
+        /// It locks or frees whole tables or the server.
+        const TABLE_LOCKS = 1 << 15;
+        /// It makes, runs or drops a statement prepared by name.
+        const PREPARED = 1 << 16;
+        /// Its answer differs between sessions with the same data: `USER()`, `CONNECTION_ID()`, `DATABASE()`.
+        const READS_SESSION = 1 << 17;
+        /// Its answer differs from one time to the next with the same data: `NOW()`, `RAND()`, `UUID()`.
+        const VOLATILE = 1 << 18;
+        /// It waits: `SLEEP`, `BENCHMARK`, waiting for a position of replication.
+        const WAITS = 1 << 19;
+        /// It may do anything: stored code, or something that is not known here.
+        const UNKNOWN = 1 << 20;
+    }
+}
+
+/// What keeps a `SELECT` from being a plain read.
+const NOT_PLAIN: Effects = Effects::all()
+    .difference(Effects::READS_SESSION)
+    .difference(Effects::VOLATILE)
+    .difference(Effects::WAITS);
+
+/// A table that a statement names, with the name as it is written there, without quotes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Table {
+    /// Its schema, if the statement says it; else it is the session's.
+    pub schema: Option<String>,
+    /// Its name.
+    pub name: String,
+}
+
+/// What a statement is and does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shape {
+    /// What it is.
+    pub kind: Kind,
+    /// Tables that it reads, each once, in order of their names. Views and temporary tables look the same.
+    pub reads: Vec<Table>,
+    /// Tables that it writes, or whose definition it changes; it may read them as well.
+    pub writes: Vec<Table>,
+    /// What else it does.
+    pub effects: Effects,
+}
+
+impl Shape {
+    /// The shape of `sql`, for a session in `modes`.
+    ///
+    /// Several statements in one text are [`Kind::Several`], with the tables and effects of all. Invalid UTF-8 in names
+    /// becomes U+FFFD.
+    pub fn of(sql: &[u8], modes: Modes) -> Self {
+        let Some(mut shape) = walk::shape(sql, modes) else {
+            return Self::unknown();
+        };
+        for tables in [&mut shape.reads, &mut shape.writes] {
+            tables.sort_unstable();
+            tables.dedup();
+        }
+        shape
+    }
+
+    /// The shape of what is not understood at all.
+    pub fn unknown() -> Self {
+        Self::new(Kind::Unknown, Effects::UNKNOWN | Effects::WRITES)
+    }
+
+    /// Whether this reads and does nothing else: no lock, no variable, nothing left behind in the session. Such a
+    /// statement may run on any server that has the data, and may be run again.
+    pub fn is_plain_read(&self) -> bool {
+        self.kind == Kind::Select && !self.effects.intersects(NOT_PLAIN)
+    }
+
+    fn new(kind: Kind, effects: Effects) -> Self {
+        Self { kind, reads: Vec::new(), writes: Vec::new(), effects }
+    }
+}

@@ -1,0 +1,74 @@
+//! A statement's tokens, with their words in lower case: what the walk over it looks at.
+
+use crate::lexer::{Kind, Lexer, Modes};
+
+use super::TOKENS_MAX;
+
+/// One token.
+#[derive(Debug, Clone)]
+pub(super) struct Piece {
+    pub(super) kind: Kind,
+    /// A word in lower case; empty for all else, so that nothing else is taken for a keyword.
+    pub(super) text: String,
+    /// A word as written, a name without its quotes, a system variable.
+    pub(super) written: String,
+    /// Some servers do not see it.
+    pub(super) conditional: bool,
+}
+
+/// All tokens of a text.
+#[derive(Debug)]
+pub(super) struct Pieces {
+    pub(super) all: Vec<Piece>,
+    /// There are more tokens than are looked at.
+    pub(super) cut: bool,
+    /// Servers may see a part of the text otherwise, or not at all.
+    pub(super) unsure: bool,
+}
+
+impl Pieces {
+    pub(super) fn of(sql: &[u8], modes: Modes) -> Self {
+        let mut lexer = Lexer::new(sql, modes);
+        let mut pieces = Vec::new();
+        let mut cut = false;
+        for token in lexer.by_ref() {
+            if pieces.len() == TOKENS_MAX {
+                cut = true;
+                break;
+            }
+            let text = sql.get(token.start..token.end).unwrap_or_default();
+            pieces.push(Piece::new(token.kind, text, token.conditional));
+        }
+        Self { all: pieces, cut, unsure: lexer.broken() }
+    }
+}
+
+impl Piece {
+    fn new(kind: Kind, text: &[u8], conditional: bool) -> Self {
+        let written = match kind {
+            Kind::Word | Kind::SystemVariable => String::from_utf8_lossy(text).into_owned(),
+            Kind::Name => unquoted(text),
+            _ => String::new(),
+        };
+        let text = if kind == Kind::Word { written.to_ascii_lowercase() } else { String::new() };
+        Self { kind, text, written, conditional }
+    }
+
+    /// Whether this is a word or a quoted name.
+    pub(super) fn is_name(&self) -> bool {
+        matches!(self.kind, Kind::Word | Kind::Name)
+    }
+
+    /// Whether this is the sign `byte`.
+    pub(super) fn is_sign(&self, byte: u8) -> bool {
+        self.kind == Kind::Sign(byte)
+    }
+}
+
+/// A quoted name without its quotes.
+fn unquoted(text: &[u8]) -> String {
+    let Some((quote, inner)) = text.split_first() else { return String::new() };
+    let inner = inner.strip_suffix(&[*quote]).unwrap_or(inner);
+    let quote = char::from(*quote).to_string();
+    String::from_utf8_lossy(inner).replace(&quote.repeat(2), &quote)
+}

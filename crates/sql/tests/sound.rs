@@ -1,0 +1,95 @@
+//! A digest that calls itself sound stands for one shape: what the cache of shapes rests on.
+
+use std::collections::HashMap;
+
+use sql::{Digest, Modes, Options, Shape};
+
+/// What statements are changed by: values for values, and all that might move the end of something.
+const PIECES: [&str; 40] = [
+    "1",
+    "2.5",
+    "'x'",
+    "'for update'",
+    "\"y\"",
+    "0x1F",
+    " ",
+    "\n",
+    "/* c */",
+    "/*! for update */",
+    "/*M! for update */",
+    "-- c\n",
+    "# c\n",
+    "--\n",
+    "-",
+    "+",
+    "(",
+    ")",
+    ",",
+    "(1,2,3,4,5)",
+    "@a",
+    ":=",
+    "`1`",
+    "`t`",
+    "f(1)",
+    " for update",
+    ";",
+    "'",
+    "\"",
+    "\\",
+    "`",
+    "*/",
+    "/*",
+    "null",
+    " from t1",
+    " union select 2",
+    " into @b",
+    ".",
+    "a1",
+    "\0",
+];
+
+/// `SplitMix64`.
+fn below(state: &mut u64, bound: usize) -> usize {
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mut z = *state;
+    z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    usize::try_from((z ^ z >> 31) % bound as u64).unwrap()
+}
+
+#[test]
+fn a_sound_digest_has_one_shape() {
+    let statements: Vec<&str> = include_str!("shapes.txt")
+        .lines()
+        .filter(|line| !line.starts_with("    ") && !line.starts_with('#'))
+        .collect();
+    let mut state = 9;
+    let mut digest = Digest::default();
+    let mut shapes: HashMap<Vec<u8>, (Shape, String)> = HashMap::new();
+    let mut again = 0;
+    for _ in 0..40_000 {
+        let mut sql = statements[below(&mut state, statements.len())].to_owned();
+        for _ in 0..below(&mut state, 4) {
+            let at = below(&mut state, sql.len() + 1);
+            let end = sql.len().min(at + below(&mut state, 2));
+            sql.replace_range(at..end, PIECES[below(&mut state, PIECES.len())]);
+        }
+        digest.read(sql.as_bytes(), &Options::default());
+        if !digest.facts().sound {
+            continue;
+        }
+        let shape = Shape::of(sql.as_bytes(), Modes::default());
+        if let Some((known, other)) = shapes.get(digest.text()) {
+            again += 1;
+            assert_eq!(
+                *known,
+                shape,
+                "of\n{other}\nand of\n{sql}\nwith the digest\n{:?}",
+                String::from_utf8_lossy(digest.text())
+            );
+        } else {
+            shapes.insert(digest.text().to_vec(), (shape, sql));
+        }
+    }
+    assert!(again > 5_000, "only {again} digests were met again");
+}
