@@ -16,6 +16,7 @@
 mod bytes;
 pub mod class;
 pub mod digest;
+pub mod fuzzing;
 pub mod hint;
 pub mod lexer;
 pub mod shape;
@@ -26,3 +27,8 @@ pub use digest::{Digest, Options};
 pub use hint::Hints;
 pub use lexer::{Lexer, Modes};
 pub use shape::Shape;
+
+/// The example of the README, which is tested with the others.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -125,7 +125,7 @@ impl Shape {
     }
 
     /// Whether this reads and does nothing else: no lock, no variable, nothing left behind in the session. Such a
-    /// statement may run on any server that has the data, and may be run again.
+    /// statement may run on any server that has the data, and may be run again. What a view calls is not seen.
     pub fn is_plain_read(&self) -> bool {
         self.kind == Kind::Select && !self.effects.intersects(NOT_PLAIN)
     }

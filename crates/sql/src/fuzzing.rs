@@ -1,0 +1,82 @@
+//! Harnesses that assert what must hold for any statement at all.
+//!
+//! Each takes the bytes of one fuzz case and panics if an invariant is broken. They run as bounded tests with the other
+//! tests of this crate, and without bounds as the libFuzzer targets in the folder `fuzz`.
+
+use crate::digest::{Digest, LITERALS_MAX, Options};
+use crate::lexer::{Charset, Lexer, Modes};
+use crate::{Class, Shape, hint};
+
+/// Takes one byte of choices from the front of `data`.
+fn split(data: &[u8]) -> (u8, &[u8]) {
+    data.split_first().map_or((0, data), |(first, rest)| (*first, rest))
+}
+
+/// A statement's digest with any options: spans in order and inside, a text no longer than the statement, the same
+/// result in a buffer that was used before.
+pub fn digest(data: &[u8]) {
+    let (choice, rest) = split(data);
+    let (limits, sql) = split(rest);
+    let options = Options {
+        max_digest_length: 16 + usize::from(limits),
+        max_query_length: if choice & 32 == 0 { 65_000 } else { 16 + usize::from(limits) },
+        grouping_limit: usize::from(limits & 3),
+        groups_grouping_limit: usize::from(limits >> 2 & 3),
+        lowercase: choice & 1 != 0,
+        replace_null: choice & 2 != 0,
+        no_digits: choice & 4 != 0,
+        keep_comment: choice & 8 != 0,
+    };
+    let mut digest = Digest::default();
+    digest.read(sql, &options);
+    assert!(digest.text().len() <= options.max_query_length);
+    // A comment at the end of what is read may be replaced by a blank.
+    assert!(digest.text().len() <= sql.len() + 1);
+    assert!(digest.shown().len() <= options.max_digest_length && digest.text().starts_with(digest.shown()));
+    assert!(digest.literals().len() <= LITERALS_MAX);
+    let mut end = 0;
+    for span in digest.literals() {
+        assert!(end <= span.start && span.start < span.end && span.end <= sql.len());
+        end = span.end;
+    }
+    if let Some(comment) = digest.facts().first_comment {
+        assert!(comment.start <= comment.end && comment.end <= sql.len());
+        hint::parse(comment.of(sql));
+    }
+    Class::of(digest.text());
+    let (hash, facts, text) = (digest.hash(), *digest.facts(), digest.text().to_vec());
+    digest.read(b"select 'something', else /* first */ from t", &options);
+    digest.read(sql, &options);
+    assert!((hash, facts, text.as_slice()) == (digest.hash(), *digest.facts(), digest.text()));
+}
+
+/// A statement's tokens and shape in any modes: tokens in order, each with something in it, and a shape that says so if
+/// nothing is known.
+pub fn shape(data: &[u8]) {
+    let (choice, sql) = split(data);
+    let modes = Modes {
+        ansi_quotes: choice & 1 != 0,
+        no_backslash_escapes: choice & 2 != 0,
+        charset: match choice >> 2 & 7 {
+            1 => Charset::Big5,
+            2 => Charset::Gbk,
+            3 => Charset::Gb18030,
+            4 => Charset::Sjis,
+            _ => Charset::Plain,
+        },
+    };
+    let mut lexer = Lexer::new(sql, modes);
+    let mut end = 0;
+    for token in lexer.by_ref() {
+        assert!(end <= token.start && token.start < token.end && token.end <= sql.len());
+        end = token.end;
+    }
+    let shape = Shape::of(sql, modes);
+    assert!(shape.reads.is_sorted() && shape.writes.is_sorted());
+    if lexer.broken() {
+        assert!(!shape.is_plain_read());
+    }
+    if shape.is_plain_read() {
+        assert!(shape.writes.is_empty());
+    }
+}
