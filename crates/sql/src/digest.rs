@@ -127,7 +127,8 @@ impl Digest {
         if options.grouping_limit == 0 || scan.marks <= options.grouping_limit && !scan.lists {
             return;
         }
-        let shortened = collapse::lists(&mut self.tight.out, options.grouping_limit);
+        let (shortened, lost) = collapse::lists(&mut self.tight.out, options.grouping_limit);
+        self.facts.sound &= !lost;
         if options.groups_grouping_limit > 0 && (shortened > 0 || scan.lists) {
             collapse::groups(&mut self.tight.out, options.grouping_limit, options.groups_grouping_limit);
         }
@@ -144,7 +145,8 @@ impl Digest {
             text.truncate(end);
             self.facts.sound = false;
         }
-        self.facts.sound &= self.facts.whole && !options.no_digits && !options.lowercase;
+        self.facts.sound &=
+            self.facts.whole && !self.tight.signs_lost && !options.no_digits && !options.lowercase;
         self.hashed = text.len().min(options.max_digest_length);
         self.hash = spooky::hash64(text.get(..self.hashed).unwrap_or_default());
     }

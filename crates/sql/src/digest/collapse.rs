@@ -2,10 +2,11 @@
 //!
 //! Only texts with enough `?` get here. Both functions shorten in place, reading ahead of where they write.
 
-use crate::bytes::{OPERATOR, is};
+use crate::bytes::{OPERATOR, WORD, is};
 
-/// Shortens lists inside parentheses to `limit` values and `...`; returns how many it shortened.
-pub(super) fn lists(text: &mut Vec<u8>, limit: usize) -> usize {
+/// Shortens lists inside parentheses to `limit` values and `...`; returns how many it shortened, and whether a sign went
+/// with a list that was no value.
+pub(super) fn lists(text: &mut Vec<u8>, limit: usize) -> (usize, bool) {
     let mut shortener = Shortener::new(text);
     let mut count = 0;
     let mut inside = false;
@@ -25,8 +26,9 @@ pub(super) fn lists(text: &mut Vec<u8>, limit: usize) -> usize {
         }
         shortener.copy(1);
     }
+    let lost = shortener.lost;
     shortener.finish();
-    count
+    (count, lost)
 }
 
 /// Shortens runs of more than `groups` lists that [`lists`] shortened to `limit` values.
@@ -77,11 +79,13 @@ struct Shortener<'a> {
     text: &'a mut Vec<u8>,
     at: usize,
     written: usize,
+    /// A byte that is neither value nor word went with a list.
+    lost: bool,
 }
 
 impl<'a> Shortener<'a> {
     fn new(text: &'a mut Vec<u8>) -> Self {
-        Self { text, at: 0, written: 0 }
+        Self { text, at: 0, written: 0, lost: false }
     }
 
     fn len(&self) -> usize {
@@ -163,6 +167,7 @@ impl<'a> Shortener<'a> {
             self.copy(2 * values);
             return false;
         }
+        self.lost |= closed && self.get(end).is_some_and(|byte| byte != b'?' && !is(byte, WORD));
         self.copy(2 * limit);
         self.put(b"...");
         self.at = if closed { end + 1 } else { end - 1 };

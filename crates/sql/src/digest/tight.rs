@@ -18,6 +18,8 @@ pub(super) struct Tight {
     seen: u32,
     /// Bytes that came in and did not go out; 2 stands for more.
     dropped: u8,
+    /// A sign in front of anything but a value was dropped: without it, the statement may be another one.
+    pub(super) signs_lost: bool,
     /// Digits become `?`.
     no_digits: bool,
     /// Blanks beside the marks of a comment stay.
@@ -31,6 +33,7 @@ impl Tight {
         // Before the text, ProxySQL sees a digit.
         self.seen = u32::from_be_bytes([b'0'; 4]);
         self.dropped = 0;
+        self.signs_lost = false;
         self.no_digits = no_digits;
         self.keep_comment = keep_comment;
     }
@@ -102,6 +105,7 @@ impl Tight {
         if stays {
             self.out.push(held);
         } else {
+            self.signs_lost |= held != b' ' && (left == b';' || right != b'?' && right != b' ');
             self.drop();
         }
     }
