@@ -48,12 +48,11 @@ fn listeners(tables: &Tables, problems: &mut Vec<Problem>) -> Listeners {
     let mut listeners = Listeners::new();
     for row in tables.of(&LISTENERS).iter().filter(|row| row.sound) {
         let listener = Listener::from_row(&row.row);
-        if is_mysql(&listener)
-            && let Some(at) = row.given("hostgroup")
-        {
+        // The default says nothing: saved files give every column.
+        if is_mysql(&listener) && listener.hostgroup != 0 {
             let message = "`listeners.hostgroup` may only be set with protocol = \"tcp\": the users' rows decide \
                            where statements of MySQL clients go";
-            report(problems, at, message.to_owned());
+            report(problems, row.place("hostgroup"), message.to_owned());
         }
         listeners.push((listener, row.place("address").clone()));
     }
