@@ -323,7 +323,7 @@ mod tests {
             let _ = said(&text);
             let _ = crate::command::Command::allowed(&statement, Rights::Admin);
             for rights in [Rights::Admin, Rights::Stats] {
-                let _ = crate::show::rewrite(&statement, rights);
+                let _ = show::rewrite(&statement, rights);
             }
         }
     }

@@ -6,7 +6,7 @@ use e2e::{Setup, tools};
 
 use super::{DB, with_admin};
 
-/// What PyMySQL and mysqlclient do here: set something, read it back, read statistics.
+/// What both Python drivers do here: set something, read it back, read statistics.
 const SCRIPT: &str = r"
 import importlib, sys
 driver = importlib.import_module(sys.argv[1])
