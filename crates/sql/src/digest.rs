@@ -80,6 +80,7 @@ impl Digest {
         self.facts = Facts { sound: true, ..Facts::default() };
         let mut scan = Scan::default();
         let room = options.max_query_length;
+        self.tight.out.reserve(sql.len().min(room));
         loop {
             let mut sink =
                 Sink { tight: &mut self.tight, literals: &mut self.literals, facts: &mut self.facts };

@@ -130,6 +130,11 @@ impl Scan {
 
     fn number(&mut self, sql: &[u8], options: &Options, sink: &mut Sink<'_>) {
         let rest = sql.get(self.at..).unwrap_or_default();
+        let digits = rest.iter().position(|byte| !is(*byte, DIGIT)).unwrap_or(rest.len());
+        // Most numbers are digits and nothing else.
+        if rest.get(digits).is_none_or(|byte| !is(*byte, WORD) && *byte != b'.') {
+            return self.literal(self.at + digits, b'?', sink);
+        }
         let mut before = 0;
         let mut end = 0;
         for byte in rest {
