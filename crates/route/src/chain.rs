@@ -69,7 +69,7 @@ fn fast_route(
         return;
     }
     let hidden =
-        rules.options.last_rule_hides_fast_routes && rules.rules.last().is_some_and(|rule| rule.apply);
+        rules.options.last_rule_hides_fast_routes && rules.list.last().is_some_and(|rule| rule.apply);
     let asked = !applied && !hidden;
     let found = if asked {
         rules.fast.find(verdict.flag_out, query.caller.user(), query.caller.schema())

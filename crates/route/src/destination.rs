@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::query::Facts;
-use crate::split::{Pairs, Side, Split, split};
+use crate::split::{Pairs, Split, split};
 use crate::verdict::{Source, Verdict};
 
 /// What a user's row says.
@@ -116,11 +116,7 @@ pub fn destination(
         (_, Some(hostgroup)) => (hostgroup, Why::Verdict(verdict.source)),
         _ if split_on => {
             let split = split(facts, session, verdict.access_mode, account.default_hostgroup, pairs);
-            // A session that is locked does not wander.
-            match (session.locked_on, split.side) {
-                (Some(locked_on), Side::Writer | Side::Reader) => (locked_on, Why::Split(split)),
-                _ => (split.hostgroup, Why::Split(split)),
-            }
+            (split.hostgroup, Why::Split(split))
         }
         _ => (account.default_hostgroup, Why::Default),
     };

@@ -21,7 +21,7 @@ pub struct Options {
 /// The active rules in their order, and fast routing.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
-    pub(crate) rules: Box<[Rule]>,
+    pub(crate) list: Box<[Rule]>,
     pub(crate) fast: FastRoutes,
     pub(crate) options: Options,
 }
@@ -47,17 +47,17 @@ impl Rules {
         if !errors.is_empty() {
             return Err(errors);
         }
-        Ok(Self { rules: compiled.into(), fast: FastRoutes::new(fast_routes), options })
+        Ok(Self { list: compiled.into(), fast: FastRoutes::new(fast_routes), options })
     }
 
     /// How many rules there are.
     pub fn len(&self) -> usize {
-        self.rules.len()
+        self.list.len()
     }
 
     /// Whether there are neither rules nor fast routes.
     pub fn is_empty(&self) -> bool {
-        self.rules.is_empty() && self.fast.len() == 0
+        self.list.is_empty() && self.fast.len() == 0
     }
 
     /// How many rows fast routing has.
@@ -67,11 +67,11 @@ impl Rules {
 
     /// The rule at a place that [`Verdict::matched`](crate::Verdict::matched) or [`Hits`](crate::Hits) names.
     pub fn rule(&self, place: u32) -> Option<&Rule> {
-        self.rules.get(usize::try_from(place).ok()?)
+        self.list.get(usize::try_from(place).ok()?)
     }
 
     /// The numbers of the rules, in their order.
     pub fn ids(&self) -> impl Iterator<Item = i64> {
-        self.rules.iter().map(Rule::id)
+        self.list.iter().map(Rule::id)
     }
 }

@@ -61,6 +61,8 @@ pub enum Side {
 pub enum Reason {
     /// A transaction is open.
     Transaction,
+    /// The session is locked on a hostgroup.
+    Locked,
     /// The session left something at a server.
     Held(Hold),
     /// It asks about the statement before.
@@ -88,6 +90,7 @@ impl Reason {
     pub fn text(self) -> &'static str {
         match self {
             Self::Transaction => "a transaction is open",
+            Self::Locked => "the session is locked on it",
             Self::Held(hold) => hold.text(),
             Self::LastResult => "it asks about the statement before",
             Self::NoPair => "the user's hostgroup has no readers",
@@ -122,6 +125,9 @@ pub fn split(
     if let Some(hostgroup) = session.transaction {
         return at(Side::Stay, hostgroup, Reason::Transaction);
     }
+    if let Some(hostgroup) = session.locked_on {
+        return at(Side::Stay, hostgroup, Reason::Locked);
+    }
     if let Some((hold, hostgroup)) = session.hold {
         return at(Side::Stay, hostgroup, Reason::Held(hold));
     }
@@ -148,9 +154,8 @@ fn side(facts: Facts, session: &Session, asked: Option<AccessMode>) -> (bool, Re
     }
     match facts.kind {
         Kind::Begin { read_only: true } => (true, Reason::BeginsReadOnly),
-        Kind::Begin { read_only: false } if asks_for_reader => (true, Reason::Asked),
+        Kind::Begin { read_only: false } | Kind::Read if asks_for_reader => (true, Reason::Asked),
         Kind::Begin { read_only: false } => (false, Reason::Begins),
-        Kind::Read if asks_for_reader => (true, Reason::Asked),
         Kind::Commit | Kind::Rollback | Kind::Other if facts.effects.is_empty() => (false, Reason::NotARead),
         _ if !facts.effects.is_empty() => (false, Reason::Effects(facts.effects)),
         _ if !session.autocommit => (false, Reason::AutocommitOff),

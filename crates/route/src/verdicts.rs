@@ -98,7 +98,7 @@ impl Verdicts {
         }
         let walked = chain::judge(&self.rules, Over::All, query, &mut Nothing);
         let memory = if walked.open {
-            let left = self.rules.rules.iter().zip(0..);
+            let left = self.rules.list.iter().zip(0..);
             let left = left.filter(|(rule, _)| rule.static_miss(query.caller, &query.statement).is_none());
             let places: Vec<u32> = left.map(|(_, place)| place).take(CANDIDATES_MAX + 1).collect();
             (places.len() <= CANDIDATES_MAX).then(|| Memory::Open(places.into()))

@@ -120,7 +120,10 @@ fn meaning(toml: &Path) -> String {
     let options = Options { iterations: u32::from(toml.ends_with("again.toml")) * 3, ..Options::default() };
     let rules = match Rules::compile(&loaded.config.query_rules, &loaded.config.fast_routes, options) {
         Ok(rules) => rules,
-        Err(errors) => return errors.iter().map(|error| format!("{error}\n")).collect(),
+        Err(errors) => {
+            let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            return lines.join("\n") + "\n";
+        }
     };
     let pairs = Pairs::new(&loaded.config.replication_hostgroups);
     let mut verdicts = Verdicts::new(&rules);

@@ -1,6 +1,6 @@
 use super::*;
 use crate::query::{Effects, Kind};
-use crate::split::Reason;
+use crate::split::{Reason, Side};
 
 const ACCOUNT: Account = Account { default_hostgroup: 0, transaction_persistent: true };
 const READ: Facts = Facts { kind: Kind::Read, effects: Effects::NONE, tables: true };
