@@ -32,6 +32,9 @@ pub(crate) const LOGIN_MESSAGE_BYTES_MAX: usize = 72 * 1024;
 /// while the client still sends would make its kernel throw the error away.
 pub(crate) const LINGER_MAX: Duration = Duration::from_secs(2);
 
+/// How long a client that changes its user waits for the server to undo what the old user has left.
+pub(crate) const GOODBYE_MAX: Duration = Duration::from_secs(1);
+
 /// Bytes of a refused command that are read and thrown away while lingering.
 pub(crate) const LINGER_BYTES_MAX: usize = 64 * 1024 * 1024;
 

@@ -1,6 +1,7 @@
 //! Commands about the session and the server; commands that servers have no more or never had; garbage.
 
 use e2e::{Backend, Twin, on_each_server, run};
+use testkit::client::Client;
 use wire::Capabilities;
 use wire::command::Kind;
 
@@ -10,6 +11,7 @@ on_each_server! {
     small_commands_are_answered_as_by_the_server,
     commands_that_nobody_knows_are_refused_as_by_the_server,
     quit_ends_the_session_without_a_word,
+    c09_a_change_of_the_user_lets_go_of_what_the_old_one_held,
     files_of_the_client_are_loaded_as_by_the_server,
 }
 
@@ -96,6 +98,26 @@ fn quit_ends_the_session_without_a_word(db: &Backend) {
                 twin.same_query(sql).await;
             }
             assert_eq!(twin.same_end(&command(Kind::Quit, &[])).await, b"");
+        }
+    });
+}
+
+fn c09_a_change_of_the_user_lets_go_of_what_the_old_one_held(db: &Backend) {
+    let proxy = proxy(db);
+    db.sql("CREATE TABLE test.held (a INT)");
+    run(async {
+        let options = proxy.options().schema("test");
+        let mut client = Client::connect(&options).await.unwrap();
+        let mut other = Client::connect(&options).await.unwrap();
+        for _ in 0..20 {
+            client.query("SELECT GET_LOCK('held', 0)").await.unwrap();
+            client.query("BEGIN").await.unwrap();
+            client.query("INSERT INTO held VALUES (1)").await.unwrap();
+            client.change_user(&options).await.unwrap();
+            let free = other.query("SELECT IS_FREE_LOCK('held')").await.unwrap().first();
+            assert_eq!(free.as_deref(), Some("1"));
+            // Would fail at once on rows that are locked.
+            other.query("SELECT * FROM held FOR UPDATE NOWAIT").await.unwrap();
         }
     });
 }

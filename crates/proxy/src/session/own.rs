@@ -18,7 +18,7 @@ use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::exchange::Exchange;
-use crate::limits::{CHANGES_REFUSED_MAX, LINGER_BYTES_MAX, LINGER_MAX};
+use crate::limits::{CHANGES_REFUSED_MAX, GOODBYE_MAX, LINGER_BYTES_MAX, LINGER_MAX};
 use crate::sock::Input;
 
 impl Session {
@@ -82,6 +82,24 @@ impl Session {
         put_message(&mut packet, 0, &[Kind::Quit as u8]);
         // What a full socket does not take now is not worth waiting for.
         let _ = poll_fn(|cx| Poll::Ready(self.send_to_backend(cx, &packet))).await;
+    }
+
+    /// Ends the connection to the server, which has rolled back and let go of all locks when this returns: a server that
+    /// changes the user does both before it answers. A goodbye alone is not answered; the reset before it is.
+    async fn end_backend(&mut self) {
+        let mut packets = Vec::new();
+        put_message(&mut packets, 0, &[Kind::ResetConnection as u8]);
+        put_message(&mut packets, 0, &[Kind::Quit as u8]);
+        let _ = poll_fn(|cx| Poll::Ready(self.send_to_backend(cx, &packets))).await;
+        let answered = poll_fn(|cx| {
+            let Some(backend) = &mut self.backend else { return Poll::Ready(()) };
+            // Whatever comes, or the end: old servers do not know the command.
+            let mut scratch = self.worker.scratch.borrow_mut();
+            backend.connection_mut().poll_read(cx, &mut scratch).map(drop)
+        });
+        let _ = tokio::time::timeout(GOODBYE_MAX, answered).await;
+        self.backend = None;
+        self.control.about.set_backend(None);
     }
 
     /// Gets a backend. The command stays in the backlog and is forwarded when there is one; without one the
@@ -157,9 +175,7 @@ impl Session {
         let seq = dialogue.exchange.next_seq();
         self.backlog = dialogue.exchange.into_unread();
         // Refused or not: the old user's session is over.
-        self.say_quit().await;
-        self.backend = None;
-        self.control.about.set_backend(None);
+        self.end_backend().await;
         self.status = StatusFlags::AUTOCOMMIT;
         let account = match admitted {
             Ok(account) => account,

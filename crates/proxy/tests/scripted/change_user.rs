@@ -50,6 +50,10 @@ fn the_new_user_gets_a_connection_of_its_own() {
         let (mut client, nonce) = client(&stage, &options()).await;
         let mut old = first_query(&mut client, &mut servers).await;
         client.send_at(0, &change(&nonce, "other", "word", "shop")).await;
+        old.expect_command(Kind::ResetConnection, b"").await;
+        settle().await;
+        assert_eq!(stage.usage(0).open, 1, "the server may still have locks to let go of");
+        old.ok().await;
         client.expect_ok().await;
         old.expect_command(Kind::Quit, b"").await;
         old.expect_end().await;
