@@ -13,6 +13,7 @@
 mod backend;
 mod binary;
 pub mod memory;
+pub mod payloads;
 mod proxy;
 mod setup;
 pub mod tools;

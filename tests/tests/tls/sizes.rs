@@ -1,50 +1,55 @@
-//! Payloads of every size over TLS on both sides, and what a large one costs.
+//! Payloads of every size over TLS on both sides, also with compression inside it, and what a large one costs.
 
 use std::sync::Arc;
 
+use e2e::payloads::every_size;
 use e2e::{Backend, Setup, run};
 use testkit::certificates::believer;
 use testkit::client::Client;
 use testkit::mariadb::{PASSWORD, USER};
 use tokio::net::TcpStream;
+use wire::compress::Method;
 
 use super::Pki;
 
-/// Around a record, and around the longest packet.
-const SIZES: [usize; 7] = [1, 1 << 14, (1 << 14) + 1, 1 << 16, (1 << 24) - 1, 1 << 24, (1 << 24) + 1];
+/// Around a record and around the longest packet.
+const SIZES: [usize; 8] = [0, 1, 1 << 14, (1 << 14) + 1, 1 << 16, (1 << 24) - 1, 1 << 24, (1 << 24) + 1];
 
 #[test]
-fn c17_payloads_of_every_size_arrive_with_tls_on_either_side() {
+fn c17_payloads_of_every_size_arrive_over_tls() {
     let pki = Pki::new("sizes");
     let db = Backend::start(&[
+        "--max-allowed-packet=64M",
         &format!("--ssl-cert={}", pki.server.cert.display()),
         &format!("--ssl-key={}", pki.server.key.display()),
     ]);
-    for use_ssl in [0, 1] {
+    let tls12 = &rustls::version::TLS12;
+    let tls13 = &rustls::version::TLS13;
+    let zlib = Some(Method::Zlib);
+    let zstd = Some(Method::Zstd { level: 3 });
+    // The server's side, and the client's. Above a record the version makes no difference, and the two sides know nothing
+    // of each other.
+    for (use_ssl, compression, sides) in [
+        (0, 0, &[(tls12, None, &SIZES[..4]), (tls13, None, &SIZES), (tls13, zstd, &SIZES)][..]),
+        (1, 0, &[(tls13, None, &SIZES), (tls13, zlib, &SIZES)]),
+        (1, 1, &[(tls13, zlib, &SIZES)]),
+    ] {
         let proxy = Setup::new(&db.sandbox)
-            .server(&db.server, &format!("use_ssl = {use_ssl}"))
+            .server(&db.server, &format!("use_ssl = {use_ssl}\ncompression = {compression}"))
             .user(USER, PASSWORD, "")
             .variable("max_allowed_packet", 64 << 20)
             .start();
-        run(async {
-            // Above a record the version makes no difference.
-            for (version, sizes) in
-                [(&rustls::version::TLS12, &SIZES[..4]), (&rustls::version::TLS13, &SIZES)]
-            {
+        for &(version, method, sizes) in sides {
+            let options =
+                method.map_or_else(|| proxy.options(), |method| proxy.options().compression(method));
+            run(async {
                 let stream = TcpStream::connect(proxy.tcp()).await.unwrap();
                 let config = believer(Some(version)).unwrap();
-                let mut client = Client::over_tls(stream, &proxy.options(), config).await.unwrap();
-                for &size in sizes {
-                    // Up: a statement of about this many bytes. Down: the same number of them.
-                    let text = "x".repeat(size);
-                    let sql = format!("SELECT LENGTH('{text}')");
-                    let len = client.query(&sql).await.unwrap().first();
-                    assert_eq!(len, Some(size.to_string()), "use_ssl = {use_ssl}");
-                    let cell = client.query(&format!("SELECT REPEAT('y', {size})")).await.unwrap().first();
-                    assert!(cell.is_some_and(|cell| cell == "y".repeat(size)), "{size}, use_ssl = {use_ssl}");
-                }
-            }
-        });
+                let mut client = Client::over_tls(stream, &options, config).await.unwrap();
+                assert_eq!(client.packets().is_compressed(), method.is_some());
+                every_size(&mut client, sizes).await;
+            });
+        }
     }
 }
 
