@@ -1,6 +1,7 @@
 //! The admin port of a running proxy: the classic set-up by statements alone, orders, programs and drivers.
 
 mod drivers;
+mod faults;
 mod orders;
 mod setup;
 

@@ -97,7 +97,6 @@ fn admins_and_users_are_different_people() {
 }
 
 #[test]
-#[ignore = "a saved file has the hostgroup of listeners, which only layer-4 ones may have"]
 fn other_processes_see_a_saved_configuration_as_a_file() {
     let proxy = with_admin(Setup::before(&DB.sandbox, &DB.server)).start();
     let path = DB.sandbox.path().join("saved.cnf");
