@@ -1,6 +1,6 @@
 //! KILL as a statement and as a command, and the ids that lists show.
 
-use e2e::{Backend, on_each_server, run, wait_for};
+use e2e::{Backend, Setup, on_each_server, run, wait_for};
 use testkit::client::{Client, Options};
 use wire::command::Kind;
 
@@ -9,7 +9,7 @@ use super::{expect_interrupted, options, proxy_for, running, sleeper};
 on_each_server! {
     c03_kill_query_ends_a_statement_of_another_client,
     c03_kill_ends_a_session,
-    c03_other_users_cannot_kill,
+    c03_other_users_kill_only_what_the_server_lets_them,
     lists_show_ids_that_kill_understands,
     an_id_of_the_server_works_too,
 }
@@ -65,18 +65,29 @@ fn c03_kill_ends_a_session(db: &Backend) {
     });
 }
 
-fn c03_other_users_cannot_kill(db: &Backend) {
-    let proxy = proxy_for(db, "not_killed");
+fn c03_other_users_kill_only_what_the_server_lets_them(db: &Backend) {
+    let victim_and_stranger = [("killed_by_others", "ALL ON *.*"), ("stranger", "SELECT ON test.*")];
+    let mut setup = Setup::before(&db.sandbox, &db.server);
+    for (user, rights) in victim_and_stranger {
+        db.sql(&format!("CREATE USER {user} IDENTIFIED BY 'pw'; GRANT {rights} TO {user}"));
+        setup = setup.user(user, "pw", "");
+    }
+    let proxy = setup.start();
     run(async {
-        let victim = sleeper(db, "not_killed", &options(&proxy, "not_killed")).await;
+        let options = |user| options(&proxy, user);
+        let mut victim = sleeper(db, "killed_by_others", &options("killed_by_others")).await;
         let id = victim.server().connection_id;
-        // Although this one has all privileges at the server.
-        let mut other = Client::connect(&proxy.options()).await.unwrap();
+        let mut stranger = Client::connect(&options("stranger")).await.unwrap();
         for sql in [format!("KILL {id}"), format!("KILL QUERY {id}")] {
-            let error = other.query(&sql).await.unwrap_err();
-            assert_eq!(error.code(), Some(1094), "{error}");
+            let error = stranger.query(&sql).await.unwrap_err();
+            assert_eq!(error.code(), Some(1095), "{error}");
+            assert!(error.to_string().contains(&id.to_string()), "the id that clients know: {error}");
         }
-        assert_eq!(running(db, "not_killed"), 1);
+        assert_eq!(running(db, "killed_by_others"), 1);
+        // This one has all privileges at the server.
+        let mut other = Client::connect(&proxy.options()).await.unwrap();
+        other.query(&format!("KILL QUERY {id}")).await.unwrap();
+        expect_interrupted(&mut victim).await;
     });
 }
 
