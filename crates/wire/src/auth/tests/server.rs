@@ -24,6 +24,10 @@ fn users_without_password_may_not_show_one() {
         for transport in TRANSPORTS {
             let accepted = talk(&Credential::Empty, None, &Secret::Empty, plugin, transport).unwrap();
             assert_eq!(accepted, Accepted { secret: Secret::Empty, send_first: None, digest: None });
+            // It may be a proof of an empty password: the password tells.
+            if plugin == caching_sha2::NAME && transport != Transport::Plain {
+                continue;
+            }
             for answer in [b"x".as_slice(), &[0, 0], &[7; 20], &[7; 32]] {
                 let plugin = Some(plugin.as_bytes());
                 let (_, step) = as_server::begin(&terms(&Credential::Empty, None, transport), plugin, answer);
