@@ -10,7 +10,7 @@ use super::{DB, admin, with_admin};
 /// Enough for a save to take many writes.
 const USERS: u32 = 20_000;
 
-/// Crashes, each a little later in the save: what has to be there of SQLite's journal, in KiB.
+/// Crashes, each a little later in the save: what has to be there of `SQLite`'s journal, in KiB.
 const JOURNAL_KIB: [u64; 6] = [0, 0, 64, 256, 512, 1024];
 
 #[test]
