@@ -1,7 +1,7 @@
 # Everything a newcomer or CI needs. `make run` and `make test` install what is missing, with apt.
 
 CARGO ?= cargo
-TARGET = $(or $(CARGO_TARGET_DIR),./target)
+BUILT = $(or $(CARGO_TARGET_DIR),./target)
 # The demo, the tests and the benchmark need these programs; each is looked for before anything is installed.
 RUN_TOOLS   = mariadbd:mariadb-server-core mariadb:mariadb-client-core cc:gcc
 TEST_TOOLS  = $(RUN_TOOLS) sysbench:sysbench haproxy:haproxy mariadb-binlog:mariadb-client
@@ -15,7 +15,7 @@ help: ## Show this list.
 
 run: tools-run ## Install what is missing, build, and run the demo until Ctrl-C.
 	$(CARGO) build --release --locked --package pointsman
-	$(TARGET)/release/pointsman demo $(DEMO_ARGS)
+	$(BUILT)/release/pointsman demo $(DEMO_ARGS)
 
 build: ## Build the release binary: target/release/pointsman.
 	$(CARGO) build --release --locked --package pointsman
@@ -42,7 +42,7 @@ lint: ## Formatting, clippy, docs, and what may enter the dependency tree.
 
 bench: tools-bench ## Layer-4 floor, HAProxy and Pointsman side by side; writes bench/runs/.
 	$(CARGO) build --release --locked --package pointsman --package bench
-	$(TARGET)/release/bench $(BENCH_ARGS)
+	$(BUILT)/release/bench $(BENCH_ARGS)
 
 fuzz: ## Fuzz one target for a minute: make fuzz TARGET=reply SECONDS=60 (needs cargo-fuzz).
 	$(CARGO) fuzz run --sanitizer none $(or $(TARGET),reply) -- -max_total_time=$(or $(SECONDS),60)
@@ -60,6 +60,6 @@ SUITE_TOOLS = $(RUN_TOOLS) mariadb-test:mariadb-test patch:patch perl:perl
 
 test-mysqltest: tools-mysqltest ## Run MariaDB's own test suite directly and through the proxy.
 	$(CARGO) build --locked --package pointsman --package mysqltest
-	$(TARGET)/debug/mysqltest $(MYSQLTEST_ARGS)
+	$(BUILT)/debug/mysqltest $(MYSQLTEST_ARGS)
 tools-mysqltest:
 	@sh scripts/need $(SUITE_TOOLS)
