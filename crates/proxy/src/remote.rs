@@ -39,6 +39,9 @@ pub enum ApplyError {
     /// A file that TLS needs cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// The proxy's runtime does nothing any more.
+    #[error("the proxy is ending")]
+    Ended,
 }
 
 impl Remote {
@@ -56,12 +59,17 @@ impl Remote {
     ///
     /// Sessions that are there go on, also those whose user or server is configured no more; what has not changed is not
     /// disturbed. Listeners and the number of threads stay as they are until the process is started again.
+    ///
+    /// What takes long is done on the calling thread, which may have a low priority.
     pub fn apply(&self, config: &Arc<Config>) -> Result<(), ApplyError> {
         let _alone = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         let prepared = self.shared.prepare(config)?;
         // Kept until no worker has it any more: to free 50,000 users takes milliseconds, which workers do not have.
         let _before = self.shared.snapshot();
-        let (snapshot, new) = self.shared.commit(prepared);
+        // Workers may wait for its locks, and the caller may be a thread that has to stand back.
+        let shared = Arc::clone(&self.shared);
+        let committed = self.control.spawn_blocking(move || shared.commit(prepared));
+        let (snapshot, new) = self.control.block_on(committed).map_err(|_| ApplyError::Ended)?;
         self.ask(move |worker| worker.configure(Arc::clone(&snapshot)));
         self.probe(new);
         Ok(())
