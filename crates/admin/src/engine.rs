@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use self::desk::Desk;
 use crate::answer::{AdminError, Answer};
-use crate::limits::QUEUE_MAX;
+use crate::limits::{NICE, QUEUE_MAX};
 use crate::plane::DataPlane;
 use crate::settings::Settings;
 use crate::store::Store;
@@ -74,7 +74,10 @@ impl Engine {
         let reading = Arc::new(Reading { current: Mutex::new(None), handles: store.interrupt_handles() });
         let (desk, settings) = Desk::new(store, plane);
         let for_thread = Arc::clone(&reading);
-        std::thread::Builder::new().name("admin".to_owned()).spawn(move || work(desk, jobs, &for_thread))?;
+        std::thread::Builder::new().name("admin".to_owned()).spawn(move || {
+            stand_back();
+            work(desk, jobs, &for_thread);
+        })?;
         let clock = queue.downgrade();
         runtime.spawn(async move {
             let mut ticks = tokio::time::interval(TICK);
@@ -147,6 +150,15 @@ impl Asked {
 impl Reading {
     fn set(&self, id: Option<u64>) {
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = id;
+    }
+}
+
+/// Lets traffic go first where processors are scarce: an admin may wait, and a LOAD of 50,000 users is a quarter of a
+/// second of work.
+fn stand_back() {
+    // Linux keeps this value for each thread.
+    if let Err(error) = rustix::process::setpriority_process(None, NICE) {
+        tracing::debug!(%error, "the admin port's thread has the priority of all others");
     }
 }
 

@@ -68,3 +68,6 @@ pub(crate) const REST_CLIENTS_MAX: usize = 100;
 
 /// Bytes of the body of a REST request.
 pub(crate) const REST_BODY_BYTES_MAX: usize = 1 << 20;
+
+/// The nice value of the thread that executes statements: next to busy workers it gets about a tenth of a processor.
+pub(crate) const NICE: i32 = 10;
