@@ -59,6 +59,8 @@ pub(crate) fn import(database: &Path, datadir: &Path) -> anyhow::Result<ExitCode
 /// Serves clients with the saved configuration or that of the file until a signal ends it.
 pub(crate) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
+    // While the tables of the admin port are made.
+    proxy::gather_entropy();
     log_to_stderr();
     let ServeArgs { config: ConfigArgs { config: file }, initial, reload } = args;
     let booted = admin::boot(&admin::Start { file, initial, reload })?;

@@ -43,6 +43,7 @@ mod worker;
 pub use error::ClientError;
 pub use listeners::ListenError;
 pub use proxy::{Proxy, StartError};
+pub use random::gather_entropy;
 pub use remote::{ApplyError, Remote};
 #[cfg(feature = "memory")]
 pub use sock::memory;

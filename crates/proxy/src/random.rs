@@ -13,6 +13,15 @@ pub(crate) fn bytes<const N: usize>() -> [u8; N] {
     bytes
 }
 
+/// Has AWS-LC gather its entropy now, on a thread of its own: making a certificate would wait for it.
+pub fn gather_entropy() {
+    let gather = || {
+        let _ = aws_lc_rs::rand::fill(&mut [0]);
+    };
+    // Without the thread whoever needs it first does it.
+    let _ = std::thread::Builder::new().name("entropy".to_owned()).spawn(gather);
+}
+
 /// A nonce for a login: unpredictable bytes that are neither zero (which ends a string) nor above 127 (which
 /// old clients take for text of another charset).
 pub(crate) fn nonce() -> [u8; NONCE_LEN] {
