@@ -24,6 +24,7 @@ mod random;
 mod refusals;
 mod relay;
 mod remote;
+mod routing;
 mod seldom;
 mod servers;
 mod session;

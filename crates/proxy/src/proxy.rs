@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use config::{Address, Config, Protocol};
+use route::RuleError;
 use tokio::runtime::Handle;
 
 use crate::keys::Keys;
 use crate::listeners::{ListenError, Listeners, bind};
-use crate::remote::Remote;
+use crate::remote::{Remote, listed};
 use crate::servers;
 use crate::shared::Shared;
 use crate::tls::{Tls, TlsError};
@@ -39,6 +40,9 @@ pub enum StartError {
     /// A file that TLS needs cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// Rules that cannot be used: all of them.
+    #[error("{}", listed(.0))]
+    Rules(Vec<RuleError>),
 }
 
 impl Proxy {
@@ -48,7 +52,7 @@ impl Proxy {
         let bound = bind(&config.listeners)?;
         let keys = Keys::new(control);
         keys.make_ready();
-        let shared = Arc::new(Shared::new(config, keys, tls));
+        let shared = Arc::new(Shared::new(config, keys, tls).map_err(StartError::Rules)?);
         control.spawn(servers::probe(Arc::clone(&shared)));
         let spawn = |index| {
             worker::spawn(index, Arc::clone(&shared)).map_err(|source| StartError::Worker { index, source })

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use config::{Config, Endpoint};
+use route::RuleError;
 use rustls::ServerConfig;
 use tokio::runtime::Handle;
 
@@ -39,9 +40,17 @@ pub enum ApplyError {
     /// A file that TLS needs cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// Rules that cannot be used: all of them.
+    #[error("{}", listed(.0))]
+    Rules(Vec<RuleError>),
     /// The proxy's runtime does nothing any more.
     #[error("the proxy is ending")]
     Ended,
+}
+
+/// All of them in one sentence.
+pub(crate) fn listed(errors: &[RuleError]) -> String {
+    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 impl Remote {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use config::{Config, Endpoint};
 use pool::Pool;
+use route::RuleError;
 use tokio::time::Instant;
 
 use crate::backend::Target;
@@ -16,10 +17,11 @@ use crate::hosts::Hosts;
 use crate::keys::Keys;
 use crate::limits::{FIRST_CONNECTION_ID, LAST_CONNECTION_ID};
 use crate::refusals::Refusals;
+use crate::remote::ApplyError;
 use crate::servers::Servers;
 use crate::snapshot::Snapshot;
 use crate::threads::Threads;
-use crate::tls::{Tls, TlsChange, TlsError};
+use crate::tls::{Tls, TlsChange};
 
 /// Shared by all threads of one proxy.
 #[derive(Debug)]
@@ -51,9 +53,10 @@ pub(crate) struct Prepared {
 }
 
 impl Shared {
-    pub(crate) fn new(config: &Arc<Config>, keys: Keys, tls: Tls) -> Self {
-        let snapshot = Snapshot::new(config, None);
-        Self {
+    /// Fails with the rules that cannot be used.
+    pub(crate) fn new(config: &Arc<Config>, keys: Keys, tls: Tls) -> Result<Self, Vec<RuleError>> {
+        let snapshot = Snapshot::new(config, None)?;
+        Ok(Self {
             servers: Servers::new(snapshot.endpoints()),
             pool: Pool::new(snapshot.specs()),
             snapshot: RwLock::new(Arc::new(snapshot)),
@@ -68,7 +71,7 @@ impl Shared {
             clients_refused: AtomicU64::new(0),
             clients: Arc::default(),
             next_connection_id: AtomicU32::new(FIRST_CONNECTION_ID),
-        }
+        })
     }
 
     /// The configuration that holds now.
@@ -77,9 +80,10 @@ impl Shared {
     }
 
     /// Makes what `config` needs. Nothing is changed by it.
-    pub(crate) fn prepare(&self, config: &Arc<Config>) -> Result<Prepared, TlsError> {
+    pub(crate) fn prepare(&self, config: &Arc<Config>) -> Result<Prepared, ApplyError> {
         let tls = self.tls.prepare(config)?;
-        Ok(Prepared { snapshot: Arc::new(Snapshot::new(config, Some(&self.snapshot()))), tls })
+        let snapshot = Snapshot::new(config, Some(&self.snapshot())).map_err(ApplyError::Rules)?;
+        Ok(Prepared { snapshot: Arc::new(snapshot), tls })
     }
 
     /// Makes a configuration hold, here and for clients and connections that come; workers are to be sent it. Returns it,

@@ -11,9 +11,11 @@ use std::time::Duration;
 
 use config::{CheckLogins, Config, Endpoint, MysqlVariables, ServerStatus};
 use pool::{ServerSpec, Status};
+use route::RuleError;
 
 use crate::backend::{Announced, Target};
 use crate::control::Patience;
+use crate::routing::routes::Routes;
 use crate::users::Users;
 
 /// One configuration.
@@ -25,6 +27,7 @@ pub(crate) struct Snapshot {
     pub(crate) drain_timeout: Duration,
     pub(crate) users: Arc<Users>,
     pub(crate) announced: Announced,
+    pub(crate) routes: Arc<Routes>,
     config: Arc<Config>,
 }
 
@@ -41,8 +44,10 @@ impl Deref for Settings {
 }
 
 impl Snapshot {
-    /// What `config` means; `before` is what it meant until now. Users keep what was learned about them.
-    pub(crate) fn new(config: &Arc<Config>, before: Option<&Self>) -> Self {
+    /// What `config` means; `before` is what it meant until now. Users keep what was learned about them. Fails with the
+    /// rules that cannot be used.
+    pub(crate) fn new(config: &Arc<Config>, before: Option<&Self>) -> Result<Self, Vec<RuleError>> {
+        let routes = Routes::new(config, before.map(|before| (&*before.config, &*before.routes)))?;
         let variables = config.variables.clone();
         let patience = Patience {
             idle: variables.wait_timeout,
@@ -54,15 +59,16 @@ impl Snapshot {
             Some(before) => Arc::new(before.users.replaced_by(&config.users)),
             None => Arc::new(Users::new(&config.users)),
         };
-        Self {
+        Ok(Self {
             variables,
             patience,
             check_logins: config.pointsman.check_logins,
             drain_timeout: config.pointsman.drain_timeout,
             users,
             announced: Announced::new(config),
+            routes: Arc::new(routes),
             config: Arc::clone(config),
-        }
+        })
     }
 
     /// The servers as the pool keeps them.

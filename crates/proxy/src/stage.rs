@@ -20,10 +20,11 @@ use crate::backend::Dialer;
 use crate::counts::report;
 use crate::keys::Keys;
 use crate::memory::{End, pair};
+use crate::remote::{ApplyError, listed};
 use crate::shared::Shared;
 use crate::sock::Sock;
 use crate::stats::{ClientHost, CommandCounts, ErrorStats, ServerStats, SessionStats};
-use crate::tls::{Tls, TlsError};
+use crate::tls::Tls;
 use crate::worker::{Inbox, Message, Worker};
 
 /// One worker, without threads or sockets.
@@ -39,7 +40,8 @@ impl Stage {
     pub fn new(config: Config, dial: impl Fn(&Endpoint) -> io::Result<End> + 'static) -> Self {
         let config = Arc::new(config);
         let tls = Tls::new(&config).unwrap_or_else(|error| panic!("{error}"));
-        let shared = Arc::new(Shared::new(&config, Keys::new(&Handle::current()), tls));
+        let shared = Shared::new(&config, Keys::new(&Handle::current()), tls);
+        let shared = Arc::new(shared.unwrap_or_else(|errors| panic!("{}", listed(&errors))));
         let (sender, receiver) = mpsc::unbounded_channel();
         let sessions = Arc::new(AtomicUsize::new(0));
         let weak = sender.downgrade();
@@ -76,7 +78,7 @@ impl Stage {
     }
 
     /// Uses another configuration from now on, as [`Remote::apply`](crate::Remote::apply) makes workers do.
-    pub fn apply(&self, config: Config) -> Result<(), TlsError> {
+    pub fn apply(&self, config: Config) -> Result<(), ApplyError> {
         let prepared = self.shared.prepare(&Arc::new(config))?;
         let (snapshot, _) = self.shared.commit(prepared);
         self.worker.configure(snapshot);

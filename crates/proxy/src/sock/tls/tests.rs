@@ -37,7 +37,7 @@ fn worker() -> Worker {
     let (inbox, _) = tokio::sync::mpsc::unbounded_channel();
     Worker::new(
         0,
-        Arc::new(Shared::new(&Arc::new(config), keys, tls)),
+        Arc::new(Shared::new(&Arc::new(config), keys, tls).unwrap()),
         Arc::new(AtomicUsize::new(0)),
         inbox.downgrade(),
     )
