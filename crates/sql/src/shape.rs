@@ -45,8 +45,7 @@ bitflags! {
         const SEQUENCE = 1 << 6;
         /// It sets what `LAST_INSERT_ID()` gives next: `LAST_INSERT_ID(expr)`.
         const SETS_LAST_INSERT_ID = 1 << 7;
-        /// It reads what the statement before left: `LAST_INSERT_ID()`, `FOUND_ROWS()`, `ROW_COUNT()`, warnings,
-        /// diagnostics.
+        /// It reads what the statement before left: `FOUND_ROWS()`, `ROW_COUNT()`, warnings, diagnostics.
         const READS_LAST = 1 << 8;
         /// It counts rows for `FOUND_ROWS()`: `SQL_CALC_FOUND_ROWS`.
         const COUNTS_ROWS = 1 << 9;
@@ -72,6 +71,8 @@ bitflags! {
         const WAITS = 1 << 19;
         /// It may do anything: stored code, or something that is not known here.
         const UNKNOWN = 1 << 20;
+        /// It reads what the last insert left, however long ago that was: `LAST_INSERT_ID()`.
+        const READS_LAST_INSERT_ID = 1 << 21;
     }
 }
 

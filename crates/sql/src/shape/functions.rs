@@ -10,7 +10,8 @@ pub(super) fn effects(name: &str, with_arguments: bool) -> Option<Effects> {
         }
         "nextval" | "lastval" | "setval" => Effects::SEQUENCE,
         "last_insert_id" if with_arguments => Effects::SETS_LAST_INSERT_ID,
-        "last_insert_id" | "found_rows" | "row_count" => Effects::READS_LAST,
+        "last_insert_id" => Effects::READS_LAST_INSERT_ID,
+        "found_rows" | "row_count" => Effects::READS_LAST,
         "load_file" => Effects::FILE,
         "sleep"
         | "benchmark"
@@ -50,6 +51,17 @@ pub(super) fn word_effects(word: &str) -> Effects {
         "sql_calc_found_rows" => Effects::COUNTS_ROWS,
         _ => Effects::empty(),
     }
+}
+
+/// What reading a system variable does, which is given with its `@@` and maybe a scope.
+pub(super) fn variable_effects(variable: &str) -> Effects {
+    let name = variable.rsplit(['@', '.']).next().unwrap_or_default().trim_matches('`');
+    let last = match name.to_ascii_lowercase().as_str() {
+        "warning_count" | "error_count" => Effects::READS_LAST,
+        "last_insert_id" | "identity" => Effects::READS_LAST_INSERT_ID,
+        _ => Effects::empty(),
+    };
+    last | Effects::READS_SYSTEM_VARIABLES
 }
 
 /// Whether `name` is one of `words`. Statements are looked at once for each digest, so there is no hurry.
@@ -122,7 +134,7 @@ mod tests {
     fn what_is_not_known_may_be_stored() {
         assert_eq!(effects("concat", true), Some(Effects::empty()));
         assert_eq!(effects("my_function", true), None);
-        assert_eq!(effects("last_insert_id", false), Some(Effects::READS_LAST));
+        assert_eq!(effects("last_insert_id", false), Some(Effects::READS_LAST_INSERT_ID));
         assert_eq!(effects("last_insert_id", true), Some(Effects::SETS_LAST_INSERT_ID));
     }
 }

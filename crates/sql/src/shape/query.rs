@@ -92,7 +92,9 @@ impl<'a> Walk<'a> {
                 lexer::Kind::Sign(b')') => self.top = self.frames.pop().unwrap_or_default(),
                 lexer::Kind::Sign(b',') => self.top.expects = self.top.lists,
                 lexer::Kind::UserVariable => self.user_variable(),
-                lexer::Kind::SystemVariable => self.shape.effects |= Effects::READS_SYSTEM_VARIABLES,
+                lexer::Kind::SystemVariable => {
+                    self.shape.effects |= functions::variable_effects(&piece.written);
+                }
                 lexer::Kind::Word | lexer::Kind::Name if self.top.expects && self.expected(piece) => continue,
                 lexer::Kind::Word => self.word(piece),
                 lexer::Kind::Name => self.call(piece),
