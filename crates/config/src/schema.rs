@@ -318,8 +318,12 @@ mod tests {
     /// What a release build of ProxySQL 2.7.2 has, counted from its `SHOW VARIABLES`.
     #[test]
     fn all_variables_of_proxysql_are_there() {
+        let is_ours = |field: &Field| field.doc.ends_with("ProxySQL has no such variable");
         let release = |section: &Section| {
-            section.fields().filter(|field| !field.doc.starts_with("debug builds")).count()
+            section
+                .fields()
+                .filter(|field| !(field.doc.starts_with("debug builds") || is_ours(field)))
+                .count()
         };
         assert_eq!(release(&MYSQL_VARIABLES), 163);
         assert_eq!(release(&ADMIN_VARIABLES), 49);

@@ -24,6 +24,8 @@ pub struct User {
     pub default_hostgroup: u32,
     /// The schema of a session whose client names none.
     pub default_schema: Option<String>,
+    /// Rules do not lead out of a transaction.
+    pub transaction_persistent: bool,
     /// Most clients with this name at a time.
     pub max_connections: u32,
     /// Clients may log in with it.
@@ -43,6 +45,7 @@ from_row!(User, MYSQL_USERS, {
     use_ssl,
     default_hostgroup,
     default_schema,
+    transaction_persistent,
     max_connections,
     frontend,
     backend,
@@ -59,6 +62,7 @@ impl fmt::Debug for User {
             .field("use_ssl", &self.use_ssl)
             .field("default_hostgroup", &self.default_hostgroup)
             .field("default_schema", &self.default_schema)
+            .field("transaction_persistent", &self.transaction_persistent)
             .field("max_connections", &self.max_connections)
             .field("frontend", &self.frontend)
             .field("backend", &self.backend)

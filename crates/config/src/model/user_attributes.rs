@@ -7,12 +7,21 @@ use crate::json::Json;
 use crate::password;
 
 /// What the JSON in the column says. Empty for an empty text.
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct UserAttributes {
     /// A second password that is as good as the first, in the forms of `password`, so that passwords can be changed in
     /// clients, proxy and servers one after the other. Written as hexadecimal digits, as in ProxySQL. Never printed by
     /// `Debug`.
     pub additional_password: Option<Vec<u8>>,
+    /// Whether hints in the comments of the user's statements count (`hints`).
+    pub hints: bool,
+}
+
+/// What an empty text says: hints count.
+impl Default for UserAttributes {
+    fn default() -> Self {
+        Self { additional_password: None, hints: true }
+    }
 }
 
 impl FromStr for UserAttributes {
@@ -24,18 +33,27 @@ impl FromStr for UserAttributes {
             return Ok(Self::default());
         }
         let json = Json::parse(text).ok_or("must be JSON, or empty")?;
-        let digits = match json.get("additional_password") {
-            None | Some(Json::Null) => return Ok(Self::default()),
-            Some(value) => value.text().and_then(bytes),
+        let hints = match json.get("hints") {
+            None | Some(Json::Null) => true,
+            Some(value) => value.switch().ok_or("must have `hints` as true or false")?,
         };
-        let password = digits.ok_or("must have `additional_password` as hexadecimal digits")?;
-        if password.is_empty() {
-            return Ok(Self::default());
-        }
-        let check = std::str::from_utf8(&password).map_or(Ok(()), password::check);
-        check.map_err(|error| format!("has an `additional_password` that {error}"))?;
-        Ok(Self { additional_password: Some(password) })
+        Ok(Self { additional_password: additional_password(&json)?, hints })
     }
+}
+
+/// The second password, if there is one.
+fn additional_password(json: &Json) -> Result<Option<Vec<u8>>, String> {
+    let digits = match json.get("additional_password") {
+        None | Some(Json::Null) => return Ok(None),
+        Some(value) => value.text().and_then(bytes),
+    };
+    let password = digits.ok_or("must have `additional_password` as hexadecimal digits")?;
+    if password.is_empty() {
+        return Ok(None);
+    }
+    let check = std::str::from_utf8(&password).map_or(Ok(()), password::check);
+    check.map_err(|error| format!("has an `additional_password` that {error}"))?;
+    Ok(Some(password))
 }
 
 /// The bytes that hexadecimal digits stand for.
@@ -52,7 +70,10 @@ fn bytes(digits: &str) -> Option<Vec<u8>> {
 impl fmt::Debug for UserAttributes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let password = if self.additional_password.is_some() { "hidden" } else { "none" };
-        f.debug_struct("UserAttributes").field("additional_password", &password).finish()
+        f.debug_struct("UserAttributes")
+            .field("additional_password", &password)
+            .field("hints", &self.hints)
+            .finish()
     }
 }
 
@@ -92,8 +113,28 @@ mod tests {
     }
 
     #[test]
+    fn hints_count_unless_they_are_switched_off() {
+        let hints = |text: &str| text.parse().map(|attributes: UserAttributes| attributes.hints).ok();
+        for (text, expected) in [
+            ("", Some(true)),
+            ("{}", Some(true)),
+            (r#"{"hints": true}"#, Some(true)),
+            (r#"{"hints": null}"#, Some(true)),
+            (r#"{"hints": false, "additional_password": "7365"}"#, Some(false)),
+            (r#"{"hints": 0}"#, Some(false)),
+            (r#"{"hints": "off"}"#, None),
+            (r#"{"hints": 2}"#, None),
+        ] {
+            assert_eq!(hints(text), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn debug_hides_it() {
         let attributes: UserAttributes = r#"{"additional_password": "736563726574"}"#.parse().unwrap();
-        assert_eq!(format!("{attributes:?}"), r#"UserAttributes { additional_password: "hidden" }"#);
+        assert_eq!(
+            format!("{attributes:?}"),
+            r#"UserAttributes { additional_password: "hidden", hints: true }"#
+        );
     }
 }

@@ -73,6 +73,12 @@ pub struct MysqlVariables {
     pub long_query_time: Duration,
     /// Whether statements are counted by their kind.
     pub commands_stats: bool,
+    /// Whether plain reads go to readers where no rule decides.
+    pub read_write_split: bool,
+    /// Times that a rule's `flagOUT` may start the rules again for one statement.
+    pub query_processor_iterations: u32,
+    /// The engine of the rules' expressions: 1 PCRE, 2 RE2.
+    pub query_processor_regex: u16,
 }
 
 from_row!(MysqlVariables, MYSQL_VARIABLES, {
@@ -107,6 +113,9 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     client_host_error_counts,
     long_query_time,
     commands_stats,
+    read_write_split,
+    query_processor_iterations,
+    query_processor_regex,
 });
 
 impl MysqlVariables {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use config::Config;
-use route::{Options, Pairs, RuleError, Rules};
+use route::{Engine, Options, Pairs, RuleError, Rules};
 
 /// One configuration, as far as it decides where statements go.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl Routes {
         Ok(Self {
             rules,
             pairs: Pairs::new(&config.replication_hostgroups),
-            split_on: false,
+            split_on: config.variables.read_write_split,
             digests: Some(sql::Options::default()),
         })
     }
@@ -46,6 +46,11 @@ impl Routes {
 }
 
 /// What variables say about rules.
-fn options(_: &Config) -> Options {
-    Options::default()
+fn options(config: &Config) -> Options {
+    let variables = &config.variables;
+    Options {
+        engine: if variables.query_processor_regex == 2 { Engine::Re2 } else { Engine::Pcre },
+        iterations: variables.query_processor_iterations,
+        ..Options::default()
+    }
 }

@@ -3,6 +3,13 @@
 use super::super::{DAYS_20_MS, Field, int, ms, seconds, switch, text};
 
 pub(super) const FIELDS: &[Field] = &[
+    switch(
+        "read_write_split",
+        false,
+        "where no rule decides: plain reads outside transactions go to the readers of the user's hostgroup, if \
+         `mysql_replication_hostgroups` has them; ProxySQL has no such variable",
+    )
+    .built(),
     ms("default_query_timeout", 86_400_000, (1_000, DAYS_20_MS), "a statement that takes longer is killed"),
     ms("default_query_delay", 0, (0, 3_600_000), "artificial delay of every statement"),
     ms("default_max_latency_ms", 1_000, (0, DAYS_20_MS), "servers with a slower ping are passed over"),
@@ -33,8 +40,9 @@ pub(super) const FIELDS: &[Field] = &[
         (0, 1),
         "1: a server that is shunned for its lag stays so when servers are loaded",
     ),
-    int("query_processor_iterations", 0, (0, 1_000_000), "times that flagOUT may start the rules again"),
-    int("query_processor_regex", 1, (1, 2), "engine of the rules: 1 PCRE, 2 RE2"),
+    int("query_processor_iterations", 0, (0, 1_000_000), "times that flagOUT may start the rules again")
+    .built(),
+    int("query_processor_regex", 1, (1, 2), "engine of the rules: 1 PCRE, 2 RE2").built(),
     int("query_rules_fast_routing_algorithm", 1, (1, 2), "copies of the map: 1 one per thread, 2 one"),
     int("mirror_max_concurrency", 16, (1, 8_192), "mirrored statements that run at a time"),
     int("mirror_max_queue_length", 32_000, (0, 1_048_576), "mirrored statements that wait"),

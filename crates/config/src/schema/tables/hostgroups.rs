@@ -7,8 +7,8 @@ pub static MYSQL_REPLICATION_HOSTGROUPS: Section = Section::new(
     "mysql_replication_hostgroups",
     Shape::Rows,
     &[&[
-        int("writer_hostgroup", 0, COUNT, "hosts that are not read-only").required(),
-        int("reader_hostgroup", 0, COUNT, "hosts that are read-only").required(),
+        int("writer_hostgroup", 0, COUNT, "hosts that are not read-only").required().built(),
+        int("reader_hostgroup", 0, COUNT, "hosts that are read-only").required().built(),
         choice(
             "check_type",
             "read_only",
@@ -21,7 +21,7 @@ pub static MYSQL_REPLICATION_HOSTGROUPS: Section = Section::new(
             ],
             "the server variables that are looked at",
         ),
-        text("comment", "", "free text"),
+        text("comment", "", "free text").built(),
     ]],
     "Pairs of writers and readers, told apart by their read_only variables.",
 )

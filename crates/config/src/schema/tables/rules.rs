@@ -15,22 +15,23 @@ pub static MYSQL_QUERY_RULES: Section = Section::new(
 const RULE: &[Field] = &[
     int("rule_id", 0, (i64::MIN, i64::MAX), "the place in the order")
         .required()
-        .sql_type("INTEGER PRIMARY KEY AUTOINCREMENT"),
-    switch("active", false, "whether the rule is in use"),
-    text("username", "", "the user").null(),
-    text("schemaname", "", "the current schema").null(),
-    int("flagIN", 0, COUNT, "the state that the chain must be in"),
-    text("client_addr", "", "the client's address, or the start of it and `%`").null(),
-    text("proxy_addr", "", "the listener's address").null(),
-    int("proxy_port", 0, PORT, "the listener's port").null(),
-    text("digest", "", "the statement's digest, `0x...`").null(),
-    text("match_digest", "", "regular expression on the digest's text").null(),
-    text("match_pattern", "", "regular expression on the statement").null(),
-    switch("negate_match_pattern", false, "the expressions must not match"),
-    text("re_modifiers", "CASELESS", "comma list of CASELESS and GLOBAL").nullable(),
-    int("flagOUT", 0, COUNT, "the state after a match").null(),
-    text("replace_pattern", "", "what a match is replaced with").null(),
-    int("destination_hostgroup", 0, COUNT, "where the statement goes").null(),
+        .sql_type("INTEGER PRIMARY KEY AUTOINCREMENT")
+        .built(),
+    switch("active", false, "whether the rule is in use").built(),
+    text("username", "", "the user").null().built(),
+    text("schemaname", "", "the current schema").null().built(),
+    int("flagIN", 0, COUNT, "the state that the chain must be in").built(),
+    text("client_addr", "", "the client's address, or the start of it and `%`").null().built(),
+    text("proxy_addr", "", "the listener's address").null().built(),
+    int("proxy_port", 0, PORT, "the listener's port").null().built(),
+    text("digest", "", "the statement's digest, `0x...`").null().built(),
+    text("match_digest", "", "regular expression on the digest's text").null().built(),
+    text("match_pattern", "", "regular expression on the statement").null().built(),
+    switch("negate_match_pattern", false, "the expressions must not match").built(),
+    text("re_modifiers", "CASELESS", "comma list of CASELESS and GLOBAL").nullable().built(),
+    int("flagOUT", 0, COUNT, "the state after a match").null().built(),
+    text("replace_pattern", "", "what a match is replaced with").null().built(),
+    int("destination_hostgroup", 0, COUNT, "where the statement goes").null().built(),
     ms("cache_ttl", 1, (1, i64::MAX), "how long the result is cached").null(),
     switch("cache_empty_result", false, "cache results without rows").null(),
     ms("cache_timeout", 0, COUNT, "no effect in ProxySQL either").null(),
@@ -40,24 +41,25 @@ const RULE: &[Field] = &[
     ms("delay", 0, UNSIGNED, "artificial delay").null().sql_type("INT UNSIGNED"),
     int("next_query_flagIN", 0, UNSIGNED, "the state that the session's next statement starts with")
         .null()
-        .sql_type("INT UNSIGNED"),
+        .sql_type("INT UNSIGNED")
+        .built(),
     int("mirror_flagOUT", 0, UNSIGNED, "the state that the mirrored copy starts with")
         .null()
         .sql_type("INT UNSIGNED"),
     int("mirror_hostgroup", 0, UNSIGNED, "where a copy of the statement goes")
         .null()
         .sql_type("INT UNSIGNED"),
-    text("error_msg", "", "answer with this error").null(),
-    text("OK_msg", "", "answer with OK").null(),
+    text("error_msg", "", "answer with this error").null().built(),
+    text("OK_msg", "", "answer with OK").null().built(),
     switch("sticky_conn", false, "no effect in ProxySQL either").null(),
     int("multiplex", 0, (0, 2), "sharing of the connection: 0 off, 1 on, 2 not switched off by this").null(),
     int("gtid_from_hostgroup", 0, UNSIGNED, "wait for what was last written there")
         .null()
         .sql_type("INT UNSIGNED"),
     switch("log", false, "write the statement to the query log").null(),
-    switch("apply", false, "stop here"),
-    json("attributes", "JSON: `flagOUTs`"),
-    text("comment", "", "free text").null(),
+    switch("apply", false, "stop here").built(),
+    json("attributes", "JSON: `flagOUTs`").built(),
+    text("comment", "", "free text").null().built(),
 ];
 
 /// The table `mysql_query_rules_fast_routing`.
@@ -65,11 +67,11 @@ pub static MYSQL_QUERY_RULES_FAST_ROUTING: Section = Section::new(
     "mysql_query_rules_fast_routing",
     Shape::Rows,
     &[&[
-        text("username", "", "the user; empty: any").required(),
-        text("schemaname", "", "the current schema").required(),
-        int("flagIN", 0, COUNT, "the state that the chain must be in"),
-        int("destination_hostgroup", 0, COUNT, "where the statement goes").required(),
-        text("comment", "", "free text").required(),
+        text("username", "", "the user; empty: any").required().built(),
+        text("schemaname", "", "the current schema").required().built(),
+        int("flagIN", 0, COUNT, "the state that the chain must be in").built(),
+        int("destination_hostgroup", 0, COUNT, "where the statement goes").required().built(),
+        text("comment", "", "free text").required().built(),
     ]],
     "Hostgroups by user and schema.",
 )

@@ -34,7 +34,7 @@ const USER: &[Field] = &[
     int("default_hostgroup", 0, COUNT, "where statements go when nothing else decides").built(),
     text("default_schema", "", "schema of a session whose client names none").null().built(),
     switch("schema_locked", false, "no effect in ProxySQL either"),
-    switch("transaction_persistent", true, "a transaction stays on one hostgroup"),
+    switch("transaction_persistent", true, "a transaction stays on one hostgroup, whatever rules say").built(),
     switch("fast_forward", false, "copy bytes without looking at statements"),
     switch("backend", true, "the proxy may log in to servers with it").built(),
     switch("frontend", true, "clients may log in with it").built(),
@@ -44,7 +44,7 @@ const USER: &[Field] = &[
         Kind::UserAttributes,
         Preset::Text(""),
         "JSON: `additional_password`, the hexadecimal digits of a second password that is as good, in clear text or of the \
-         kind that `password` has; `spiffe_id` and `default-transaction_isolation` have no effect so far",
+         kind that `password` has; `hints`, false if hints in the comments of the user's statements must not count; `spiffe_id` and `default-transaction_isolation` have no effect so far",
     )
     .secret()
     .built(),
