@@ -67,6 +67,8 @@ pub enum Order {
     ReloadTls,
     /// To forget the addresses whose connections failed.
     FlushClientHosts,
+    /// To begin new files of the logs of statements.
+    FlushLogs,
 }
 
 /// A row of `stats_mysql_processlist`.

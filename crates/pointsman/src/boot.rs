@@ -103,6 +103,7 @@ async fn run(mut store: Store, control: &Handle, started: Instant) -> anyhow::Re
         tokio::select! {
             order = signals.next() => match order {
                 Order::Reload => tokio::task::block_in_place(|| proxy.reload_tls()),
+                Order::FlushLogs => tokio::task::block_in_place(|| proxy.flush_logs()),
                 Order::End => break Wish::End,
             },
             Some(wish) = wishes.recv() => break wish,
@@ -171,6 +172,8 @@ enum Order {
     End,
     /// SIGHUP: to read certificates, keys and authorities again.
     Reload,
+    /// SIGUSR1: to begin new files of the logs of statements.
+    FlushLogs,
 }
 
 /// The signals that the proxy obeys.
@@ -178,6 +181,7 @@ struct Signals {
     terminate: Signal,
     interrupt: Signal,
     hangup: Signal,
+    user: Signal,
 }
 
 impl Signals {
@@ -187,6 +191,7 @@ impl Signals {
             terminate: listen(SignalKind::terminate())?,
             interrupt: listen(SignalKind::interrupt())?,
             hangup: listen(SignalKind::hangup())?,
+            user: listen(SignalKind::user_defined1())?,
         })
     }
 
@@ -196,6 +201,7 @@ impl Signals {
             _ = self.terminate.recv() => Order::End,
             _ = self.interrupt.recv() => Order::End,
             _ = self.hangup.recv() => Order::Reload,
+            _ = self.user.recv() => Order::FlushLogs,
         }
     }
 

@@ -68,6 +68,7 @@ impl DataPlane for Plane {
                 }
                 Err(error) => Err(error.to_string()),
             },
+            Order::FlushLogs => self.remote.flush_logs().map_err(|error| error.to_string()),
             Order::FlushClientHosts => {
                 self.remote.client_hosts(true);
                 Ok(())

@@ -19,6 +19,7 @@ mod limits;
 mod listener;
 mod listeners;
 mod listing;
+mod logs;
 mod proxy;
 mod random;
 mod refusals;
@@ -44,6 +45,7 @@ mod worker;
 pub use error::ClientError;
 pub use listeners::ListenError;
 pub use proxy::{Proxy, StartError};
+pub use querylog::LateError;
 pub use random::gather_entropy;
 pub use remote::{ApplyError, Remote};
 #[cfg(feature = "memory")]

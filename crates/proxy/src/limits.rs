@@ -65,6 +65,12 @@ pub(crate) const PROBES_MAX: usize = 64;
 /// loops, in microseconds; a worker that does not is stuck, and nobody shall be stuck with it.
 pub(crate) const ASK_WAIT_MAX: Duration = Duration::from_secs(5);
 
+/// How long somebody waits who wants new files of the query log: the disk may be slow, and the order is carried out later then.
+pub(crate) const FLUSH_LOGS_MAX: Duration = Duration::from_secs(2);
+
+/// How long the end of the process waits for what is in the query log's queue.
+pub(crate) const END_LOGS_MAX: Duration = Duration::from_secs(2);
+
 /// How long a client's greeting waits for servers that are being asked what they can do, which they are at start. A
 /// server that is there answers in milliseconds; for one that is not, nobody should wait.
 pub(crate) const PROBE_WAIT_MAX: Duration = Duration::from_millis(250);

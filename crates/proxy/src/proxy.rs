@@ -9,6 +9,7 @@ use route::RuleError;
 use tokio::runtime::Handle;
 
 use crate::keys::Keys;
+use crate::limits::END_LOGS_MAX;
 use crate::listeners::{ListenError, Listeners, bind};
 use crate::remote::{Remote, listed};
 use crate::servers;
@@ -89,6 +90,16 @@ impl Proxy {
         }
     }
 
+    /// Begins new files of the query log and the slow log. Blocks while files are opened.
+    pub fn flush_logs(&self) {
+        match self.remote.flush_logs() {
+            Ok(()) => {
+                tracing::info!("the query log and the slow log go on in new files, where there are any");
+            }
+            Err(error) => tracing::error!(%error, "new files are begun when that is over"),
+        }
+    }
+
     /// Stops accepting, closes idle clients with error 1053, lets transactions finish for `drain_timeout_ms`, ends
     /// what is left then, and waits for the workers to be gone.
     pub async fn drain(self) {
@@ -101,10 +112,14 @@ impl Proxy {
         for worker in remote.workers.iter() {
             worker.send(Message::Drain(timeout));
         }
+        let shared = Arc::clone(&remote.shared);
         let joined = tokio::task::spawn_blocking(move || {
             for thread in threads {
                 // A worker that panicked has said so on standard error.
                 let _ = thread.join();
+            }
+            if let Err(error) = shared.logs.end(END_LOGS_MAX) {
+                tracing::warn!(%error, "what is left of the query log is lost");
             }
         });
         let _ = joined.await;

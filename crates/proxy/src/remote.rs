@@ -8,12 +8,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use config::{Config, Endpoint};
+use querylog::LateError;
 use route::RuleError;
 use rustls::ServerConfig;
 use tokio::runtime::Handle;
 
 use crate::counts::report;
-use crate::limits::ASK_WAIT_MAX;
+use crate::limits::{ASK_WAIT_MAX, FLUSH_LOGS_MAX};
 use crate::listeners::{ListenError, Listeners};
 use crate::servers::probe_new;
 use crate::shared::Shared;
@@ -95,6 +96,12 @@ impl Remote {
     pub fn reload_tls(&self) -> Result<String, TlsError> {
         let _alone = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         self.shared.tls.reload()
+    }
+
+    /// Begins new files of the query log and the slow log. Blocks until it is done, but not for longer than two seconds: an
+    /// error says that it will be done when the disk lets it.
+    pub fn flush_logs(&self) -> Result<(), LateError> {
+        self.shared.logs.rotate(FLUSH_LOGS_MAX)
     }
 
     /// TLS as clients are offered it now; `None` if they are not.

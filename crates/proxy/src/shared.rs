@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use config::{Config, Endpoint};
 use pool::Pool;
+use querylog::QueryLog;
 use route::RuleError;
 use tokio::time::Instant;
 
@@ -16,6 +17,7 @@ use crate::directory::Directory;
 use crate::hosts::Hosts;
 use crate::keys::Keys;
 use crate::limits::{FIRST_CONNECTION_ID, LAST_CONNECTION_ID};
+use crate::logs;
 use crate::refusals::Refusals;
 use crate::remote::ApplyError;
 use crate::servers::Servers;
@@ -36,6 +38,7 @@ pub(crate) struct Shared {
     pub(crate) threads: Arc<Threads>,
     pub(crate) tls: Tls,
     pub(crate) hosts: Hosts,
+    pub(crate) logs: QueryLog,
     started: Instant,
     /// How often the servers were configured.
     servers_version: AtomicU64,
@@ -59,13 +62,14 @@ impl Shared {
         Ok(Self {
             servers: Servers::new(snapshot.endpoints()),
             pool: Pool::new(snapshot.specs()),
-            snapshot: RwLock::new(Arc::new(snapshot)),
             keys,
             refusals: Refusals::default(),
             directory: Directory::default(),
             threads: Arc::default(),
             tls,
             hosts: Hosts::default(),
+            logs: logs::start(&snapshot.logs),
+            snapshot: RwLock::new(Arc::new(snapshot)),
             started: Instant::now(),
             servers_version: AtomicU64::new(1),
             clients_refused: AtomicU64::new(0),
@@ -101,6 +105,8 @@ impl Shared {
             self.pool.replace(snapshot.specs());
             self.servers.replace(snapshot.endpoints())
         };
+        // Before workers log what it wants.
+        logs::configure(&self.logs, &snapshot.logs);
         *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&snapshot);
         (snapshot, new)
     }
@@ -139,6 +145,7 @@ impl Shared {
             servers_version: self.servers_version.load(Ordering::Relaxed),
             workers: workers.len() as u64,
             paused: listeners_closed,
+            logs: self.logs.counts(),
         };
         report::globals(workers, &globals)
     }

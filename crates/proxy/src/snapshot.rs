@@ -15,6 +15,7 @@ use route::RuleError;
 
 use crate::backend::{Announced, Target};
 use crate::control::Patience;
+use crate::logs::LogSettings;
 use crate::routing::routes::Routes;
 use crate::users::Users;
 
@@ -28,6 +29,7 @@ pub(crate) struct Snapshot {
     pub(crate) users: Arc<Users>,
     pub(crate) announced: Announced,
     pub(crate) routes: Arc<Routes>,
+    pub(crate) logs: LogSettings,
     config: Arc<Config>,
 }
 
@@ -67,6 +69,7 @@ impl Snapshot {
             users,
             announced: Announced::new(config),
             routes: Arc::new(routes),
+            logs: LogSettings::new(config),
             config: Arc::clone(config),
         })
     }

@@ -171,8 +171,9 @@ impl Desk {
             Proxysql::Restart => self.end(Order::Restart),
             Proxysql::Kill => self.end(Order::Shutdown { slow: false }),
             Proxysql::ShutdownSlow => self.end(Order::Shutdown { slow: true }),
-            // Logs go to standard error, and no results are cached.
-            Proxysql::FlushLogs | Proxysql::FlushQueryCache => Answer::done(),
+            Proxysql::FlushLogs => self.carry_out(Order::FlushLogs),
+            // No results are cached.
+            Proxysql::FlushQueryCache => Answer::done(),
             Proxysql::FlushClientHosts => self.carry_out(Order::FlushClientHosts),
             Proxysql::FlushConfigdb => self.store.reopen_disk(),
             Proxysql::Readonly | Proxysql::Readwrite => self.set_read_only(order == Proxysql::Readonly),

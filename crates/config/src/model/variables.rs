@@ -79,6 +79,14 @@ pub struct MysqlVariables {
     pub query_processor_iterations: u32,
     /// The engine of the rules' expressions: 1 PCRE, 2 RE2.
     pub query_processor_regex: u16,
+    /// What the names of the query log's files begin with; empty: no log.
+    pub eventslog_filename: String,
+    /// Bytes of its longest file.
+    pub eventslog_filesize: u32,
+    /// 1: it gets statements that no rule decides about.
+    pub eventslog_default_log: u32,
+    /// 1: ProxySQL's binary form, 2: JSON.
+    pub eventslog_format: u32,
 }
 
 from_row!(MysqlVariables, MYSQL_VARIABLES, {
@@ -116,6 +124,10 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     read_write_split,
     query_processor_iterations,
     query_processor_regex,
+    eventslog_filename,
+    eventslog_filesize,
+    eventslog_default_log,
+    eventslog_format,
 });
 
 impl MysqlVariables {
@@ -146,6 +158,16 @@ pub struct PointsmanVariables {
     pub tls_key: String,
     /// File of the authorities of clients' certificates; empty: clients are not asked for one.
     pub tls_ca: String,
+    /// Of the statements that no rule decides about, the query log gets one in so many; at least 1.
+    pub eventslog_sample: u32,
+    /// What the names of the slow log's files begin with; empty: no log.
+    pub slow_log_filename: String,
+    /// Bytes of its longest file.
+    pub slow_log_filesize: u32,
+    /// Of the slow statements that no rule decides about, it gets one in so many; at least 1.
+    pub slow_log_sample: u32,
+    /// Bytes of a statement that logs keep.
+    pub log_text_max: u32,
 }
 
 from_row!(PointsmanVariables, POINTSMAN_VARIABLES, {
@@ -153,6 +175,11 @@ from_row!(PointsmanVariables, POINTSMAN_VARIABLES, {
     tls_cert,
     tls_key,
     tls_ca,
+    eventslog_sample,
+    slow_log_filename,
+    slow_log_filesize,
+    slow_log_sample,
+    log_text_max,
 });
 
 /// A login method.

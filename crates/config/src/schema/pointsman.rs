@@ -1,6 +1,11 @@
 //! The sections that ProxySQL does not have.
 
-use super::{COUNT, Field, Kind, PORT, Preset, Section, Shape, choice, int, ms, text};
+use super::{COUNT, Field, Kind, PORT, Preset, Section, Shape, bytes, choice, int, ms, text};
+
+/// 1 MiB to 1 GiB, as for ProxySQL's logs.
+const LOG_FILE: (i64, i64) = (1_048_576, 1_073_741_824);
+/// All to one in a million.
+const SAMPLE: (i64, i64) = (1, 1_000_000);
 
 /// The list `listeners`.
 pub static LISTENERS: Section = Section::new(
@@ -71,7 +76,25 @@ pub static POINTSMAN_VARIABLES: Section = Section::new(
         "",
         "file of certificate authorities: clients may show certificates, and those that do must show one of these",
     )
-    .built()]],
+    .built(),
+    int(
+        "eventslog_sample",
+        1,
+        SAMPLE,
+        "query log: of the statements that no rule decides about, one in so many is logged",
+    )
+    .built(),
+    text("slow_log_filename", "", "slow log: start of the file names; empty: no log").built(),
+    bytes("slow_log_filesize", 104_857_600, LOG_FILE, "slow log: longest file").built(),
+    int(
+        "slow_log_sample",
+        1,
+        SAMPLE,
+        "slow log: of the slow statements that no rule decides about, one in so many is logged",
+    )
+    .built(),
+    bytes("log_text_max", 16_384, (256, 65_536), "query and slow log: longest text of a statement; what is longer is cut")
+        .built()]],
     "Variables that ProxySQL does not have.",
 )
 .prefix("pointsman-");

@@ -50,6 +50,7 @@ pub(crate) struct Globals {
     pub(crate) servers_version: u64,
     pub(crate) workers: u64,
     pub(crate) paused: bool,
+    pub(crate) logs: querylog::Counts,
 }
 
 /// Where a value of `stats_mysql_global` comes from.
@@ -190,6 +191,10 @@ const ROWS: &[(&str, Source)] = &[
     ("Query_Cache_Entries", Absent),
     ("new_req_conns_count", Absent),
     ("mysql_listener_paused", From(|_, globals| globals.paused.into())),
+    // From here on what ProxySQL does not have.
+    ("Query_log_written", From(|_, globals| globals.logs.written)),
+    ("Query_log_failed", From(|_, globals| globals.logs.failed)),
+    ("Query_log_dropped", From(|_, globals| globals.logs.dropped)),
 ];
 
 impl Report {
