@@ -37,6 +37,23 @@ impl Default for Session {
     }
 }
 
+impl Session {
+    /// What it is in the middle of, in words.
+    pub(crate) fn text(&self) -> String {
+        let mut texts = vec![match self.transaction {
+            Some(hostgroup) => format!("in a transaction on hostgroup {hostgroup}"),
+            None => "outside a transaction".to_owned(),
+        }];
+        texts.extend((!self.autocommit).then(|| "autocommit off".to_owned()));
+        texts.extend(self.locked_on.map(|hostgroup| format!("locked on hostgroup {hostgroup}")));
+        texts.extend(
+            self.hold.map(|(hold, hostgroup)| format!("held on hostgroup {hostgroup}: {}", hold.text())),
+        );
+        texts.extend(self.last_hostgroup.map(|hostgroup| format!("last on hostgroup {hostgroup}")));
+        texts.join(", ")
+    }
+}
+
 /// What a session may have left at a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Hold {

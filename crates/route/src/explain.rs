@@ -72,6 +72,7 @@ pub struct Explanation {
 pub fn explain(rules: &Rules, query: &Query<'_>, situation: &Situation<'_>) -> Explanation {
     let statement = &query.statement;
     let mut notes = Notes::default();
+    notes.push(session(query, situation.session));
     notes.push(Step::Digest { digest: statement.digest, text: shown(statement.digest_text) });
     notes.push(Step::Shape {
         kind: statement.facts.kind.name(),
@@ -88,12 +89,21 @@ pub fn explain(rules: &Rules, query: &Query<'_>, situation: &Situation<'_>) -> E
         situation.pairs,
         situation.split_on,
     );
-    if let Destination::Hostgroup { why: Why::Split(split), .. } = destination {
-        notes.push(Step::Split(split));
+    if let Destination::Hostgroup { why, .. } = destination {
+        notes.push(match why {
+            Why::Split(split) => Step::Split(split),
+            Why::Transaction => Step::NoSplit("a transaction is open"),
+            Why::Verdict(_) => Step::NoSplit("rules or a hint have decided"),
+            Why::Default => Step::NoSplit("mysql-read_write_split is off"),
+        });
     }
     notes.push(Step::Destination(destination.clone()));
     if let Destination::Hostgroup { hostgroup, .. } = destination {
-        for candidate in (situation.candidates)(hostgroup) {
+        let candidates = (situation.candidates)(hostgroup);
+        if candidates.is_empty() {
+            notes.push(Step::NoServers);
+        }
+        for candidate in candidates {
             notes.push(Step::Candidate(candidate));
         }
     }
@@ -102,6 +112,21 @@ pub fn explain(rules: &Rules, query: &Query<'_>, situation: &Situation<'_>) -> E
         notes.push(Step::Pin((*pin).to_owned()));
     }
     Explanation { steps: notes.steps, left_out: notes.left_out, verdict: verdict.into_owned(), destination }
+}
+
+/// The first step: who asks, in which state.
+fn session(query: &Query<'_>, session: &Session) -> Step {
+    let caller = query.caller;
+    Step::Session {
+        user: shown(caller.user()),
+        schema: shown(caller.schema()),
+        client: query.client_addr.to_owned(),
+        listener: match caller.proxy_port() {
+            0 => caller.proxy_addr().to_owned(),
+            port => format!("{}:{port}", caller.proxy_addr()),
+        },
+        state: session.text(),
+    }
 }
 
 impl Explanation {

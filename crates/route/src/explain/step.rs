@@ -11,6 +11,19 @@ use crate::verdict::Source;
 /// A step, and what came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
+    /// Who sends the statement, and what the session is in the middle of.
+    Session {
+        /// The user.
+        user: String,
+        /// The current schema; empty if there is none.
+        schema: String,
+        /// The client's address.
+        client: String,
+        /// Where the client connected to.
+        listener: String,
+        /// The session's state, in words.
+        state: String,
+    },
     /// The statement's digest.
     Digest {
         /// Its hash; nothing if digests are off.
@@ -75,10 +88,14 @@ pub enum Step {
     },
     /// The split of reads from writes.
     Split(Split),
+    /// Why the split had no say.
+    NoSplit(&'static str),
     /// Where the statement goes.
     Destination(Destination),
     /// A server of that hostgroup.
     Candidate(Candidate),
+    /// That hostgroup has no servers.
+    NoServers,
     /// Whether its result may come from the cache.
     Cache {
         /// How long it is kept.
@@ -93,6 +110,15 @@ impl Step {
     pub fn row(&self) -> [String; 3] {
         let row = |step: &str, result: &str, detail: String| [step.to_owned(), result.to_owned(), detail];
         match self {
+            Self::Session { user, schema, client, listener, state } => {
+                let schema =
+                    if schema.is_empty() { "no schema".to_owned() } else { format!("schema {schema}") };
+                row(
+                    "session",
+                    &format!("user {user}"),
+                    format!("{schema}, from {client} at {listener}, {state}"),
+                )
+            }
             Self::Digest { digest: Some(digest), text } => {
                 row("digest", &format!("0x{digest:016X}"), text.clone())
             }
@@ -124,12 +150,14 @@ impl Step {
                 row("hints", "ignored", "switched off for the user".to_owned())
             }
             Self::Split(split) => row("split", split.side.name(), split.reason.text().to_owned()),
+            Self::NoSplit(reason) => row("split", "not asked", (*reason).to_owned()),
             Self::Destination(destination) => destination_row(destination),
             Self::Candidate(Candidate { server, taken, reason }) => row(
                 &format!("server {server}"),
                 if *taken { "candidate" } else { "passed over" },
                 reason.clone(),
             ),
+            Self::NoServers => row("server", "none", "the hostgroup has no servers".to_owned()),
             Self::Cache { ttl: Some(ttl) } => row("cache", "yes", format!("for {} ms", ttl.as_millis())),
             Self::Cache { ttl: None } => row("cache", "no", "no cache_ttl".to_owned()),
             Self::Pin(reason) => row("connection", "kept", reason.clone()),
