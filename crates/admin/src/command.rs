@@ -3,6 +3,7 @@
 //! Source: ProxySQL 2.7's admin interface. Words are compared without regard to case, and the whole statement counts: what
 //! has one word too many is no command.
 
+mod explain;
 mod moves;
 mod orders;
 mod others;
@@ -12,6 +13,7 @@ mod text;
 pub(crate) use self::orders::Proxysql;
 pub(crate) use self::text::{Statement, unquoted};
 use crate::layers::{Module, Move};
+use crate::plane::Question;
 use crate::who::Rights;
 
 /// A statement that SQLite knows nothing about, other than SHOW and what drivers ask.
@@ -64,6 +66,10 @@ pub(crate) enum Command {
     LogEntry(String),
     /// `SIGNAL MYSQL THREADS`.
     SignalThreads,
+    /// `POINTSMAN EXPLAIN ROUTE ...`, and whether the answer is JSON.
+    ExplainRoute(Box<Question>, bool),
+    /// `POINTSMAN EXPLAIN ROUTE ...` with something that is not understood.
+    BadExplain(&'static str),
     /// `POINTSMAN CHECK CONFIG`.
     CheckConfig,
     /// `POINTSMAN DIFF <module>`.
@@ -99,13 +105,20 @@ impl Command {
             | Self::CheckConfig
             | Self::Diff(_)
             | Self::Rollback(..) => Rights::Admin,
+            Self::ExplainRoute(..) | Self::BadExplain(_) => Rights::Stats,
         }
     }
 
     /// The command that a statement is, whoever sent it.
     fn of(statement: &Statement<'_>) -> Option<Self> {
-        let parsers =
-            [moves::parse, orders::parse, pointsman::parse, others::parse_fixed, others::parse_with_values];
+        let parsers = [
+            moves::parse,
+            orders::parse,
+            pointsman::parse,
+            explain::parse,
+            others::parse_fixed,
+            others::parse_with_values,
+        ];
         parsers.iter().find_map(|parse| parse(statement))
     }
 }
@@ -144,6 +157,13 @@ mod tests {
             let statement = Statement::new(text);
             assert!(Command::allowed(&statement, Rights::Admin).is_some(), "{text}");
             assert_eq!(Command::allowed(&statement, Rights::Stats), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn c28_who_may_only_read_statistics_may_ask_where_statements_go() {
+        for text in ["POINTSMAN EXPLAIN ROUTE SELECT 1", "POINTSMAN EXPLAIN ROUTE"] {
+            assert!(Command::allowed(&Statement::new(text), Rights::Stats).is_some(), "{text}");
         }
     }
 }

@@ -221,8 +221,14 @@ mod tests {
     struct Counting;
 
     impl DataPlane for Counting {
-        fn apply(&self, _: &std::sync::Arc<config::Config>) -> Result<(), String> {
+        fn apply(&self, _: &std::sync::Arc<config::Config>) -> Result<(), crate::plane::NotApplied> {
             Ok(())
+        }
+        fn check(&self, _: &config::Config) -> Vec<config::RowProblem> {
+            Vec::new()
+        }
+        fn explain(&self, _: &crate::plane::Question) -> Result<crate::plane::Explained, String> {
+            Ok(crate::plane::Explained::default())
         }
         fn order(&self, _: crate::plane::Order) -> Result<(), String> {
             Ok(())

@@ -3,14 +3,20 @@
 
 use std::sync::Arc;
 
-use config::Config;
+use config::{Config, RowProblem};
 use rustls::ServerConfig;
 
 /// The running proxy, as the admin port sees it.
 pub trait DataPlane: Send + Sync + 'static {
     /// Makes every worker use `config`, and returns when all of them do. What is the same in both configurations
-    /// is not disturbed. On an error, which is the rest of the sentence "the configuration was not applied: ", nothing has changed.
-    fn apply(&self, config: &Arc<Config>) -> Result<(), String>;
+    /// is not disturbed. On an error nothing has changed.
+    fn apply(&self, config: &Arc<Config>) -> Result<(), NotApplied>;
+
+    /// The rows of `config` for which [`apply`](Self::apply) would refuse it, although each of their values is right.
+    fn check(&self, config: &Config) -> Vec<RowProblem>;
+
+    /// What would become of a statement, or why that cannot be said.
+    fn explain(&self, question: &Question) -> Result<Explained, String>;
 
     /// Carries out an order, or says why it cannot be.
     fn order(&self, order: Order) -> Result<(), String>;
@@ -47,6 +53,40 @@ pub trait DataPlane: Send + Sync + 'static {
 
     /// Addresses whose connections failed; `reset` forgets them.
     fn client_hosts(&self, reset: bool) -> Vec<ClientHost>;
+}
+
+/// Why a configuration was not applied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotApplied {
+    /// These rows cannot be used.
+    Rows(Vec<RowProblem>),
+    /// The rest of the sentence "the configuration was not applied: ".
+    Because(String),
+}
+
+/// A statement that `POINTSMAN EXPLAIN ROUTE` asks about, and the session that would send it. What is `None` the data plane
+/// chooses.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Question {
+    /// The user.
+    pub user: Option<String>,
+    /// The current schema.
+    pub schema: Option<String>,
+    /// The client's address.
+    pub client: Option<String>,
+    /// The port that the client connected to.
+    pub port: Option<u16>,
+    /// The statement.
+    pub statement: String,
+}
+
+/// How the data plane decides about a statement.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Explained {
+    /// The steps: what is looked at, what comes of it, and details.
+    pub steps: Vec<[String; 3]>,
+    /// The same as a JSON object.
+    pub json: String,
 }
 
 /// What the running proxy can be told.

@@ -73,7 +73,11 @@ impl Store {
             }
         }
         match draft.check() {
-            Ok(checked) => checked.warnings.into_iter().for_each(|warning| say("warning", warning)),
+            Ok(checked) => {
+                let problems = self.plane.iter().flat_map(|plane| plane.check(&checked.config));
+                problems.for_each(|problem| say("error", problem.to_string()));
+                checked.warnings.into_iter().for_each(|warning| say("warning", warning));
+            }
             Err(problems) => problems.iter().for_each(|problem| say("error", problem.to_string())),
         }
         if rows.is_empty() {

@@ -33,6 +33,13 @@ pub(crate) fn check(path: &Path) -> anyhow::Result<ExitCode> {
         eprintln!("warning: {warning}");
     }
     proxy::check_tls(&loaded.config)?;
+    let rules = proxy::check_rules(&loaded.config);
+    if !rules.is_empty() {
+        for error in &rules {
+            eprintln!("error: {}: {}", path.display(), error);
+        }
+        anyhow::bail!("{} rules of {} cannot be used", rules.len(), path.display());
+    }
     let Config { listeners, servers, users, .. } = &loaded.config;
     println!(
         "{}: ok, {} listeners, {} servers, {} users",

@@ -4,12 +4,12 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use admin::{
-    ClientHost, CommandCounter, DataPlane, FreeConnection, Order, PoolServer, Process, ServerError,
-    UserConnections,
+    ClientHost, CommandCounter, DataPlane, Explained, FreeConnection, NotApplied, Order, PoolServer, Process,
+    Question, ServerError, UserConnections,
 };
-use config::Config;
-use proxy::Remote;
+use config::{Config, RowProblem};
 use proxy::stats::{self, ErrorStats, ServerStats, SessionStats};
+use proxy::{ApplyError, Assumed, Remote, rule_problem};
 use rustls::ServerConfig;
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -45,8 +45,23 @@ impl Plane {
 }
 
 impl DataPlane for Plane {
-    fn apply(&self, config: &Arc<Config>) -> Result<(), String> {
-        self.remote.apply(config).map_err(|error| error.to_string())
+    fn apply(&self, config: &Arc<Config>) -> Result<(), NotApplied> {
+        self.remote.apply(config).map_err(|error| match error {
+            ApplyError::Rules(errors) => NotApplied::Rows(errors.iter().map(rule_problem).collect()),
+            other => NotApplied::Because(other.to_string()),
+        })
+    }
+
+    fn check(&self, config: &Config) -> Vec<RowProblem> {
+        proxy::check_rules(config)
+    }
+
+    fn explain(&self, question: &Question) -> Result<Explained, String> {
+        let Question { user, schema, client, port, statement } = question.clone();
+        let assumed = Assumed { user, schema, client, port };
+        let explanation = self.remote.explain(&assumed, statement.as_bytes());
+        let explanation = explanation.map_err(|error| error.to_string())?;
+        Ok(Explained { steps: explanation.rows(), json: explanation.json() })
     }
 
     fn order(&self, order: Order) -> Result<(), String> {

@@ -12,6 +12,7 @@ mod directory;
 mod ending;
 mod error;
 mod exchange;
+mod explain;
 mod hosts;
 mod keys;
 mod kill;
@@ -43,11 +44,14 @@ mod users;
 mod worker;
 
 pub use error::ClientError;
+pub use explain::{Assumed, ExplainError};
 pub use listeners::ListenError;
 pub use proxy::{Proxy, StartError};
 pub use querylog::LateError;
 pub use random::gather_entropy;
 pub use remote::{ApplyError, Remote};
+pub use route::{Explanation, RuleError};
+pub use routing::routes::{check as check_rules, problem as rule_problem};
 #[cfg(feature = "memory")]
 pub use sock::memory;
 pub use tls::{TlsError, check as check_tls};

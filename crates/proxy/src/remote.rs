@@ -16,6 +16,7 @@ use tokio::runtime::Handle;
 use crate::counts::report;
 use crate::limits::{ASK_WAIT_MAX, FLUSH_LOGS_MAX};
 use crate::listeners::{ListenError, Listeners};
+use crate::routing::routes;
 use crate::servers::probe_new;
 use crate::shared::Shared;
 use crate::stats::{ClientHost, CommandCounts, ErrorStats, ServerStats, SessionStats, UserConnections};
@@ -51,7 +52,8 @@ pub enum ApplyError {
 
 /// All of them in one sentence.
 pub(crate) fn listed(errors: &[RuleError]) -> String {
-    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    let one = |error| routes::problem(error).to_string();
+    errors.iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
 impl Remote {

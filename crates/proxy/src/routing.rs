@@ -3,7 +3,6 @@
 //! - [`facts`](fn@facts::facts): what matters of a statement's shape;
 //! - [`routes`]: what the configuration says, compiled once for all workers.
 
-#[cfg_attr(not(test), expect(dead_code, reason = "workers ask it as soon as sessions can change servers"))]
 pub(crate) mod facts;
 #[expect(dead_code, reason = "workers ask it as soon as sessions can change servers")]
 pub(crate) mod routes;

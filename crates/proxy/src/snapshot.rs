@@ -74,6 +74,11 @@ impl Snapshot {
         })
     }
 
+    /// The first user that clients may log in as and that `is` is true for.
+    pub(crate) fn client_user(&self, is: impl Fn(&config::User) -> bool) -> Option<&config::User> {
+        self.config.users.iter().find(|user| user.active && user.frontend && is(user))
+    }
+
     /// The servers as the pool keeps them.
     pub(crate) fn specs(&self) -> impl Iterator<Item = ServerSpec<Target>> {
         self.config.servers.iter().map(spec)

@@ -12,7 +12,7 @@ use crate::command::{Command, Proxysql, Statement};
 use crate::history::History;
 use crate::layers::{Module, Move};
 use crate::limits::PULLS_MAX;
-use crate::plane::{DataPlane, Order};
+use crate::plane::{DataPlane, Order, Question};
 use crate::settings::Settings;
 use crate::store::Store;
 use crate::who::{Rights, Who};
@@ -124,6 +124,8 @@ impl Desk {
             }
             // There are no digests yet, so that nothing is moved or forgotten. Workers need no waking.
             Command::SaveDigests | Command::TruncateDigests | Command::SignalThreads => Answer::done(),
+            Command::ExplainRoute(question, json) => self.explain(&question, json),
+            Command::BadExplain(why) => AdminError::new(why).into(),
             Command::CheckConfig => self.store.check_config(),
             Command::Diff(module) => self.store.diff(module),
             Command::Rollback(module, to) => {
@@ -132,6 +134,22 @@ impl Desk {
                 answer
             }
             Command::PullVersion { .. } => AdminError::new("PULL VERSION waits elsewhere").into(),
+        }
+    }
+
+    /// `POINTSMAN EXPLAIN ROUTE`: the steps of the decision, or one cell of JSON.
+    fn explain(&self, question: &Question, json: bool) -> Answer {
+        match self.plane.explain(question) {
+            Ok(explained) if json => single("EXPLAIN", explained.json),
+            Ok(explained) => Answer::Rows {
+                columns: ["step", "result", "detail"].map(str::to_owned).to_vec(),
+                rows: explained
+                    .steps
+                    .into_iter()
+                    .map(|step| step.map(|cell| Some(cell.into_bytes())).into())
+                    .collect(),
+            },
+            Err(error) => AdminError::new(error).into(),
         }
     }
 

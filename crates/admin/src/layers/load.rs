@@ -7,6 +7,7 @@ use config::{Draft, Row};
 
 use super::Module;
 use crate::answer::{AdminError, Answer};
+use crate::plane::NotApplied;
 use crate::store::{Store, refusal, set_version};
 
 /// Variables that are used when the proxy starts, and not again.
@@ -69,8 +70,12 @@ impl Store {
         let checked = draft.check().map_err(|problems| refusal(&format!("{words} not loaded"), &problems))?;
         let config = Arc::new(checked.config);
         if let Some(plane) = &self.plane {
-            plane.apply(&config).map_err(|why| {
-                AdminError::new(format!("{words} not loaded: the configuration was not applied: {why}"))
+            let not_loaded = format!("{words} not loaded");
+            plane.apply(&config).map_err(|why| match why {
+                NotApplied::Rows(problems) => refusal(&not_loaded, &problems),
+                NotApplied::Because(why) => {
+                    AdminError::new(format!("{not_loaded}: the configuration was not applied: {why}"))
+                }
             })?;
         }
         // Whoever starts the proxy has them from elsewhere.

@@ -4,6 +4,7 @@ mod disk;
 mod layers;
 mod safety;
 
+use crate::plane::{Explained, NotApplied, Question};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -38,12 +39,20 @@ impl Plane {
 }
 
 impl DataPlane for Plane {
-    fn apply(&self, config: &Arc<Config>) -> Result<(), String> {
+    fn apply(&self, config: &Arc<Config>) -> Result<(), NotApplied> {
         if self.refuses.load(Ordering::Relaxed) {
-            return Err("not today".to_owned());
+            return Err(NotApplied::Because("not today".to_owned()));
         }
         self.applied.lock().unwrap().push(Arc::clone(config));
         Ok(())
+    }
+
+    fn check(&self, _: &Config) -> Vec<config::RowProblem> {
+        Vec::new()
+    }
+
+    fn explain(&self, _: &Question) -> Result<Explained, String> {
+        Err("there is nothing to explain".to_owned())
     }
 
     fn order(&self, _: Order) -> Result<(), String> {

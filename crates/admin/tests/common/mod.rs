@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use admin::{
-    ClientHost, CommandCounter, DataPlane, FreeConnection, Order, PoolServer, Process, ServerError,
-    UserConnections,
+    ClientHost, CommandCounter, DataPlane, Explained, FreeConnection, NotApplied, Order, PoolServer, Process,
+    Question, ServerError, UserConnections,
 };
-use config::Config;
+use config::{Config, RowProblem};
 use rustls::ServerConfig;
 
 /// The only session that it has.
@@ -35,9 +35,35 @@ impl FakePlane {
 }
 
 impl DataPlane for FakePlane {
-    fn apply(&self, _: &Arc<Config>) -> Result<(), String> {
+    fn apply(&self, config: &Arc<Config>) -> Result<(), NotApplied> {
+        let problems = self.check(config);
+        if !problems.is_empty() {
+            return Err(NotApplied::Rows(problems));
+        }
         self.applied.fetch_add(1, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// It cannot use rules with a pattern that is a lone parenthesis.
+    fn check(&self, config: &Config) -> Vec<RowProblem> {
+        let bad = config.query_rules.iter().filter(|rule| rule.match_pattern.as_deref() == Some("("));
+        bad.map(|rule| RowProblem {
+            table: "mysql_query_rules".to_owned(),
+            row: format!("rule_id={}", rule.rule_id),
+            message: "`match_pattern`: a parenthesis is not closed".to_owned(),
+        })
+        .collect()
+    }
+
+    fn explain(&self, question: &Question) -> Result<Explained, String> {
+        if question.user.as_deref() == Some("nobody") {
+            return Err("there is no active user `nobody`".to_owned());
+        }
+        let step = |step: &str, detail: String| [step.to_owned(), String::new(), detail];
+        Ok(Explained {
+            steps: vec![step("asked", format!("{question:?}")), step("destination", String::new())],
+            json: format!("{{\"statement\":\"{}\"}}", question.statement),
+        })
     }
 
     fn order(&self, order: Order) -> Result<(), String> {

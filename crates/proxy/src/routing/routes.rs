@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use config::Config;
+use config::{Config, RowProblem};
 use route::{Engine, Options, Pairs, RuleError, Rules};
 
 /// One configuration, as far as it decides where statements go.
@@ -42,6 +42,22 @@ impl Routes {
     /// Whether every statement of a user with this hostgroup goes there, unless a hint says something else.
     pub(crate) fn are_trivial_for(&self, hostgroup: u32) -> bool {
         self.rules.is_empty() && !(self.split_on && self.pairs.reader(hostgroup).is_some())
+    }
+}
+
+/// The rules of `config` that cannot be used, whether it runs or not.
+pub fn check(config: &Config) -> Vec<RowProblem> {
+    let rules = Rules::compile(&config.query_rules, &config.fast_routes, options(config));
+    rules.err().iter().flatten().map(problem).collect()
+}
+
+/// A rule that cannot be used, as problems of rows are told.
+pub fn problem(error: &RuleError) -> RowProblem {
+    let RuleError { rule_id, column, message } = error;
+    RowProblem {
+        table: "mysql_query_rules".to_owned(),
+        row: format!("rule_id={rule_id}"),
+        message: format!("`{column}`: {message}"),
     }
 }
 

@@ -1,0 +1,148 @@
+//! `POINTSMAN EXPLAIN ROUTE`: where a statement would go, and why.
+
+use super::{Command, Statement};
+use crate::plane::Question;
+
+/// What may stand in front of the statement.
+const USAGE: &str = "the syntax is: POINTSMAN EXPLAIN ROUTE [USER name] [SCHEMA name] [CLIENT address] [PORT number] [FORMAT=JSON] statement";
+
+/// The command, if `statement` is one. The statement inside of it is taken as it came, blanks and all.
+pub(super) fn parse(statement: &Statement<'_>) -> Option<Command> {
+    let rest = ["POINTSMAN", "EXPLAIN", "ROUTE"].iter().try_fold(statement.text, |text, word| {
+        let (first, rest) = word_of(text);
+        first.eq_ignore_ascii_case(word).then_some(rest)
+    })?;
+    // What is too long for a command is SQLite's.
+    let short = !statement.plain.is_empty();
+    short.then(|| {
+        question(rest).map_or(Command::BadExplain(USAGE), |(question, json)| {
+            Command::ExplainRoute(Box::new(question), json)
+        })
+    })
+}
+
+/// The question, and whether JSON is wanted; `None` if an option has no value that fits, or nothing follows.
+fn question(mut text: &str) -> Option<(Question, bool)> {
+    let mut question = Question::default();
+    let mut json = false;
+    loop {
+        let (word, rest) = word_of(text);
+        let upper = word.to_ascii_uppercase();
+        if let Some(format) = upper.strip_prefix("FORMAT") {
+            let (wanted, rest) = format_of(format, rest)?;
+            json = wanted;
+            text = rest;
+            continue;
+        }
+        let place = match upper.as_str() {
+            "" => return None,
+            "USER" => &mut question.user,
+            "SCHEMA" => &mut question.schema,
+            "CLIENT" => &mut question.client,
+            "PORT" => {
+                let (port, rest) = value_of(rest)?;
+                question.port = Some(port.parse().ok()?);
+                text = rest;
+                continue;
+            }
+            _ => break,
+        };
+        let (value, rest) = value_of(rest)?;
+        *place = Some(value.to_owned());
+        text = rest;
+    }
+    text.trim_ascii_start().clone_into(&mut question.statement);
+    Some((question, json))
+}
+
+/// Whether JSON is wanted, and what follows: `=JSON`, in one word with `FORMAT` or behind it, with or without blanks.
+fn format_of<'a>(format: &str, rest: &'a str) -> Option<(bool, &'a str)> {
+    let mut name = format.to_owned();
+    let mut rest = rest;
+    while name.strip_prefix('=').is_none_or(str::is_empty) {
+        let (word, behind) = word_of(rest);
+        let fits = name.is_empty() && word.starts_with('=') || name == "=" && !word.is_empty();
+        fits.then_some(())?;
+        name.push_str(&word.to_ascii_uppercase());
+        rest = behind;
+    }
+    match name.trim_start_matches('=') {
+        "JSON" => Some((true, rest)),
+        "TRADITIONAL" => Some((false, rest)),
+        _ => None,
+    }
+}
+
+/// The first word of `text`, and what follows it.
+fn word_of(text: &str) -> (&str, &str) {
+    let text = text.trim_ascii_start();
+    text.split_at(text.find(|c: char| c.is_ascii_whitespace()).unwrap_or(text.len()))
+}
+
+/// The first word of `text`, or what is in quotes there, and what follows.
+fn value_of(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_ascii_start();
+    let quote = text.chars().next()?;
+    if !['\'', '"', '`'].contains(&quote) {
+        return Some(word_of(text));
+    }
+    text.get(1..)?.split_once(quote)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Option<Command> {
+        Command::of(&Statement::new(text))
+    }
+
+    #[test]
+    fn the_statement_is_what_follows_the_options() {
+        let asked = |question: Question, json| Some(Command::ExplainRoute(Box::new(question), json));
+        let plain = Question { statement: "SELECT  'a\n b'".to_owned(), ..Question::default() };
+        assert_eq!(of("pointsman  explain\nroute SELECT  'a\n b' ;"), asked(plain.clone(), false));
+        for format in ["FORMAT=JSON", "format = json", "Format =json", "FORMAT= JSON"] {
+            assert_eq!(
+                of(&format!("POINTSMAN EXPLAIN ROUTE {format} SELECT  'a\n b'")),
+                asked(plain.clone(), true)
+            );
+        }
+        let full = Question {
+            user: Some("an app".to_owned()),
+            schema: Some(String::new()),
+            client: Some("10.0.0.7".to_owned()),
+            port: Some(6033),
+            ..plain
+        };
+        let text =
+            "POINTSMAN EXPLAIN ROUTE PORT 6033 user 'an app' SCHEMA \"\" CLIENT 10.0.0.7 SELECT  'a\n b'";
+        assert_eq!(of(text), asked(full, false));
+        let statement = Question { statement: "USERS".to_owned(), ..Question::default() };
+        assert_eq!(of("POINTSMAN EXPLAIN ROUTE USERS"), asked(statement, false));
+    }
+
+    #[test]
+    fn what_is_missing_is_said() {
+        for text in [
+            "",
+            "USER",
+            "USER app",
+            "PORT x SELECT 1",
+            "PORT 70000 SELECT 1",
+            "FORMAT SELECT 1",
+            "FORMAT=XML SELECT 1",
+            "FORMAT =",
+            "USER 'app SELECT 1",
+            "FORMATS SELECT",
+        ] {
+            assert_eq!(
+                of(&format!("POINTSMAN EXPLAIN ROUTE {text}")),
+                Some(Command::BadExplain(USAGE)),
+                "{text}"
+            );
+        }
+        assert_eq!(of("POINTSMAN EXPLAIN"), None);
+        assert_eq!(of("POINTSMAN EXPLAIN ROUTES SELECT 1"), None);
+    }
+}
