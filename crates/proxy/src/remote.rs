@@ -45,9 +45,6 @@ pub enum ApplyError {
     /// Rules that cannot be used: all of them.
     #[error("{}", listed(.0))]
     Rules(Vec<RuleError>),
-    /// The proxy's runtime does nothing any more.
-    #[error("the proxy is ending")]
-    Ended,
 }
 
 /// All of them in one sentence.
@@ -81,7 +78,8 @@ impl Remote {
         // Workers may wait for its locks, and the caller may be a thread that has to stand back.
         let shared = Arc::clone(&self.shared);
         let committed = self.control.spawn_blocking(move || shared.commit(prepared));
-        let (snapshot, new) = self.control.block_on(committed).map_err(|_| ApplyError::Ended)?;
+        // Of a proxy that has ended, the runtime may have as well.
+        let Ok((snapshot, new)) = self.control.block_on(committed) else { return Ok(()) };
         self.ask(move |worker| worker.configure(Arc::clone(&snapshot)));
         self.probe(new);
         Ok(())
