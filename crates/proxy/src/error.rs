@@ -129,6 +129,25 @@ impl ClientError {
         Self::new(2013, *b"HY000", message)
     }
 
+    /// 1148: a rule answers with this error.
+    pub(crate) fn by_rule(message: &str) -> Self {
+        Self::new(1148, *b"42000", message.to_owned())
+    }
+
+    /// 9006: the session cannot leave the hostgroup that it is on.
+    pub(crate) fn locked(locked_on: u32, hostgroup: u32) -> Self {
+        let message = format!(
+            "connection is locked to hostgroup {locked_on} but trying to reach hostgroup {hostgroup}: the session has set \
+             something there that cannot be set elsewhere"
+        );
+        Self::new(9006, *b"Y0000", message)
+    }
+
+    /// 9008: a server does not do what has to be done there before the client's statement.
+    pub(crate) fn no_errand(server: &impl Display, why: &impl Display) -> Self {
+        Self::new(9008, *b"HY000", format!("Cannot prepare the session at server {server}: {why}"))
+    }
+
     /// 3923: a level of zstd that there is not.
     pub(crate) fn wrong_compression_level(level: u8) -> Self {
         let message = format!("Invalid zstd compression level {level}: there are 1 to 22");

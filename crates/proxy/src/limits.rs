@@ -135,3 +135,24 @@ pub(crate) const TLS_HELD_BYTES_MAX: usize = 72 * 1024;
 /// How often a client may be refused as another user and go on as the one that it was. As many as MariaDB allows, which then
 /// answers `COM_CHANGE_USER` with error 1047.
 pub(crate) const CHANGES_REFUSED_MAX: u8 = 3;
+
+/// Settings that a session keeps in order to say them again at other servers. Drivers and frameworks make fewer than 20; a
+/// session with more stays at the server that has them.
+pub(crate) const SETTINGS_MAX: usize = 64;
+
+/// Bytes of all of them.
+pub(crate) const SETTINGS_BYTES_MAX: usize = 16 * 1024;
+
+/// Bytes of a statement within which is decided where it goes. Those of a longer one are waited for, too; what is behind
+/// them only a server reads, so such a statement counts as one that writes.
+pub(crate) const JUDGED_BYTES_MAX: usize = 64_000;
+
+/// Bytes of the statements that a session has prepared and that the proxy could prepare elsewhere; a statement that does not
+/// fit is executed where it was prepared.
+pub(crate) const PREPARED_BYTES_MAX: usize = 8 << 20;
+
+/// Digests of which a worker remembers what statements do.
+pub(crate) const SHAPES_MAX: usize = 4096;
+
+/// Bytes of the answer to a statement that the proxy prepares by itself: one of 65,535 columns with long names fits.
+pub(crate) const ERRAND_BYTES_MAX: usize = 32 << 20;

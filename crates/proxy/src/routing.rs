@@ -1,8 +1,216 @@
 //! Finding out what statements are and where they go.
 //!
-//! - [`facts`](fn@facts::facts): what matters of a statement's shape;
-//! - [`routes`]: what the configuration says, compiled once for all workers.
+//! - [`routes`]: what the configuration says, compiled once for all workers;
+//! - [`facts`]: what matters for that of what is known of a statement;
+//! - [`shapes`]: what a worker remembers of statements.
 
 pub(crate) mod facts;
-#[expect(dead_code, reason = "workers ask it as soon as sessions can change servers")]
 pub(crate) mod routes;
+mod shapes;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use route::{
+    AccessMode, Account, Caller, Destination, Facts, Query, Session, Statement, Verdict, Verdicts,
+    destination,
+};
+use sql::{Digest, Hints, Shape, hint};
+
+use crate::limits::JUDGED_BYTES_MAX;
+use routes::Routes;
+use shapes::Shapes;
+
+/// What one worker needs to judge statements.
+#[derive(Debug)]
+pub(crate) struct Routing {
+    routes: Arc<Routes>,
+    verdicts: Verdicts,
+    digest: Digest,
+    shapes: Shapes,
+    /// What rules say where there are none.
+    silence: Verdict,
+}
+
+/// Who sends a statement, and in the middle of what.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Circumstances<'a> {
+    /// The user, the schema and the listener.
+    pub(crate) caller: &'a Arc<Caller>,
+    /// The client's address, without its port.
+    pub(crate) client_addr: &'a str,
+    /// What the user's row says.
+    pub(crate) account: Account,
+    /// Whether the user's hints count.
+    pub(crate) hints: bool,
+    /// What the session is in the middle of.
+    pub(crate) session: &'a Session,
+    /// The state that the rules start in.
+    pub(crate) flag_in: u32,
+    /// How the session's texts are to be read.
+    pub(crate) reading: Reading,
+    /// The side that an attribute of the statement asks for.
+    pub(crate) asked: Option<AccessMode>,
+    /// Whether a prepared statement is executed.
+    pub(crate) execute: bool,
+    /// A random number.
+    pub(crate) random: u64,
+}
+
+/// What about a session makes texts mean something else than they seem to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Reading {
+    /// Its characters may have a quote or a backslash as their second byte.
+    pub(crate) two_byte_quotes: bool,
+    /// A backslash is a letter like any other.
+    pub(crate) no_backslash_escapes: bool,
+}
+
+/// What was found out about a statement.
+#[derive(Debug, Clone)]
+pub(crate) struct Judged {
+    /// The hash of its digest; nothing if digests are switched off.
+    pub(crate) digest: Option<u64>,
+    /// What it does.
+    pub(crate) facts: Facts,
+    /// Where it goes.
+    pub(crate) destination: Destination,
+    /// What rules and hints say besides that, if anything.
+    pub(crate) orders: Option<Box<Orders>>,
+}
+
+/// What is to be done with a statement besides sending it somewhere.
+#[derive(Debug, Clone)]
+pub(crate) struct Orders {
+    /// All that rules and hints say.
+    pub(crate) verdict: Verdict,
+    /// The statement as rules rewrote it.
+    pub(crate) text: Option<Vec<u8>>,
+}
+
+impl Routing {
+    /// What a worker needs to judge statements by `routes`.
+    pub(crate) fn new(routes: &Arc<Routes>) -> Self {
+        Self {
+            verdicts: Verdicts::new(&routes.rules),
+            routes: Arc::clone(routes),
+            digest: Digest::default(),
+            shapes: Shapes::default(),
+            silence: Verdict::default(),
+        }
+    }
+
+    /// The configuration that it judges by.
+    pub(crate) const fn routes(&self) -> &Arc<Routes> {
+        &self.routes
+    }
+
+    /// How often rules matched here.
+    #[expect(dead_code, reason = "no table shows it yet")]
+    pub(crate) const fn hits(&self) -> &Arc<route::Hits> {
+        self.verdicts.hits()
+    }
+
+    /// The digest text of the statement that was judged last, as tables show it.
+    #[expect(dead_code, reason = "no table shows it yet")]
+    pub(crate) fn shown(&self) -> &[u8] {
+        self.digest.shown()
+    }
+
+    /// Finds out what `text` is and where it goes. Of a statement of which this is not all, `is_whole` is false.
+    pub(crate) fn judge(&mut self, text: &[u8], is_whole: bool, at: &Circumstances<'_>) -> Judged {
+        let text = text.get(..JUDGED_BYTES_MAX).unwrap_or(text);
+        let trivial = self.routes.are_trivial_for(at.account.default_hostgroup);
+        let Some(options) = &self.routes.digests else {
+            let facts = if is_whole && !at.reading.doubts(text, true, true) {
+                facts::facts(&Shape::of(text, sql::Modes::default()))
+            } else {
+                Facts::default()
+            };
+            let statement = Statement { text, digest: None, digest_text: &[], hints: None, facts };
+            return decide(&self.routes, &mut self.verdicts, statement, at);
+        };
+        self.digest.read(text, options);
+        let facts = if is_whole { self.facts(text, at.reading) } else { Facts::default() };
+        let comment = self.digest.facts().first_comment.map(|comment| comment.of(text));
+        let mut hints = comment.map(hint::parse).filter(|hints| *hints != Hints::default());
+        if at.asked.is_some() {
+            hints.get_or_insert_default().access_mode = at.asked;
+        }
+        let hash = self.digest.hash();
+        if trivial && hints.is_none() {
+            return self.plain(hash, facts, at);
+        }
+        let statement = Statement {
+            text,
+            digest: Some(hash),
+            digest_text: self.digest.shown(),
+            hints: hints.as_ref(),
+            facts,
+        };
+        decide(&self.routes, &mut self.verdicts, statement, at)
+    }
+
+    /// The decision where neither rules nor the split have anything to say.
+    fn plain(&self, digest: u64, facts: Facts, at: &Circumstances<'_>) -> Judged {
+        let destination =
+            destination(&self.silence, at.account, at.session, facts, &self.routes.pairs, false);
+        Judged { digest: Some(digest), facts, destination, orders: None }
+    }
+
+    /// What the statement does whose digest was just made.
+    fn facts(&mut self, text: &[u8], reading: Reading) -> Facts {
+        let found = *self.digest.facts();
+        if reading.doubts(text, found.escapes, found.quotes) {
+            return Facts::default();
+        }
+        let digest = self.digest.text();
+        // In the mode ANSI_QUOTES this calls a function.
+        let may_call = || found.quotes && digest.windows(2).any(|pair| pair == b"?(");
+        let look = || {
+            if may_call() { Facts::default() } else { facts::facts(&Shape::of(text, sql::Modes::default())) }
+        };
+        if found.sound { self.shapes.get(self.digest.hash(), look) } else { look() }
+    }
+}
+
+impl Reading {
+    /// Whether servers may see another end of a string or a comment in `text` than there seems to be.
+    fn doubts(self, text: &[u8], escapes: bool, quotes: bool) -> bool {
+        escapes && (quotes || self.no_backslash_escapes) && text.contains(&b'\\')
+            || self.two_byte_quotes && !text.is_ascii()
+    }
+}
+
+/// What rules, hints, the split and the session say together.
+fn decide(
+    routes: &Routes,
+    verdicts: &mut Verdicts,
+    statement: Statement<'_>,
+    at: &Circumstances<'_>,
+) -> Judged {
+    let since = |hints: &Hints<'_>| hints.min_epoch_ms.map(|_| SystemTime::now().duration_since(UNIX_EPOCH));
+    let now_ms = statement.hints.and_then(since).and_then(Result::ok).map_or(0, |now| now.as_millis());
+    let query = Query {
+        statement,
+        caller: at.caller,
+        client_addr: at.client_addr,
+        flag_in: at.flag_in,
+        execute: at.execute,
+        mirror: None,
+        hints: at.hints,
+        random: at.random,
+        now_ms: u64::try_from(now_ms).unwrap_or(u64::MAX),
+    };
+    let decision = verdicts.decide(&query);
+    let (verdict, split_on) = (&*decision.verdict, routes.split_on);
+    let destination = destination(verdict, at.account, at.session, statement.facts, &routes.pairs, split_on);
+    let orders = if decision.text.is_some() || verdict.says_more_than_where() {
+        let verdict = Cow::into_owned(decision.verdict);
+        Some(Box::new(Orders { verdict, text: decision.text }))
+    } else {
+        None
+    };
+    Judged { digest: statement.digest, facts: statement.facts, destination, orders }
+}

@@ -7,6 +7,8 @@
 //! - [`command`]: from the client to the backend;
 //! - [`answer`]: from the backend to the client;
 //! - [`owed`]: the answers of several commands that were sent together;
+//! - [`route`]: where a command goes, [`switch`]: getting there, [`execute`]: with a prepared statement;
+//! - [`course`]: what the session remembers for that, [`errand`]: what the proxy itself has to ask a server;
 //! - [`ids`]: commands that name or show connections;
 //! - [`kill`]: killing and being killed;
 //! - [`last_words`]: what a backend says out of turn;
@@ -15,12 +17,17 @@
 
 mod answer;
 mod command;
+mod course;
+mod errand;
+mod execute;
 mod ids;
 mod kill;
 mod last_words;
 mod measure;
 mod owed;
 mod own;
+mod route;
+mod switch;
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -41,6 +48,7 @@ use crate::sock::{Sock, garbled};
 use crate::worker::Worker;
 
 use command::{Command, Upload};
+use course::Course;
 use owed::Owed;
 
 /// A client after its login.
@@ -54,6 +62,7 @@ pub(crate) struct Session {
     /// one before them, or the beginning of one.
     backlog: Vec<u8>,
     backend: Option<Backend>,
+    course: Box<Course>,
     to_backend: Parked,
     to_client: Parked,
     owed: Owed,
@@ -96,6 +105,7 @@ impl Session {
             client,
             backlog: std::mem::take(&mut identity.backlog),
             backend: identity.backend.take(),
+            course: Box::new(Course::new(&identity)),
             identity,
             to_backend: Parked::default(),
             to_client: Parked::default(),

@@ -24,12 +24,17 @@ pub(crate) struct Users {
 
 /// One row of `mysql_users`, and what was learned about its password.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "columns of a row, independent of each other")]
 pub(crate) struct User {
     pub(crate) name: Vec<u8>,
     pub(crate) credential: Credential,
     /// A second password that is as good.
     pub(crate) additional: Option<Credential>,
     pub(crate) default_hostgroup: u32,
+    /// Whether rules do not lead out of a transaction.
+    pub(crate) transaction_persistent: bool,
+    /// Whether hints in the comments of statements count.
+    pub(crate) hints: bool,
     pub(crate) default_schema: Option<Vec<u8>>,
     pub(crate) max_connections: u32,
     /// Whether the proxy may log in to servers as this user: its row, or another one of the same name, says so.
@@ -141,11 +146,21 @@ fn decoy(user: &User) -> Option<Arc<User>> {
 }
 
 impl User {
+    /// What the row says about where statements go.
+    pub(crate) const fn route_account(&self) -> route::Account {
+        route::Account {
+            default_hostgroup: self.default_hostgroup,
+            transaction_persistent: self.transaction_persistent,
+        }
+    }
+
     fn new(name: Vec<u8>, credential: Credential, for_servers: bool, row: &config::User) -> Self {
         Self {
             name,
             credential,
             default_hostgroup: row.default_hostgroup,
+            transaction_persistent: row.transaction_persistent,
+            hints: row.attributes.hints,
             default_schema: row.default_schema.clone().map(String::into_bytes),
             max_connections: row.max_connections,
             for_servers,
@@ -165,6 +180,8 @@ impl User {
             credential,
             additional: None,
             default_hostgroup: 0,
+            transaction_persistent: true,
+            hints: true,
             default_schema: None,
             max_connections: 0,
             for_servers: false,
@@ -181,7 +198,8 @@ impl User {
     fn after(mut self, before: &Arc<Self>) -> Arc<Self> {
         let same_password = self.credential == before.credential && self.additional == before.additional;
         let same = same_password
-            && self.default_hostgroup == before.default_hostgroup
+            && self.route_account() == before.route_account()
+            && self.hints == before.hints
             && self.default_schema == before.default_schema
             && self.max_connections == before.max_connections
             && self.for_servers == before.for_servers

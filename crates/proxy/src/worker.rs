@@ -28,6 +28,7 @@ use crate::directory::Seat;
 use crate::kill::{Request, Verdict};
 use crate::limits::{KILLS_MAX, SCRATCH_BYTES, SWEEP_INTERVAL};
 use crate::random::Dice;
+use crate::routing::Routing;
 use crate::seldom::Seldom;
 use crate::shared::Shared;
 use crate::snapshot::{Settings, Snapshot};
@@ -112,6 +113,8 @@ pub(crate) struct Worker {
     /// Its number.
     index: u16,
     pub(crate) counts: Counts,
+    /// Borrowed while a statement is judged.
+    pub(crate) routing: RefCell<Routing>,
     /// Buffers for statements that run.
     pub(crate) shown: Shown,
     pub(crate) dice: Dice,
@@ -162,8 +165,10 @@ impl Worker {
         sessions: Arc<AtomicUsize>,
         inbox: mpsc::WeakUnboundedSender<Message>,
     ) -> Self {
+        let snapshot = shared.snapshot();
         Self {
-            settings: RefCell::new(Rc::new(Settings(shared.snapshot()))),
+            routing: RefCell::new(Routing::new(&snapshot.routes)),
+            settings: RefCell::new(Rc::new(Settings(snapshot))),
             shared,
             scratch: RefCell::new(vec![0; SCRATCH_BYTES].into_boxed_slice()),
             tls_buffers: Rc::default(),
@@ -255,6 +260,10 @@ impl Worker {
 
     /// Uses another configuration from now on.
     pub(crate) fn configure(&self, snapshot: Arc<Snapshot>) {
+        let routes = Arc::clone(self.routing.borrow().routes());
+        if !Arc::ptr_eq(&routes, &snapshot.routes) {
+            self.routing.replace(Routing::new(&snapshot.routes));
+        }
         self.settings.replace(Rc::new(Settings(snapshot)));
         let known: HashSet<u64> = self.shared.pool.servers().iter().map(|server| server.id()).collect();
         self.counts.forget_servers(|id| known.contains(&id));

@@ -40,7 +40,7 @@ mod prepare;
 #[cfg(test)]
 mod tests;
 
-pub use outcome::{Answer, End, Event, Outcome, Scan};
+pub use outcome::{Answer, End, Event, Outcome, Prepared, Scan};
 
 use crate::frame::{HEADER_LEN, Header, MAX_PAYLOAD};
 use crate::{Capabilities, WireError};
@@ -67,13 +67,14 @@ pub struct ReplyScanner {
     started: bool,
     /// Whether a cursor was asked for.
     cursor: bool,
+    prepared: Option<Prepared>,
     header_len: u8,
     head_len: u8,
     header: [u8; HEADER_LEN],
     head: [u8; HEAD_MAX],
 }
 
-const _: () = assert!(size_of::<ReplyScanner>() <= 72, "one per session");
+const _: () = assert!(size_of::<ReplyScanner>() <= 88, "one per session");
 
 /// Where the input was cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,6 +104,7 @@ impl ReplyScanner {
             seq: 1,
             started: false,
             cursor: matches!(answer, Answer::Cursor),
+            prepared: None,
             header_len: 0,
             head_len: 0,
             header: [0; HEADER_LEN],
@@ -179,6 +181,11 @@ impl ReplyScanner {
         self.started
     }
 
+    /// What was prepared, once the first packet of such an answer was seen.
+    pub const fn prepared(&self) -> Option<Prepared> {
+        self.prepared
+    }
+
     const fn done(&mut self, end: End) -> Event {
         self.phase = Phase::Over;
         Event::Done(Outcome { end, rows: self.rows })
@@ -206,6 +213,10 @@ impl ReplyScanner {
         } else {
             return Ok(None);
         };
+        if self.phase == Phase::Prepare && head.first() == Some(&0) {
+            let head::PrepareHead { id, params, columns, .. } = head::prepare(head, self.caps)?;
+            self.prepared = Some(Prepared { id, params, columns });
+        }
         self.phase.next(head, len, self.caps, self.cursor).map(Some)
     }
 

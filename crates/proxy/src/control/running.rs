@@ -16,6 +16,8 @@ pub(crate) struct Measured {
     pub(crate) kind: Kind,
     /// `None` if it is no statement whose text is known.
     pub(crate) class: Option<Class>,
+    /// The hash of its digest.
+    pub(crate) digest: Option<u64>,
 }
 
 /// The statement of one session.
@@ -66,6 +68,11 @@ impl Running {
         }
     }
 
+    /// What kind of command runs.
+    pub(crate) fn kind(&self) -> Option<Kind> {
+        self.current.get().map(|(measured, _)| measured.kind)
+    }
+
     /// What runs, since when, and how it begins, if that is known.
     pub(crate) fn show(&self) -> Option<(Kind, Instant, Option<Vec<u8>>)> {
         let (measured, since) = self.current.get()?;
@@ -95,7 +102,7 @@ mod tests {
     #[test]
     fn buffers_are_lent_and_come_back() {
         let (running, shown, now) = (Running::default(), Shown::default(), Instant::now());
-        let measured = Measured { kind: Kind::Query, class: Some(Class::Select) };
+        let measured = Measured { kind: Kind::Query, class: Some(Class::Select), digest: None };
         for _ in 0..3 {
             running.begin(&shown, measured, &[b'x'; 3 * SHOWN_BYTES_MAX], now);
             let (kind, since, text) = running.show().unwrap();

@@ -4,6 +4,7 @@ use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
 
 use tokio::time::Instant;
+use wire::command::Kind;
 use wire::frame::MessageScanner;
 use wire::reply::{Answer, End, Event, Outcome, ReplyScanner};
 use wire::{Capabilities, StatusFlags};
@@ -46,6 +47,9 @@ impl Session {
                 Event::Done(outcome) => {
                     self.flush_client().await?;
                     note(&mut self.status, outcome);
+                    if self.course.settle(&self.identity, outcome, self.status) {
+                        Box::pin(self.leave_others()).await;
+                    }
                     return Ok(());
                 }
                 Event::LocalInfile => {
@@ -101,6 +105,11 @@ impl Session {
                 };
                 scanned += scan.len;
                 if let Event::Done(outcome) = scan.event {
+                    if self.control.running.kind() == Some(Kind::StmtPrepare)
+                        && let Some(registry) = &mut self.course.prepared
+                    {
+                        registry.answered(self.course.hostgroup, reply.prepared());
+                    }
                     let bytes = rest.get(..scan.len).filter(|_| begins_with_packet);
                     answered(&self.worker, &self.control, outcome, bytes);
                     begins_with_packet = true;
@@ -108,6 +117,7 @@ impl Session {
                 match (scan.event, self.owed.is_empty()) {
                     (Event::Done(outcome), false) if scanned < n => {
                         note(&mut self.status, outcome);
+                        self.course.settle(&self.identity, outcome, self.status);
                         // There is one: it was seen above.
                         let Some(next) = self.owed.pop() else { break scan.event };
                         self.control.running.go_on(next.measured, Instant::now());
@@ -270,7 +280,7 @@ const fn is_refused_kill(event: Event) -> bool {
 }
 
 /// What the end of an answer says about the session.
-fn note(status: &mut StatusFlags, outcome: Outcome) {
+pub(super) fn note(status: &mut StatusFlags, outcome: Outcome) {
     match outcome.end {
         // The server has rolled the transaction back; an ERR packet carries no status that would say so.
         End::Err { code: ER_LOCK_DEADLOCK } => status.remove(StatusFlags::IN_TRANSACTION),

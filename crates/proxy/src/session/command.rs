@@ -8,6 +8,7 @@ use wire::reply::Answer;
 use wire::{Capabilities, Codec as _};
 
 use super::Session;
+use super::course::Decided;
 use super::ids::Look;
 use super::owed::Step;
 use crate::ending::Ending;
@@ -86,6 +87,10 @@ impl Session {
     fn poll_idle_backend(&mut self, cx: &mut Context<'_>) -> Result<(), Ending> {
         match self.backend.as_mut().map(|backend| backend.connection_mut().poll_input(cx)) {
             None | Some(Poll::Pending) => Ok(()),
+            Some(Poll::Ready(_)) if self.course.can_lose_backend(self.status) => {
+                self.lose_backend();
+                Ok(())
+            }
             Some(Poll::Ready(Input::End)) => Err(Ending::Silent),
             Some(Poll::Ready(Input::Bytes)) => Err(Ending::BackendSpoke { answer_seq: None }),
         }
@@ -94,15 +99,15 @@ impl Session {
     /// Looks at the command that `input` begins with, and forwards it if that is all it needs.
     fn begin(&mut self, cx: &mut Context<'_>, input: &[u8]) -> Result<Command, Ending> {
         self.control.set_busy();
-        match self.first_kind(input)? {
-            Some(kind) if self.backend.is_some() && !self.is_own(kind, input) => {
-                self.forward(cx, input, kind)
-            }
-            kind => {
-                self.backlog = input.to_vec();
-                Ok(kind.map_or(Command::Unknown, Command::Own))
-            }
+        let kind = self.first_kind(input)?;
+        if let Some(kind) = kind
+            && !self.is_own(kind, input)
+            && let Some(decided) = self.points_here(kind, input)
+        {
+            return self.forward(cx, input, kind, decided);
         }
+        self.backlog = input.to_vec();
+        Ok(kind.map_or(Command::Unknown, Command::Own))
     }
 
     /// The command byte of the packet that `input` begins with; `None` if there is no such command.
@@ -118,8 +123,13 @@ impl Session {
 
     /// Sends the command that `input` begins with, and those that came behind it, in one write: a client that does
     /// not wait for answers need not wait for the proxy either. What cannot go along stays in the backlog.
-    fn forward(&mut self, cx: &mut Context<'_>, input: &[u8], first: Kind) -> Result<Command, Ending> {
-        let mut kind = first;
+    fn forward(
+        &mut self,
+        cx: &mut Context<'_>,
+        input: &[u8],
+        mut kind: Kind,
+        mut decided: Decided,
+    ) -> Result<Command, Ending> {
         let mut sent = 0;
         // The first one that is answered is the one that runs.
         let mut runs = None;
@@ -133,7 +143,8 @@ impl Session {
             sent += scanned.len;
             let payload = input.get(start + HEADER_LEN..sent).unwrap_or_default();
             self.may_ask_for_file = self.may_ask_for_file(kind, payload, scanned.done);
-            let measured = self.measure(kind, payload);
+            let measured = self.measure(kind, payload, decided.digest);
+            self.note_sent(kind, payload, &mut decided);
             let upload = Upload { scanner, complete: scanned.done, answer: answer(kind, payload) };
             if runs.is_none() && upload.answer != Answer::None {
                 runs = Some((measured, self.shown(kind, payload)));
@@ -147,7 +158,7 @@ impl Session {
                 break upload;
             };
             self.owed.push(step);
-            kind = next;
+            (kind, decided) = next;
         };
         // The answers come in the order of the commands: the first one first.
         if let Some(first) = self.owed.pop() {
@@ -188,13 +199,17 @@ impl Session {
     /// command while the client waits for an answer. Nothing follows a statement that may ask for a file: the server
     /// would read it as the file. What is wrong with a command, its own turn will show; so it is with a stream that
     /// does not end.
-    fn next_of_pipeline(&self, before: &Upload, rest: &[u8]) -> Option<Kind> {
-        if !before.complete || self.may_ask_for_file || before.answer == Answer::Endless || !is_visible(rest)
-        {
+    ///
+    /// Where it goes may depend on the answer to the one before. So nothing follows what changes the session, and where there
+    /// is more than one way nothing follows that has to be decided about.
+    fn next_of_pipeline(&mut self, before: &Upload, rest: &[u8]) -> Option<(Kind, Decided)> {
+        let is_last = self.may_ask_for_file || before.answer == Answer::Endless || self.course.is_changing();
+        if !before.complete || is_last || !is_visible(rest) {
             return None;
         }
         let goes_along = |next: &Kind| !self.is_own(*next, rest) && next.answer() != Answer::Endless;
         let next = self.first_kind(rest).ok().flatten().filter(goes_along)?;
+        let next = (next, self.goes_along(next, rest)?);
         if before.answer == Answer::None && self.owed.is_empty() {
             return Some(next);
         }

@@ -87,8 +87,15 @@ impl Session {
                 Ok(())
             }
             Look::Cut => self.complete_command(kind).await,
-            Look::Plain | Look::Ours(Own::Listing) if self.backend.is_none() => self.borrow_backend().await,
-            Look::Ours(Own::Listing) => self.list(kind).await,
+            Look::Ours(Own::Listing) => {
+                let session = self.course.session(self.status);
+                let anywhere = if self.backend.is_some() { Some(self.course.hostgroup) } else { None };
+                let default = self.course.account.default_hostgroup;
+                if self.go_to(session.transaction.or(anywhere).unwrap_or(default)).await? {
+                    self.list(kind).await?;
+                }
+                Ok(())
+            }
             Look::Ours(Own::Naming) => {
                 self.name_threads(kind);
                 Ok(())
@@ -112,12 +119,12 @@ impl Session {
         self.past.named_threads = true;
     }
 
-    /// Reads on until it is clear what the command is.
-    async fn complete_command(&mut self, kind: Kind) -> Result<(), Ending> {
+    /// Reads on until it is clear what the command is, and as much of it is there as a decision takes.
+    pub(super) async fn complete_command(&mut self, kind: Kind) -> Result<(), Ending> {
         self.set_idle();
         poll_fn(|cx| {
             self.obey(true)?;
-            while self.look(kind, &self.backlog) == Look::Cut {
+            while self.look(kind, &self.backlog) == Look::Cut || !Self::is_enough(kind, &self.backlog) {
                 let mut scratch = self.worker.scratch.borrow_mut();
                 let n = ready!(self.client.poll_read(cx, &mut scratch))?;
                 let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
@@ -139,7 +146,7 @@ impl Session {
         let later = self.backlog.split_off(scanned);
         let command = std::mem::replace(&mut self.backlog, later);
         let payload = command.get(HEADER_LEN..).unwrap_or_default();
-        let measured = self.measure(kind, payload);
+        let measured = self.measure(kind, payload, None);
         self.begin_running(measured, self.shown(kind, payload));
         poll_fn(|cx| Poll::Ready(self.send_to_backend(cx, &command))).await?;
         poll_fn(|cx| {

@@ -24,13 +24,13 @@ const fn is_question(kind: Kind) -> bool {
 
 impl Session {
     /// Counts a command that the backend gets. Of a long one `payload` is the beginning.
-    pub(super) fn measure(&self, kind: Kind, payload: &[u8]) -> Measured {
+    pub(super) fn measure(&self, kind: Kind, payload: &[u8], digest: Option<u64>) -> Measured {
         if is_question(kind)
             && let Some(backend) = &self.backend
         {
             backend.connection().note_query();
         }
-        self.measure_own(kind, payload)
+        Measured { digest, ..self.measure_own(kind, payload) }
     }
 
     /// Counts a command that no server gets.
@@ -51,7 +51,7 @@ impl Session {
             }
             _ => {}
         }
-        Measured { kind, class }
+        Measured { kind, class, digest: None }
     }
 
     fn measure_text(&self, text: &[u8], counts: &Counts) -> Class {
@@ -97,7 +97,7 @@ impl Session {
     /// The command in the backlog waits for a backend.
     pub(super) fn show_waiting(&self) {
         if let Some((kind, payload)) = self.first_of_backlog() {
-            self.begin_running(Measured { kind, class: None }, self.shown(kind, payload));
+            self.begin_running(Measured { kind, class: None, digest: None }, self.shown(kind, payload));
         }
     }
 

@@ -9,6 +9,8 @@ use wire::frame::{MessageScanner, put_message};
 use wire::{Codec as _, StatusFlags};
 
 use super::Session;
+use super::course::Course;
+use super::ids::Look;
 use super::kill::killed_here;
 use crate::backend::{AcquireError, Full, Target, acquire, check_login, open};
 use crate::client::login::{Dialogue, ok};
@@ -24,6 +26,8 @@ use crate::sock::Input;
 impl Session {
     /// Deals with a command whose bytes are in the backlog.
     pub(super) async fn handle(&mut self, kind: Kind) -> Result<(), Ending> {
+        let decided = self.course.decided.take();
+        let has_none = self.backend.is_none() && self.course.others.is_empty();
         match kind {
             Kind::Quit => {
                 self.control.note_quit();
@@ -31,20 +35,19 @@ impl Session {
                 Err(Ending::ClientLeft)
             }
             // Without a backend there is no state to reset, and the proxy itself is alive.
-            Kind::Ping | Kind::ResetConnection if self.backend.is_none() => {
+            Kind::Ping | Kind::ResetConnection if has_none => {
                 let seq = self.skip_command().await?;
                 self.reply(seq, &ok(self.capabilities(), self.status)).await
             }
             Kind::ChangeUser if self.refused_changes >= CHANGES_REFUSED_MAX => self.refuse_unknown().await,
             Kind::ChangeUser => self.change_user().await,
-            Kind::Query | Kind::StmtPrepare | Kind::ProcessKill | Kind::ProcessInfo => {
-                self.handle_ids(kind).await
-            }
+            _ if self.look(kind, &self.backlog) != Look::Plain => self.handle_ids(kind).await,
             // Nothing to close or reset where nothing was prepared.
-            Kind::StmtClose | Kind::SendLongData if self.backend.is_none() => {
-                self.skip_command().await.map(drop)
-            }
-            _ => self.borrow_backend().await,
+            Kind::StmtClose | Kind::SendLongData if has_none => self.skip_command().await.map(drop),
+            _ => match decided {
+                Some(decided) => self.carry_out(kind, decided).await,
+                None => self.complete_command(kind).await,
+            },
         }
     }
 
@@ -82,11 +85,13 @@ impl Session {
         put_message(&mut packet, 0, &[Kind::Quit as u8]);
         // What a full socket does not take now is not worth waiting for.
         let _ = poll_fn(|cx| Poll::Ready(self.send_to_backend(cx, &packet))).await;
+        self.leave_others().await;
     }
 
     /// Ends the connection to the server, which has rolled back and let go of all locks when this returns: a server that
     /// changes the user does both before it answers. A goodbye alone is not answered; the reset before it is.
     async fn end_backend(&mut self) {
+        self.leave_others().await;
         let mut packets = Vec::new();
         put_message(&mut packets, 0, &[Kind::ResetConnection as u8]);
         put_message(&mut packets, 0, &[Kind::Quit as u8]);
@@ -102,11 +107,10 @@ impl Session {
         self.control.about.set_backend(None);
     }
 
-    /// Gets a backend. The command stays in the backlog and is forwarded when there is one; without one the
-    /// command is answered with the reason.
-    pub(super) async fn borrow_backend(&mut self) -> Result<(), Ending> {
+    /// Gets a backend of `hostgroup`. The command stays in the backlog and is forwarded when there is one; without one the
+    /// command is answered with the reason, and it is false.
+    pub(super) async fn borrow_backend(&mut self, hostgroup: u32) -> Result<bool, Ending> {
         let open = async |target: &Target| open(&self.worker, target, &self.identity).await;
-        let hostgroup = self.identity.account.user.default_hostgroup;
         self.show_waiting();
         let acquired = {
             let mut acquiring = pin!(acquire(&self.worker, hostgroup, Full::TryAgain, open));
@@ -128,19 +132,20 @@ impl Session {
             Ok(backend) => {
                 self.control.about.set_backend(Some(&backend));
                 self.backend = Some(backend);
-                Ok(())
+                return Ok(true);
             }
             Err(AcquireError::Proxy(error)) => {
                 let (connection, peer) = (self.identity.connection_id, self.identity.peer);
                 tracing::warn!(connection, %peer, %error, "a session got no server");
                 let seq = self.skip_command().await?;
-                self.reply_error(seq, &error).await
+                self.reply_error(seq, &error).await?;
             }
             Err(AcquireError::Server(payload)) => {
                 let seq = self.skip_command().await?;
-                self.reply(seq, &payload).await
+                self.reply(seq, &payload).await?;
             }
         }
+        Ok(false)
     }
 
     /// `COM_CHANGE_USER`: checks the new user like a login, then starts over with another backend.
@@ -196,6 +201,7 @@ impl Session {
             Ok(backend) => {
                 self.control.about.set_backend(backend.as_ref());
                 self.backend = backend;
+                *self.course = Course::new(&self.identity);
             }
             Err(refusal) => {
                 self.reply(seq, &refusal).await?;
@@ -205,6 +211,7 @@ impl Session {
                 let identity = &mut *self.identity;
                 (identity.account, identity.collation, identity.attributes) =
                     (account, collation, attributes);
+                *self.course = Course::new(&self.identity);
                 self.worker.seat(&self.control, &self.identity);
                 return Ok(());
             }
@@ -267,7 +274,7 @@ impl Session {
         self.write_to_client(&packet).await
     }
 
-    async fn write_to_client(&mut self, packet: &[u8]) -> Result<(), Ending> {
+    pub(super) async fn write_to_client(&mut self, packet: &[u8]) -> Result<(), Ending> {
         // A client that does not read has as much time as an idle one.
         self.set_idle();
         let written = self.control.until(Signal::Stop, self.client.write_all(packet)).await;

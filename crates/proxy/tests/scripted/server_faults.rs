@@ -91,15 +91,15 @@ fn a_server_that_dies_while_idle_takes_its_session_along() {
 #[test]
 fn a_server_that_dies_before_a_command_is_complete_is_reported_behind_it() {
     play(async || {
-        let (stage, mut client, server) = session().await;
-        let command = messages(0, &[&long_query(50_000)]);
-        client.send_bytes(&command[..10_000]).await;
+        let (stage, mut client, mut server) = session().await;
+        let command = messages(0, &[&long_query(200_000)]);
+        join!(client.send_bytes(&command[..100_000]), server.read_bytes(100_000));
         settle().await;
         drop(server);
         settle().await;
         assert_eq!(stage.usage(0).open, 0, "nobody waits for the rest");
         // The client does not read before it has sent all of it.
-        client.send_bytes(&command[10_000..]).await;
+        client.send_bytes(&command[100_000..]).await;
         client.packets().expect_seq(1);
         client.expect_err(2013).await;
         client.expect_end().await;

@@ -72,6 +72,7 @@ pub(super) fn column_count(head: &[u8], caps: Capabilities) -> Result<(u32, bool
 
 /// What the first packet of a prepare answer announces.
 pub(super) struct PrepareHead {
+    pub(super) id: u32,
     pub(super) columns: u16,
     pub(super) params: u16,
     pub(super) metadata_follows: bool,
@@ -82,7 +83,7 @@ pub(super) struct PrepareHead {
 pub(super) fn prepare(head: &[u8], caps: Capabilities) -> Result<PrepareHead, WireError> {
     let mut reader = Reader::new(head);
     reader.u8("prepare header")?;
-    reader.u32("statement id")?;
+    let id = reader.u32("statement id")?;
     let columns = reader.u16("column count")?;
     let params = reader.u16("parameter count")?;
     let mut follows = true;
@@ -91,7 +92,7 @@ pub(super) fn prepare(head: &[u8], caps: Capabilities) -> Result<PrepareHead, Wi
         reader.u16("warnings")?;
         follows = metadata_follows(&mut reader)?;
     }
-    Ok(PrepareHead { columns, params, metadata_follows: follows })
+    Ok(PrepareHead { id, columns, params, metadata_follows: follows })
 }
 
 fn metadata_follows(reader: &mut Reader<'_>) -> Result<bool, WireError> {

@@ -61,6 +61,17 @@ pub struct Outcome {
     pub rows: u64,
 }
 
+/// A statement that a server has prepared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Prepared {
+    /// The server's number for it, unique on its connection.
+    pub id: u32,
+    /// How many values an execution needs.
+    pub params: u16,
+    /// How many columns its result has; 0 if it has none.
+    pub columns: u16,
+}
+
 /// The last packet of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {

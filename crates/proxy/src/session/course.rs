@@ -1,0 +1,379 @@
+//! Where a session's statements go: its connections to servers, what it has set and left there, what it has prepared.
+//!
+//! A session has at most one connection in each hostgroup. The one in use is the session's `backend`; the others wait here
+//! ([`others`](Course::others)). What the client sets is said again at a server that does not know it yet
+//! ([`settings`]); what cannot be said again keeps the session where it is.
+
+pub(super) mod prepared;
+mod settings;
+
+use std::sync::Arc;
+
+use route::{Account, Caller, Destination, Effects, Hold};
+use wire::StatusFlags;
+use wire::reply::{End, Outcome};
+
+use crate::arrival::Peer;
+use crate::backend::Backend;
+use crate::client::login::Identity;
+use crate::routing::{Judged, Orders, Reading};
+use crate::statement::class::{Class, used_schema};
+
+use prepared::{Preparing, Registry};
+use settings::{Setting, Settings};
+
+/// The key of the setting that is the current schema.
+const SCHEMA: &str = "use";
+
+/// The key of the setting that is `COM_SET_OPTION`.
+const OPTION: &str = "option";
+
+/// Character sets of which the second byte of a character may be a quote or a backslash.
+const TWO_BYTE_QUOTES: [&str; 5] = ["big5", "cp932", "gb18030", "gbk", "sjis"];
+
+/// Their collations.
+const TWO_BYTE_QUOTE_COLLATIONS: [u16; 11] = [1, 13, 28, 84, 87, 88, 95, 96, 248, 249, 250];
+
+/// MariaDB's collations without padding have the number of the one with padding, and this more.
+const NOPAD: u16 = 1024;
+
+/// What a session knows about where its statements go.
+#[derive(Debug)]
+pub(super) struct Course {
+    /// Whom the rules see.
+    pub(super) caller: Arc<Caller>,
+    /// The client's address, without its port.
+    pub(super) client_addr: Box<str>,
+    /// What the user's row says.
+    pub(super) account: Account,
+    /// Whether the user's hints count.
+    pub(super) hints: bool,
+    /// The state that rules start in (`next_query_flagIN`).
+    pub(super) flag_in: u32,
+    /// The hostgroup of the backend in use, or of the one that was asked for last.
+    pub(super) hostgroup: u32,
+    /// The version of the settings that the backend in use has.
+    pub(super) applied: u64,
+    /// Connections that are not in use.
+    pub(super) others: Vec<Other>,
+    /// The hostgroup of the statement that ran last.
+    pub(super) last: Option<u32>,
+    /// The hostgroup that the session cannot leave.
+    locked_on: Option<u32>,
+    hold: Option<(Hold, u32)>,
+    /// A `SET TRANSACTION` waits for its transaction.
+    next_transaction: bool,
+    two_byte_quotes: bool,
+    settings: Settings,
+    /// What the statement that runs changes if it succeeds.
+    proposed: Option<Change>,
+    /// What was decided about the command in the backlog.
+    pub(super) decided: Option<Decided>,
+    pub(super) prepared: Option<Box<Registry>>,
+}
+
+/// A connection that is not in use.
+#[derive(Debug)]
+pub(super) struct Other {
+    pub(super) hostgroup: u32,
+    pub(super) backend: Backend,
+    pub(super) applied: u64,
+    /// The connection's status, as the server told it last.
+    pub(super) status: StatusFlags,
+}
+
+/// What was decided about a command.
+#[derive(Debug, Clone)]
+pub(super) struct Decided {
+    pub(super) destination: Destination,
+    /// The hash of its digest.
+    pub(super) digest: Option<u64>,
+    pub(super) orders: Option<Box<Orders>>,
+    /// What it changes if it succeeds.
+    pub(super) change: Option<Change>,
+    /// All is done that has to be done before it is sent.
+    pub(super) is_ready: bool,
+    /// The transaction that is open is to be committed first: the statement begins one that may belong elsewhere.
+    pub(super) commits_first: bool,
+}
+
+impl Decided {
+    /// The same for a statement that was prepared as this.
+    pub(super) const fn with_digest_of(mut self, what: &Preparing) -> Self {
+        self.digest = what.digest;
+        self
+    }
+
+    /// The same with what is to be done with `other`.
+    pub(super) fn with_orders_of(self, other: &mut Self) -> Self {
+        Self { digest: other.digest, orders: other.orders.take(), ..self }
+    }
+}
+
+/// What a statement changes for those behind it.
+#[derive(Debug, Clone)]
+pub(super) enum Change {
+    Settings(Vec<Setting>),
+    NextTransaction,
+    Hold(Hold),
+    Release,
+    /// The session cannot leave the server any more.
+    Lock,
+    Reset,
+}
+
+impl Course {
+    /// The beginning: the client has just logged in.
+    pub(super) fn new(identity: &Identity) -> Self {
+        let user = &identity.account.user;
+        Self {
+            caller: caller(identity, identity.account.schema.as_deref().unwrap_or_default()),
+            client_addr: identity.peer.ip().map(|ip| ip.to_string()).unwrap_or_default().into(),
+            account: user.route_account(),
+            hints: user.hints,
+            flag_in: 0,
+            hostgroup: user.default_hostgroup,
+            applied: 0,
+            others: Vec::new(),
+            last: None,
+            locked_on: None,
+            hold: None,
+            next_transaction: false,
+            two_byte_quotes: TWO_BYTE_QUOTE_COLLATIONS.contains(&(identity.collation % NOPAD)),
+            settings: Settings::default(),
+            proposed: None,
+            decided: None,
+            prepared: None,
+        }
+    }
+
+    /// What the session is in the middle of, if `status` is what the backend in use has said last.
+    pub(super) fn session(&self, status: StatusFlags) -> route::Session {
+        let open = |status: StatusFlags| status.contains(StatusFlags::IN_TRANSACTION);
+        let elsewhere = || self.others.iter().find(|other| open(other.status)).map(|other| other.hostgroup);
+        route::Session {
+            transaction: if open(status) { Some(self.hostgroup) } else { elsewhere() },
+            autocommit: status.contains(StatusFlags::AUTOCOMMIT),
+            locked_on: self.locked_on,
+            hold: self.hold,
+            last_hostgroup: self.last,
+        }
+    }
+
+    /// How the session's texts are to be read.
+    pub(super) const fn reading(&self, status: StatusFlags) -> Reading {
+        Reading {
+            two_byte_quotes: self.two_byte_quotes,
+            no_backslash_escapes: status.contains(StatusFlags::NO_BACKSLASH_ESCAPES),
+        }
+    }
+
+    /// Whether nothing would be lost with the backend in use, which is idle: it is one of those that the session reads
+    /// from.
+    pub(super) fn can_lose_backend(&self, status: StatusFlags) -> bool {
+        let is_bound = |to: Option<u32>| to == Some(self.hostgroup);
+        !(self.hostgroup == self.account.default_hostgroup
+            || status.contains(StatusFlags::IN_TRANSACTION)
+            || self.next_transaction
+            || is_bound(self.locked_on)
+            || is_bound(self.hold.map(|(_, hostgroup)| hostgroup))
+            || self.prepared.as_ref().is_some_and(|registry| registry.has_home(self.hostgroup)))
+    }
+
+    /// What is to be done with a statement that was judged, with its text and class.
+    pub(super) fn decide(&self, judged: Judged, class: Class, text: &[u8], status: StatusFlags) -> Decided {
+        let Judged { digest, facts, mut destination, orders } = judged;
+        let change = self.change(facts.effects, class, text);
+        // Servers commit a transaction when another one begins. One that only reads may have been at a reader.
+        let elsewhere =
+            |hostgroup: u32| hostgroup != self.account.default_hostgroup && self.locked_on.is_none();
+        let commits_first = matches!(facts.kind, route::Kind::Begin { .. })
+            && status.contains(StatusFlags::IN_TRANSACTION)
+            && matches!(destination, Destination::Hostgroup { hostgroup, .. } if elsewhere(hostgroup));
+        if commits_first {
+            destination = Destination::Hostgroup {
+                hostgroup: self.account.default_hostgroup,
+                why: route::Why::Default,
+            };
+        }
+        Decided { destination, digest, orders, change, is_ready: false, commits_first }
+    }
+
+    /// A command that goes to this hostgroup and changes nothing.
+    pub(super) const fn plainly_to(hostgroup: u32) -> Decided {
+        let destination = Destination::Hostgroup { hostgroup, why: route::Why::Default };
+        Decided {
+            destination,
+            digest: None,
+            orders: None,
+            change: None,
+            is_ready: false,
+            commits_first: false,
+        }
+    }
+
+    /// What a statement changes if it succeeds.
+    fn change(&self, effects: Effects, class: Class, text: &[u8]) -> Option<Change> {
+        match class {
+            Class::Set if self.two_byte_quotes && !text.is_ascii() => return Some(Change::Lock),
+            Class::Set => {
+                return match settings::change(text) {
+                    settings::Change::Settings(settings) => Some(Change::Settings(settings)),
+                    settings::Change::NextTransaction => Some(Change::NextTransaction),
+                    settings::Change::Nothing => None,
+                    settings::Change::Unknown => Some(Change::Lock),
+                };
+            }
+            Class::Use => {
+                return Some(
+                    used_schema(text)
+                        .map_or(Change::Lock, |schema| Change::Settings(vec![schema_setting(schema)])),
+                );
+            }
+            Class::LockTable => return Some(Change::Hold(Hold::LockedTables)),
+            Class::UnlockTables => return Some(Change::Release),
+            _ => {}
+        }
+        if effects.any_of(Effects::TEMPORARY_TABLE) {
+            return Some(Change::Hold(Hold::TemporaryTables));
+        }
+        if effects.any_of(Effects::SESSION) {
+            return Some(Change::Lock);
+        }
+        // What stored code does nobody sees. A function in a query is not expected to leave anything behind.
+        let runs_code = matches!(class, Class::Call | Class::Execute | Class::Unknown);
+        (runs_code && effects.any_of(Effects::UNKNOWN)).then_some(Change::Hold(Hold::Unknown))
+    }
+
+    /// The same of a prepared statement.
+    pub(super) fn propose_change(&mut self, change: Option<Change>) {
+        // The one before has not been answered. That it is in vain to stay does no harm.
+        if let Some(Change::Hold(hold)) = self.proposed.take() {
+            self.hold = Some((hold, self.hostgroup));
+        }
+        self.proposed = change;
+    }
+
+    /// A command that changes something is on its way. Nothing may be sent behind it before it is answered.
+    pub(super) fn propose(&mut self, decided: &mut Decided) {
+        let change = decided.change.take();
+        self.propose_change(change);
+    }
+
+    /// Whether what is on its way changes something for those behind it.
+    pub(super) const fn is_changing(&self) -> bool {
+        !matches!(self.proposed, None | Some(Change::Hold(_)))
+    }
+
+    /// The schema that the client has asked for will be another one.
+    pub(super) fn propose_schema(&mut self, schema: &[u8]) {
+        self.propose_change(Some(Change::Settings(vec![schema_setting(schema)])));
+    }
+
+    /// What `COM_SET_OPTION` says, with its payload.
+    pub(super) fn propose_option(&mut self, payload: &[u8]) {
+        self.propose_change(Some(Change::Settings(vec![Setting {
+            key: OPTION.into(),
+            text: payload.into(),
+        }])));
+    }
+
+    /// The session will be as after its login, in the schema that it is in.
+    pub(super) fn propose_reset(&mut self) {
+        self.propose_change(Some(Change::Reset));
+    }
+
+    /// The statement that ran is over; `status` is what the server says of the connection now. Returns whether the other
+    /// connections are of no use any more.
+    pub(super) fn settle(&mut self, identity: &Identity, outcome: Outcome, status: StatusFlags) -> bool {
+        self.last = Some(self.hostgroup);
+        let change = self.proposed.take();
+        let in_transaction = status.contains(StatusFlags::IN_TRANSACTION);
+        if self.next_transaction && !in_transaction && !matches!(change, Some(Change::Settings(_))) {
+            self.next_transaction = false;
+            self.hold = None;
+        }
+        let Some(change) = change.filter(|_| !matches!(outcome.end, End::Err { .. })) else { return false };
+        match change {
+            Change::Settings(settings) => self.set(identity, settings),
+            Change::NextTransaction => {
+                self.next_transaction = true;
+                self.hold = Some((Hold::Unknown, self.hostgroup));
+            }
+            Change::Hold(hold) => self.hold = Some((hold, self.hostgroup)),
+            Change::Release if matches!(self.hold, Some((Hold::LockedTables, _))) => self.hold = None,
+            Change::Release => {}
+            Change::Lock => self.locked_on = Some(self.hostgroup),
+            Change::Reset => {
+                let (caller, hostgroup) = (Arc::clone(&self.caller), self.hostgroup);
+                let mut settings = std::mem::take(&mut self.settings);
+                settings.keep_only(SCHEMA);
+                let applied = settings.version();
+                *self = Self { caller, hostgroup, applied, settings, ..Self::new(identity) };
+                return true;
+            }
+        }
+        false
+    }
+
+    fn set(&mut self, identity: &Identity, settings: Vec<Setting>) {
+        for setting in settings {
+            if &*setting.key == SCHEMA {
+                self.caller = caller(identity, &setting.text);
+            }
+            if matches!(&*setting.key, "names" | "character_set_client") {
+                let text = String::from_utf8_lossy(&setting.text).to_ascii_lowercase();
+                let is_one = |word: &str| TWO_BYTE_QUOTES.contains(&word) || word == "default";
+                self.two_byte_quotes = text.split(|c: char| !c.is_ascii_alphanumeric()).any(is_one);
+            }
+            if !self.settings.set(setting) {
+                self.locked_on = Some(self.hostgroup);
+            }
+        }
+        // The backend in use has it by what the client said.
+        self.applied = self.settings.version();
+    }
+
+    /// The version of the settings that a server has that knows all of them.
+    pub(super) const fn version(&self) -> u64 {
+        self.settings.version()
+    }
+
+    /// What the backend in use has not heard yet, in order: commands of their own.
+    pub(super) fn missing(&self) -> Vec<Said> {
+        let said = |setting: &Setting| match &*setting.key {
+            SCHEMA => Said::Schema(setting.text.to_vec()),
+            OPTION => Said::Option(setting.text.to_vec()),
+            _ => Said::Statement(setting.text.to_vec()),
+        };
+        self.settings.since(self.applied).map(said).collect()
+    }
+}
+
+/// A setting as a command.
+#[derive(Debug)]
+pub(super) enum Said {
+    /// The name of the schema to be in.
+    Schema(Vec<u8>),
+    /// The payload of a `COM_SET_OPTION`.
+    Option(Vec<u8>),
+    /// The text of a statement.
+    Statement(Vec<u8>),
+}
+
+fn schema_setting(schema: &[u8]) -> Setting {
+    Setting { key: SCHEMA.into(), text: schema.into() }
+}
+
+/// Whom the rules see in a client that is in this schema.
+fn caller(identity: &Identity, schema: &[u8]) -> Arc<Caller> {
+    let user = &identity.account.user.name;
+    let (address, port) = match identity.peer {
+        Peer::Tcp(addresses) => {
+            let listener = addresses.destination();
+            (listener.ip().to_canonical().to_string(), listener.port())
+        }
+        Peer::Local => (String::new(), 0),
+    };
+    Arc::new(Caller::new(user, schema, &address, port))
+}

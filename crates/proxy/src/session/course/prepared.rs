@@ -1,0 +1,320 @@
+//! Statements that the client has prepared: what they are, and at which servers.
+//!
+//! The client knows a statement by the number that its first server gave it. Where another statement has that number
+//! already, it gets one that servers do not give. At other servers the proxy prepares a statement when an execution of
+//! it goes there.
+
+use std::collections::{HashMap, VecDeque};
+
+use wire::reply;
+
+use super::Change;
+use crate::limits::PREPARED_BYTES_MAX;
+
+/// MariaDB: the statement that was prepared last.
+const LAST: u32 = u32::MAX;
+
+/// Numbers from here on are the proxy's.
+const FIRST_OWN_ID: u32 = 1 << 30;
+
+/// A statement that a server is preparing.
+#[derive(Debug, Clone)]
+pub(in crate::session) struct Preparing {
+    /// The statement, if it could be prepared elsewhere.
+    pub(in crate::session) text: Option<Box<[u8]>>,
+    pub(in crate::session) digest: Option<u64>,
+    pub(in crate::session) change: Option<Change>,
+}
+
+/// A prepared statement.
+#[derive(Debug)]
+pub(in crate::session) struct Prepared {
+    pub(in crate::session) what: Preparing,
+    /// The hostgroup where it was prepared first; it has everything that was sent for the statement.
+    pub(in crate::session) home: u32,
+    /// What the server there has said of it.
+    first: reply::Prepared,
+    places: Vec<Place>,
+    /// The types of its parameters, as they were sent last, and how often they were.
+    types: Option<Box<[u8]>>,
+    types_version: u64,
+    /// A part of a value was sent, or a cursor is open: the next commands belong to its home.
+    pub(in crate::session) is_at_home: bool,
+}
+
+/// A statement at one server.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    hostgroup: u32,
+    statement: reply::Prepared,
+    types_version: u64,
+}
+
+/// All of one session.
+#[derive(Debug)]
+pub(in crate::session) struct Registry {
+    /// What servers are preparing, in the order of the commands.
+    awaiting: VecDeque<Preparing>,
+    by_id: HashMap<u32, Prepared>,
+    last: u32,
+    next_own_id: u32,
+    bytes: usize,
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self {
+            awaiting: VecDeque::new(),
+            by_id: HashMap::new(),
+            last: LAST,
+            next_own_id: FIRST_OWN_ID,
+            bytes: 0,
+        }
+    }
+}
+
+impl Registry {
+    /// A statement is on its way to its first server. Its text is forgotten if there are too many.
+    pub(in crate::session) fn expect(&mut self, mut what: Preparing) {
+        if self.bytes + what.text.as_ref().map_or(0, |text| text.len()) > PREPARED_BYTES_MAX {
+            what.text = None;
+        }
+        self.awaiting.push_back(what);
+    }
+
+    /// The server of this hostgroup has answered the first statement that was awaited: with this, or with an error.
+    pub(in crate::session) fn answered(&mut self, hostgroup: u32, statement: Option<reply::Prepared>) {
+        if let Some((what, statement)) = self.awaiting.pop_front().zip(statement) {
+            self.enter(statement.id, what, hostgroup, statement);
+        }
+    }
+
+    /// Enters a statement that the client will know as `id`.
+    pub(in crate::session) fn enter(
+        &mut self,
+        id: u32,
+        what: Preparing,
+        home: u32,
+        statement: reply::Prepared,
+    ) {
+        self.close(id);
+        self.bytes += what.text.as_ref().map_or(0, |text| text.len());
+        let places = vec![Place { hostgroup: home, statement, types_version: 0 }];
+        let prepared = Prepared {
+            what,
+            home,
+            first: statement,
+            places,
+            types: None,
+            types_version: 0,
+            is_at_home: false,
+        };
+        self.by_id.insert(id, prepared);
+        self.last = id;
+    }
+
+    /// The number that the client will know a statement by to which a server has given `id`.
+    pub(in crate::session) fn client_id(&mut self, id: u32) -> u32 {
+        if id < FIRST_OWN_ID && !self.by_id.contains_key(&id) {
+            return id;
+        }
+        while self.by_id.contains_key(&self.next_own_id) {
+            self.next_own_id = if self.next_own_id >= LAST - 1 { FIRST_OWN_ID } else { self.next_own_id + 1 };
+        }
+        self.next_own_id
+    }
+
+    /// Whether a server of another hostgroup than this has given numbers to statements.
+    pub(in crate::session) fn has_other_homes(&self, hostgroup: u32) -> bool {
+        self.by_id.values().any(|prepared| prepared.home != hostgroup)
+    }
+
+    /// Whether statements live at this hostgroup.
+    pub(super) fn has_home(&self, hostgroup: u32) -> bool {
+        !self.awaiting.is_empty() || self.by_id.values().any(|prepared| prepared.home == hostgroup)
+    }
+
+    /// The number in a command, in which MariaDB's clients may mean the last one.
+    fn meant(&self, id: u32) -> u32 {
+        // While one is being prepared, nobody knows what it will be called.
+        if id == LAST && self.awaiting.is_empty() { self.last } else { id }
+    }
+
+    /// The statement that the client knows as `id`.
+    pub(in crate::session) fn get(&self, id: u32) -> Option<&Prepared> {
+        self.by_id.get(&self.meant(id))
+    }
+
+    /// The same, to be changed.
+    pub(in crate::session) fn get_mut(&mut self, id: u32) -> Option<&mut Prepared> {
+        let id = self.meant(id);
+        self.by_id.get_mut(&id)
+    }
+
+    /// The statement that the server of this hostgroup knows as `id`.
+    pub(in crate::session) fn at(&mut self, id: u32, hostgroup: u32) -> Option<&mut Prepared> {
+        let id = self.client_id_of(id, hostgroup)?;
+        self.by_id.get_mut(&id)
+    }
+
+    /// What the client calls the statement that the server of this hostgroup knows as `id`.
+    fn client_id_of(&self, id: u32, hostgroup: u32) -> Option<u32> {
+        let id = self.meant(id);
+        let is_it = |prepared: &Prepared| prepared.id_at(hostgroup) == Some(id);
+        if self.by_id.get(&id).is_some_and(is_it) {
+            return Some(id);
+        }
+        self.by_id.iter().find(|(_, prepared)| is_it(prepared)).map(|(id, _)| *id)
+    }
+
+    /// Forgets the statement that the server of this hostgroup, and no other, knows as `id`.
+    pub(in crate::session) fn close_at(&mut self, id: u32, hostgroup: u32) {
+        if let Some(id) = self.client_id_of(id, hostgroup) {
+            self.close(id);
+        }
+    }
+
+    /// Whether the next commands for a statement belong to where it is now.
+    pub(in crate::session) fn keep_home(&mut self, id: u32, hostgroup: u32, is_at_home: bool) {
+        if let Some(prepared) = self.at(id, hostgroup) {
+            prepared.is_at_home = is_at_home;
+        }
+    }
+
+    /// Forgets a statement. Returns where it was.
+    pub(in crate::session) fn close(&mut self, id: u32) -> Vec<(u32, u32)> {
+        let id = self.meant(id);
+        let Some(prepared) = self.by_id.remove(&id) else { return Vec::new() };
+        self.bytes -= prepared.what.text.as_ref().map_or(0, |text| text.len());
+        prepared.places.iter().map(|place| (place.hostgroup, place.statement.id)).collect()
+    }
+
+    /// The connection to this hostgroup is gone, and what was prepared there with it.
+    pub(in crate::session) fn forget_hostgroup(&mut self, hostgroup: u32) {
+        for prepared in self.by_id.values_mut() {
+            prepared.places.retain(|place| place.hostgroup != hostgroup);
+        }
+    }
+}
+
+impl Prepared {
+    /// The number that the server of this hostgroup knows it by.
+    pub(in crate::session) fn id_at(&self, hostgroup: u32) -> Option<u32> {
+        self.places.iter().find(|place| place.hostgroup == hostgroup).map(|place| place.statement.id)
+    }
+
+    /// Whether another server than that of this hostgroup has it, too.
+    pub(in crate::session) fn is_elsewhere(&self, hostgroup: u32) -> bool {
+        self.places.iter().any(|place| place.hostgroup != hostgroup)
+    }
+
+    /// How many servers have it.
+    pub(in crate::session) const fn places(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether the server of this hostgroup knows the types of its parameters.
+    pub(in crate::session) fn has_types_at(&self, hostgroup: u32) -> bool {
+        let place = self.places.iter().find(|place| place.hostgroup == hostgroup);
+        place.is_some_and(|place| place.types_version == self.types_version)
+    }
+
+    /// It was prepared at another hostgroup; false if it is something else there, so that it must not be executed there.
+    pub(in crate::session) fn add_place(&mut self, hostgroup: u32, statement: reply::Prepared) -> bool {
+        self.places.push(Place { hostgroup, statement, types_version: 0 });
+        (self.first.params, self.first.columns) == (statement.params, statement.columns)
+    }
+
+    /// How many values an execution needs.
+    pub(in crate::session) const fn params(&self) -> u16 {
+        self.first.params
+    }
+
+    /// An execution with these types goes to a hostgroup; without, those of the one before hold. Returns the types that have
+    /// to be added, because that server does not know them.
+    pub(in crate::session) fn types_for(&mut self, hostgroup: u32, types: Option<&[u8]>) -> Option<&[u8]> {
+        // Where they cannot be needed they are not kept.
+        self.what.text.as_ref()?;
+        if let Some(types) = types.filter(|types| self.types.as_deref() != Some(types)) {
+            self.types_version += 1;
+            self.types = Some(types.into());
+        }
+        let version = self.types_version;
+        let place = self.places.iter_mut().find(|place| place.hostgroup == hostgroup)?;
+        let lacks = place.types_version != version;
+        place.types_version = version;
+        self.types.as_deref().filter(|_| lacks && types.is_none())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn statement(id: u32, params: u16) -> reply::Prepared {
+        reply::Prepared { id, params, columns: 1 }
+    }
+
+    fn what(text: &str) -> Preparing {
+        let text = Some(text.as_bytes().into());
+        Preparing { text, digest: Some(1), change: None }
+    }
+
+    #[test]
+    fn answers_belong_to_statements_in_their_order() {
+        let mut all = Registry::default();
+        all.expect(what("a"));
+        all.expect(what("b"));
+        all.expect(what("c"));
+        all.answered(0, Some(statement(1, 0)));
+        all.answered(0, None);
+        all.answered(0, Some(statement(2, 0)));
+        assert_eq!(all.get(1).unwrap().what.text.as_deref(), Some(&b"a"[..]));
+        assert_eq!(all.get(2).unwrap().what.text.as_deref(), Some(&b"c"[..]));
+        assert_eq!(all.get(LAST).unwrap().id_at(0), Some(2));
+        assert_eq!(all.close(LAST), [(0, 2)]);
+        assert!(all.get(2).is_none() && all.get(3).is_none());
+    }
+
+    #[test]
+    fn numbers_do_not_collide() {
+        let mut all = Registry::default();
+        all.enter(1, what("a"), 0, statement(1, 0));
+        assert_eq!((all.client_id(1), all.client_id(2)), (FIRST_OWN_ID, 2));
+        all.enter(FIRST_OWN_ID, what("b"), 7, statement(1, 0));
+        assert_eq!(all.client_id(1), FIRST_OWN_ID + 1);
+        assert!(all.has_other_homes(0) && all.has_other_homes(7));
+        all.close(1);
+        assert!(all.has_other_homes(0) && !all.has_other_homes(7));
+    }
+
+    #[test]
+    fn c16_types_reach_a_server_that_does_not_know_them() {
+        let mut all = Registry::default();
+        all.enter(1, what("a"), 0, statement(1, 1));
+        let one = all.get_mut(1).unwrap();
+        assert_eq!(one.types_for(0, Some(b"\x03\x00")), None);
+        assert_eq!(one.types_for(0, None), None, "it knows them");
+        assert!(one.add_place(1, statement(9, 1)) && one.id_at(1) == Some(9));
+        assert_eq!(one.types_for(1, None), Some(&b"\x03\x00"[..]));
+        assert_eq!(one.types_for(1, None), None);
+        assert_eq!(one.types_for(1, Some(b"\x08\x00")), None);
+        assert_eq!(one.types_for(0, None), Some(&b"\x08\x00"[..]), "they have changed elsewhere");
+        assert!(!one.add_place(2, statement(9, 2)), "something else");
+    }
+
+    #[test]
+    fn c29_there_is_an_end_to_what_is_kept() {
+        let mut all = Registry::default();
+        let large = "x".repeat(PREPARED_BYTES_MAX);
+        for (id, kept) in [(1, true), (2, false)] {
+            all.expect(what(&large));
+            all.answered(0, Some(statement(id, 0)));
+            assert_eq!(all.get(id).unwrap().what.text.is_some(), kept);
+        }
+        all.close(1);
+        all.expect(what(&large));
+        all.answered(0, Some(statement(3, 0)));
+        assert!(all.get(3).unwrap().what.text.is_some());
+    }
+}

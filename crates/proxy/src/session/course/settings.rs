@@ -1,0 +1,341 @@
+//! What a client has set in its session: kept, so that every server that it gets has it as well.
+//!
+//! A setting is the client's own text, said again in the order in which it was said first. Only what means the same on
+//! every server is one: literals, names of character sets, `DEFAULT`. Everything else is [`Change::Unknown`].
+
+use std::collections::VecDeque;
+
+use sql::lexer::{Kind, Lexer, Modes, Token};
+
+use crate::limits::{SETTINGS_BYTES_MAX, SETTINGS_MAX};
+
+/// A setting: what it replaces, and how it is said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::session) struct Setting {
+    /// The variable in lower case, or a word that no variable is called.
+    pub(super) key: Box<str>,
+    /// The statement.
+    pub(super) text: Box<[u8]>,
+}
+
+/// What a `SET` does to the session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Change {
+    /// It sets these.
+    Settings(Vec<Setting>),
+    /// It is for the next transaction only.
+    NextTransaction,
+    /// Nothing that another server would have to know: it is about the server, an account, or user variables.
+    Nothing,
+    /// Something that cannot be said again elsewhere.
+    Unknown,
+}
+
+/// The settings of a session, in the order in which they were made.
+#[derive(Debug, Default)]
+pub(super) struct Settings {
+    all: VecDeque<(u64, Setting)>,
+    bytes: usize,
+    version: u64,
+}
+
+impl Settings {
+    /// How often settings were made. A server that has all has this version.
+    pub(super) const fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Adds a setting, in place of an older one with the same key; false if there are too many.
+    pub(super) fn set(&mut self, setting: Setting) -> bool {
+        self.forget(&setting.key);
+        let bytes = self.bytes + setting.text.len();
+        if self.all.len() >= SETTINGS_MAX || bytes > SETTINGS_BYTES_MAX {
+            return false;
+        }
+        self.bytes = bytes;
+        self.version += 1;
+        self.all.push_back((self.version, setting));
+        true
+    }
+
+    /// Forgets all but what has this key: what `COM_RESET_CONNECTION` leaves.
+    pub(super) fn keep_only(&mut self, key: &str) {
+        self.all.retain(|(_, setting)| *setting.key == *key);
+        self.bytes = self.all.iter().map(|(_, setting)| setting.text.len()).sum();
+    }
+
+    /// What a server that has `version` lacks, in order.
+    pub(super) fn since(&self, version: u64) -> impl Iterator<Item = &Setting> {
+        self.all.iter().filter(move |(made, _)| *made > version).map(|(_, setting)| setting)
+    }
+
+    fn forget(&mut self, key: &str) {
+        if let Some(at) = self.all.iter().position(|(_, setting)| *setting.key == *key)
+            && let Some((_, setting)) = self.all.remove(at)
+        {
+            self.bytes -= setting.text.len();
+        }
+    }
+}
+
+/// Session variables that mean something for one statement, or for one server, only.
+const NOT_SETTINGS: &[&str] = &[
+    "gtid_next",
+    "gtid_seq_no",
+    "identity",
+    "insert_id",
+    "last_insert_id",
+    "pseudo_replica_mode",
+    "pseudo_slave_mode",
+    "pseudo_thread_id",
+    "rand_seed1",
+    "rand_seed2",
+    "server_id",
+    "gtid_domain_id",
+];
+
+/// What this `SET` does to the session.
+pub(super) fn change(text: &[u8]) -> Change {
+    let mut lexer = Lexer::new(text, Modes::default());
+    let tokens: Vec<Token> = lexer.by_ref().collect();
+    if lexer.broken() || tokens.iter().any(|token| token.conditional) {
+        return Change::Unknown;
+    }
+    let words = Words { text, tokens: &tokens };
+    let end = tokens.iter().position(|token| token.kind == Kind::Sign(b';')).unwrap_or(tokens.len());
+    if !words.is(0, "set") || tokens.get(end + 1).is_some() {
+        return Change::Unknown;
+    }
+    let words = Words { text, tokens: tokens.get(1..end).unwrap_or_default() };
+    whole(&words).unwrap_or_else(|| assignments(&words))
+}
+
+/// What the forms do that are no list of assignments.
+fn whole(words: &Words<'_>) -> Option<Change> {
+    let setting = |key: &str, words: &Words<'_>| {
+        let text = [&b"SET "[..], words.source()].concat().into();
+        Some(Change::Settings(vec![Setting { key: key.into(), text }]))
+    };
+    match words.lower(0).as_str() {
+        "transaction" => Some(Change::NextTransaction),
+        "session" | "local" if words.is(1, "transaction") => setting("transaction", words),
+        "global" | "persist" | "persist_only" if words.is(1, "transaction") => Some(Change::Nothing),
+        "password" | "default" | "statement" => Some(Change::Nothing),
+        "role" | "resource" => Some(Change::Unknown),
+        _ => None,
+    }
+}
+
+fn assignments(words: &Words<'_>) -> Change {
+    let mut settings = Vec::new();
+    let mut global = false;
+    for part in words.tokens.split(|token| token.kind == Kind::Sign(b',')) {
+        match assignment(&Words { text: words.text, tokens: part }) {
+            // Servers differ in what a scope means for the assignments behind it.
+            Some(Assignment::Session(_)) if global => return Change::Unknown,
+            Some(Assignment::Session(setting)) => settings.push(setting),
+            Some(Assignment::Global) => global = true,
+            Some(Assignment::User) => {}
+            None => return Change::Unknown,
+        }
+    }
+    if settings.is_empty() { Change::Nothing } else { Change::Settings(settings) }
+}
+
+enum Assignment {
+    Session(Setting),
+    Global,
+    User,
+}
+
+/// One assignment; `None` if it cannot be said again elsewhere.
+fn assignment(words: &Words<'_>) -> Option<Assignment> {
+    let first = words.tokens.first()?;
+    if first.kind == Kind::UserVariable {
+        return Some(Assignment::User);
+    }
+    let said = |key: &str, text: &[u8]| {
+        let text = [&b"SET "[..], text].concat().into();
+        Some(Assignment::Session(Setting { key: key.into(), text }))
+    };
+    let (lower, mut at) = (words.lower(0), 1);
+    let charset = match lower.as_str() {
+        "names" | "charset" => 1,
+        "character" if words.is(1, "set") => 2,
+        _ => 0,
+    };
+    if charset > 0 {
+        let value = words.is_literal(charset);
+        let ends = words.tokens.len() == charset + 1
+            || words.is(charset + 1, "collate") && words.tokens.len() == charset + 3;
+        return if value && ends { said("names", words.source()) } else { None };
+    }
+    let mut name = lower;
+    match name.as_str() {
+        "global" | "persist" | "persist_only" => return Some(Assignment::Global),
+        "session" | "local" => {
+            name = words.lower(1);
+            at = 2;
+        }
+        _ => {}
+    }
+    if let Some(variable) = name.strip_prefix("@@") {
+        let (scope, variable) = variable.split_once('.').unwrap_or(("session", variable));
+        match scope {
+            "global" | "persist" | "persist_only" => return Some(Assignment::Global),
+            "session" | "local" => name = variable.to_owned(),
+            _ => return None,
+        }
+    }
+    let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if name.is_empty() || !is_name || NOT_SETTINGS.contains(&name.as_str()) {
+        return None;
+    }
+    // `=` or `:=`.
+    at += usize::from(words.sign(at, b':'));
+    let value = words.sign(at, b'=').then_some(at + 1)?;
+    let signed = usize::from(words.sign(value, b'-') || words.sign(value, b'+'));
+    if !words.is_literal(value + signed) || words.tokens.len() != value + signed + 1 {
+        return None;
+    }
+    let value = Words { text: words.text, tokens: words.tokens.get(value..)? };
+    said(&name, &[format!("SESSION {name} = ").as_bytes(), value.source()].concat())
+}
+
+/// Tokens of a statement.
+struct Words<'a> {
+    text: &'a [u8],
+    tokens: &'a [Token],
+}
+
+impl<'a> Words<'a> {
+    fn bytes(&self, at: usize) -> &'a [u8] {
+        self.tokens.get(at).and_then(|token| self.text.get(token.start..token.end)).unwrap_or_default()
+    }
+
+    fn lower(&self, at: usize) -> String {
+        String::from_utf8_lossy(self.bytes(at)).to_ascii_lowercase()
+    }
+
+    fn is(&self, at: usize, word: &str) -> bool {
+        self.bytes(at).eq_ignore_ascii_case(word.as_bytes())
+    }
+
+    fn sign(&self, at: usize, sign: u8) -> bool {
+        self.tokens.get(at).is_some_and(|token| token.kind == Kind::Sign(sign))
+    }
+
+    fn is_literal(&self, at: usize) -> bool {
+        let kind = self.tokens.get(at).map(|token| token.kind);
+        matches!(kind, Some(Kind::Word | Kind::Text | Kind::Number))
+    }
+
+    /// All of it as it was written.
+    fn source(&self) -> &'a [u8] {
+        let (Some(first), Some(last)) = (self.tokens.first(), self.tokens.last()) else { return &[] };
+        self.text.get(first.start..last.end).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(text: &str) -> Vec<(String, String)> {
+        match change(text.as_bytes()) {
+            Change::Settings(settings) => settings
+                .into_iter()
+                .map(|setting| (setting.key.into(), String::from_utf8(setting.text.into()).unwrap()))
+                .collect(),
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    fn one(text: &str) -> (String, String) {
+        let mut all = settings(text);
+        assert_eq!(all.len(), 1, "{text}");
+        all.remove(0)
+    }
+
+    #[test]
+    fn literals_are_settings() {
+        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        assert_eq!(one("SET autocommit=0"), pair("autocommit", "SET SESSION autocommit = 0"));
+        assert_eq!(
+            one("set @@session.Sql_Mode := 'ANSI' ;"),
+            pair("sql_mode", "SET SESSION sql_mode = 'ANSI'")
+        );
+        assert_eq!(
+            one("SET LOCAL wait_timeout = DEFAULT"),
+            pair("wait_timeout", "SET SESSION wait_timeout = DEFAULT")
+        );
+        assert_eq!(one("SET timestamp=-1"), pair("timestamp", "SET SESSION timestamp = -1"));
+        assert_eq!(
+            one("SET NAMES utf8mb4 COLLATE utf8mb4_bin"),
+            pair("names", "SET NAMES utf8mb4 COLLATE utf8mb4_bin")
+        );
+        assert_eq!(one("SET CHARACTER SET 'latin1'"), pair("names", "SET CHARACTER SET 'latin1'"));
+        assert_eq!(
+            one("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ ONLY"),
+            pair("transaction", "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ ONLY")
+        );
+        let both = settings("SET NAMES utf8, @a := @@sql_mode, sql_safe_updates = ON");
+        assert_eq!(
+            both.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>(),
+            ["names", "sql_safe_updates"]
+        );
+    }
+
+    #[test]
+    fn what_servers_would_understand_differently_is_unknown() {
+        for text in [
+            "SET sql_mode = CONCAT(@@sql_mode, ',ANSI')",
+            "SET time_zone = @old",
+            "SET sql_mode = @@global.sql_mode",
+            "SET insert_id = 5",
+            "SET gtid_next = 'AUTOMATIC'",
+            "SET ROLE admin",
+            "SET a = 1; DROP TABLE t",
+            "/*!40101 SET NAMES utf8 */",
+            "SET GLOBAL a = 1, b = 2",
+            "SET NAMES",
+            "SET x = (SELECT 1)",
+            "SET x.y = 1",
+            "SET x = 'unterminated",
+        ] {
+            assert_eq!(change(text.as_bytes()), Change::Unknown, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_of_the_session_changes_nothing() {
+        for text in
+            ["SET GLOBAL a = 1", "SET @@global.a = f(1)", "SET @a = 1, @b = (SELECT 1)", "SET PASSWORD = 'x'"]
+        {
+            assert_eq!(change(text.as_bytes()), Change::Nothing, "{text}");
+        }
+        assert_eq!(change(b"SET TRANSACTION READ ONLY"), Change::NextTransaction);
+    }
+
+    #[test]
+    fn a_setting_takes_the_place_of_the_one_before() {
+        let mut all = Settings::default();
+        let setting = |key: &str, text: &str| Setting { key: key.into(), text: text.as_bytes().into() };
+        assert!(all.set(setting("a", "1")) && all.set(setting("b", "2")) && all.set(setting("a", "3")));
+        let texts = |version| all.since(version).map(|s| s.text.to_vec()).collect::<Vec<_>>();
+        assert_eq!(texts(0), [b"2", b"3"]);
+        assert_eq!(texts(2), [b"3"]);
+        assert_eq!(texts(all.version()).len(), 0);
+    }
+
+    #[test]
+    fn there_is_an_end_to_what_is_kept() {
+        let mut all = Settings::default();
+        let setting =
+            |key: usize, bytes| Setting { key: key.to_string().into(), text: vec![0; bytes].into() };
+        assert!((0..SETTINGS_MAX).all(|key| all.set(setting(key, 1))));
+        assert!(!all.set(setting(SETTINGS_MAX, 1)));
+        assert!(all.set(setting(0, 1)), "it takes the place of another one");
+        assert!(!all.set(setting(1, SETTINGS_BYTES_MAX)));
+    }
+}

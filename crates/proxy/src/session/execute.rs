@@ -1,0 +1,238 @@
+//! Prepared statements: where a command for one goes, and getting it to a server that does not have it.
+
+use wire::command::{Kind, StmtExecute};
+use wire::frame::{HEADER_LEN, Header, put_message};
+use wire::reply::Answer;
+use wire::{Codec as _, packet};
+
+use super::Session;
+use super::course::{Course, Decided};
+use super::route::names_statement;
+use crate::ending::Ending;
+
+/// Where the number of the statement is in a command's payload.
+const ID: std::ops::Range<usize> = 1..5;
+
+/// Where the flags of an execution are.
+const FLAGS: usize = 5;
+
+/// Flags of an execution that ask for a cursor.
+const CURSORS: u8 = 0b111;
+
+impl Session {
+    /// Decides where a command for a prepared statement goes.
+    pub(super) fn decide_prepared(&mut self, kind: Kind, payload: &[u8]) -> Decided {
+        let prepared = self.course.prepared.as_ref().zip(id(payload)).and_then(|(all, id)| all.get(id));
+        // The server says that it does not know it.
+        let Some(prepared) = prepared else { return self.decide_unknown() };
+        let stays = prepared.is_at_home || opens_cursor(payload);
+        let moves = kind == Kind::StmtExecute && (!stays || self.in_transaction_elsewhere(prepared.home));
+        match prepared.what.text.as_deref().filter(|_| moves) {
+            Some(text) => self.judge(text, true, None, true).with_digest_of(&prepared.what),
+            None => Course::plainly_to(prepared.home).with_digest_of(&prepared.what),
+        }
+    }
+
+    fn decide_unknown(&self) -> Decided {
+        let session = self.course.session(self.status);
+        let anywhere = if self.backend.is_some() { Some(self.course.hostgroup) } else { None };
+        Course::plainly_to(session.transaction.or(anywhere).unwrap_or(self.course.account.default_hostgroup))
+    }
+
+    /// Whether a transaction is open at another server than this statement's own.
+    fn in_transaction_elsewhere(&self, home: u32) -> bool {
+        self.course.session(self.status).transaction.is_some_and(|hostgroup| hostgroup != home)
+    }
+
+    /// Whether the backend in use knows the statement by the number that the client does, and its types.
+    pub(super) fn is_known_here(&self, kind: Kind, input: &[u8]) -> bool {
+        let payload = input.get(HEADER_LEN..).unwrap_or_default();
+        let Some((all, id)) = self.course.prepared.as_ref().zip(id(payload)) else { return true };
+        let Some(prepared) = all.get(id) else { return true };
+        if kind == Kind::StmtClose && prepared.is_elsewhere(self.course.hostgroup) {
+            return false;
+        }
+        // MariaDB's number for the last statement means that of the connection.
+        let known_as = prepared.id_at(self.course.hostgroup);
+        let same = known_as == Some(id) || id == u32::MAX && prepared.places() == 1;
+        same && (kind != Kind::StmtExecute || prepared.has_types_at(self.course.hostgroup))
+    }
+
+    /// Makes the statement of the command in the backlog one that the backend in use has, and names it in the command as
+    /// that server does. False if the client has had its answer.
+    pub(super) async fn bring_statement(
+        &mut self,
+        kind: Kind,
+        decided: &mut Decided,
+    ) -> Result<bool, Ending> {
+        let Some(id) = id(self.backlog.get(HEADER_LEN..).unwrap_or_default()) else { return Ok(true) };
+        let hostgroup = self.course.hostgroup;
+        let Some(all) = &mut self.course.prepared else { return Ok(true) };
+        let Some(prepared) = all.get(id) else { return Ok(true) };
+        let home = prepared.home;
+        if kind == Kind::StmtClose {
+            return self.close_everywhere(id).await;
+        }
+        // A value that was sent before is not there.
+        if prepared.is_at_home && hostgroup != home {
+            return self.refuse_statement(kind, id).await;
+        }
+        let known_as = match prepared.id_at(hostgroup) {
+            Some(known_as) => known_as,
+            None => match self.prepare_again(id).await? {
+                Some(known_as) => known_as,
+                // What it cannot do there it can do where it was prepared.
+                None if hostgroup != home => {
+                    if !self.go_to(home).await? {
+                        return Ok(false);
+                    }
+                    *decided = Course::plainly_to(home).with_orders_of(decided);
+                    let here = self.course.prepared.as_ref().and_then(|all| all.get(id)?.id_at(home));
+                    match here {
+                        Some(known_as) => known_as,
+                        None => return self.refuse_statement(kind, id).await,
+                    }
+                }
+                None => return self.refuse_statement(kind, id).await,
+            },
+        };
+        self.rename(kind, id, known_as);
+        Ok(true)
+    }
+
+    /// Prepares a statement at the backend in use; the number that it has there, or nothing if it cannot be executed there.
+    async fn prepare_again(&mut self, id: u32) -> Result<Option<u32>, Ending> {
+        let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id));
+        let Some(text) = prepared.and_then(|prepared| prepared.what.text.as_deref()) else { return Ok(None) };
+        let command = [&[Kind::StmtPrepare as u8][..], text].concat();
+        let Ok(mut replies) = self.errand(&[(command, Answer::Prepare)]).await? else { return Ok(None) };
+        let Some(statement) = replies.pop().and_then(|reply| reply.prepared) else { return Ok(None) };
+        let hostgroup = self.course.hostgroup;
+        let prepared = self.course.prepared.as_mut().and_then(|all| all.get_mut(id));
+        let same = prepared.is_some_and(|prepared| prepared.add_place(hostgroup, statement));
+        Ok(same.then_some(statement.id))
+    }
+
+    /// Answers the command in the backlog: the statement is not there any more.
+    async fn refuse_statement(&mut self, kind: Kind, id: u32) -> Result<bool, Ending> {
+        let message = format!("Unknown prepared statement handler ({id}) given to Pointsman");
+        let error = packet::Err { code: 1243, sql_state: Some(*b"HY000"), message: message.as_bytes() };
+        if kind.answer() == Answer::None {
+            self.skip_command().await?;
+        } else {
+            self.answer_here(kind, &error.encode(self.capabilities())).await?;
+        }
+        Ok(false)
+    }
+
+    /// Closes a statement at all servers that have it.
+    async fn close_everywhere(&mut self, id: u32) -> Result<bool, Ending> {
+        let Some(all) = &mut self.course.prepared else { return Ok(true) };
+        let places = all.close(id);
+        self.skip_command().await?;
+        for (hostgroup, known_as) in places {
+            let payload = [&[Kind::StmtClose as u8][..], &known_as.to_le_bytes()].concat();
+            let mut packet = Vec::new();
+            put_message(&mut packet, 0, &payload);
+            self.send_aside(hostgroup, &packet).await?;
+        }
+        Ok(false)
+    }
+
+    /// Names the statement in the command in the backlog as the backend in use does, and adds the types that it lacks.
+    fn rename(&mut self, kind: Kind, id: u32, known_as: u32) {
+        let (caps, hostgroup) = (self.capabilities(), self.course.hostgroup);
+        let Some(bytes) = self.backlog.get_mut(HEADER_LEN + ID.start..HEADER_LEN + ID.end) else { return };
+        bytes.copy_from_slice(&known_as.to_le_bytes());
+        if kind != Kind::StmtExecute {
+            return;
+        }
+        let Some((header, behind)) = self.backlog.split_first_chunk::<HEADER_LEN>() else { return };
+        let Some((payload, later)) = behind.split_at_checked(Header::parse(*header).len as usize) else {
+            return;
+        };
+        let Some(prepared) = self.course.prepared.as_mut().and_then(|all| all.get_mut(id)) else { return };
+        let Ok(execute) = StmtExecute::decode(payload, caps) else { return };
+        let Ok(params) = execute.params(prepared.params(), caps) else { return };
+        let Some(types) = prepared.types_for(hostgroup, params.types) else { return };
+        if params.count == 0 {
+            return;
+        }
+        // In front of the byte that says whether types follow is everything but the values.
+        let values = payload.len() - params.values.len();
+        let front = payload.get(..values - 1).unwrap_or_default();
+        let with_types = [front, &[1], types, params.values].concat();
+        let mut backlog = Vec::with_capacity(with_types.len() + HEADER_LEN + later.len());
+        put_message(&mut backlog, 0, &with_types);
+        backlog.extend_from_slice(later);
+        self.backlog = backlog;
+    }
+
+    /// Prepares the statement in the backlog, and names it to the client by a number that no other one has.
+    pub(super) async fn prepare_for_client(&mut self, mut decided: Decided) -> Result<(), Ending> {
+        let scanned =
+            wire::frame::MessageScanner::new(0).scan(&self.backlog).map_or(0, |scanned| scanned.len);
+        let Some(payload) = self.backlog.get(HEADER_LEN..scanned).map(<[u8]>::to_vec) else {
+            return self.complete_command(Kind::StmtPrepare).await;
+        };
+        let preparing = self.preparing(payload.get(1..).unwrap_or_default(), &mut decided);
+        let measured = self.measure(Kind::StmtPrepare, &payload, decided.digest);
+        self.begin_running(measured, payload.get(1..).unwrap_or_default());
+        let replies = match self.errand(&[(payload, Answer::Prepare)]).await? {
+            Ok(replies) => replies,
+            Err(error) => return self.refuse_here(Kind::StmtPrepare, &error).await,
+        };
+        self.skip_command().await?;
+        let Some(mut reply) = replies.into_iter().next() else { return Err(Ending::Silent) };
+        let hostgroup = self.course.hostgroup;
+        if let Some(statement) = reply.prepared
+            && let Some(all) = &mut self.course.prepared
+        {
+            let id = all.client_id(statement.id);
+            all.enter(id, preparing, hostgroup, statement);
+            if let Some(bytes) = reply.bytes.get_mut(HEADER_LEN + ID.start..HEADER_LEN + ID.end) {
+                bytes.copy_from_slice(&id.to_le_bytes());
+            }
+        }
+        self.answered_here();
+        self.write_to_client(&reply.bytes).await
+    }
+
+    /// Takes note of a command for a prepared statement that is being sent to the backend.
+    pub(super) fn note_prepared(&mut self, kind: Kind, payload: &[u8]) {
+        let (caps, hostgroup) = (self.capabilities(), self.course.hostgroup);
+        let Some(id) = id(payload) else { return };
+        let Some(all) = &mut self.course.prepared else { return };
+        match kind {
+            Kind::StmtClose => all.close_at(id, hostgroup),
+            Kind::SendLongData => all.keep_home(id, hostgroup, true),
+            Kind::StmtReset => all.keep_home(id, hostgroup, false),
+            Kind::StmtExecute => {
+                all.keep_home(id, hostgroup, opens_cursor(payload));
+                let Some(prepared) = all.at(id, hostgroup) else { return };
+                if prepared.what.text.is_some()
+                    && let Ok(execute) = StmtExecute::decode(payload, caps)
+                    && let Ok(params) = execute.params(prepared.params(), caps)
+                {
+                    prepared.types_for(hostgroup, params.types);
+                }
+                let change = prepared.what.change.clone();
+                self.course.propose_change(change);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The number of the statement in a command's payload.
+fn id(payload: &[u8]) -> Option<u32> {
+    payload.get(ID).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes)
+}
+
+/// Whether an execution asks for a cursor.
+fn opens_cursor(payload: &[u8]) -> bool {
+    payload.first() == Some(&(Kind::StmtExecute as u8))
+        && payload.get(FLAGS).is_some_and(|flags| flags & CURSORS != 0)
+}
+
+const _: () = assert!(names_statement(Kind::StmtExecute));

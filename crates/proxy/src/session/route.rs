@@ -1,0 +1,292 @@
+//! Where the next command goes: decided before it is sent, and carried out if it cannot simply go on to the backend in use.
+
+use route::{AccessMode, Destination};
+use wire::command::{Kind, Query};
+use wire::frame::{HEADER_LEN, Header, put_message};
+use wire::reply::Answer;
+use wire::{Capabilities, Codec as _, packet};
+
+use super::Session;
+use super::course::prepared::Preparing;
+use super::course::{Course, Decided};
+use crate::ending::Ending;
+use crate::error::ClientError;
+use crate::limits::JUDGED_BYTES_MAX;
+use crate::routing::Circumstances;
+use crate::statement::class::classify;
+
+/// The attribute of a statement that says which side of a replication pair it wants.
+const ACCESS_MODE: &[u8] = b"access_mode";
+
+impl Session {
+    /// What is to be done with the command that `input` begins with, if that is to send it to the backend in use. If not,
+    /// it is kept in [`Course::decided`]; nothing is if more of the command has to be there first.
+    pub(super) fn points_here(&mut self, kind: Kind, input: &[u8]) -> Option<Decided> {
+        let decided = match self.course.decided.take() {
+            Some(decided) => decided,
+            None => self.decide(kind, input)?,
+        };
+        if self.is_here(&decided) && (decided.is_ready || self.is_simple(kind, input, &decided)) {
+            return Some(decided);
+        }
+        self.course.decided = Some(decided);
+        None
+    }
+
+    /// What is to be done with the command that `rest` begins with, if it may be sent before the one in front of it is
+    /// answered.
+    pub(super) fn goes_along(&mut self, kind: Kind, rest: &[u8]) -> Option<Decided> {
+        let is_judged = matches!(kind, Kind::Query | Kind::StmtPrepare) || names_statement(kind);
+        if is_judged && !(self.has_one_way() && self.course.others.is_empty()) {
+            return None;
+        }
+        let decided = self.decide(kind, rest)?;
+        (self.is_here(&decided) && self.is_simple(kind, rest, &decided)).then_some(decided)
+    }
+
+    /// Whether all statements of the session go to one hostgroup, but for hints.
+    fn has_one_way(&self) -> bool {
+        let hostgroup = self.course.account.default_hostgroup;
+        self.worker.routing.borrow().routes().are_trivial_for(hostgroup)
+    }
+
+    /// Whether the backend in use is where it goes, and knows what the client has set.
+    fn is_here(&self, decided: &Decided) -> bool {
+        let here = self.course.hostgroup;
+        let to_here =
+            matches!(decided.destination, Destination::Hostgroup { hostgroup, .. } if hostgroup == here);
+        to_here && self.backend.is_some() && self.course.applied == self.course.version()
+    }
+
+    /// Whether the command is all that has to be sent.
+    fn is_simple(&self, kind: Kind, input: &[u8], decided: &Decided) -> bool {
+        if decided.orders.is_some() || decided.commits_first {
+            return false;
+        }
+        match (&self.course.prepared, kind) {
+            (Some(registry), Kind::StmtPrepare) => !registry.has_other_homes(self.course.hostgroup),
+            (Some(_), _) if names_statement(kind) => self.is_known_here(kind, input),
+            _ => true,
+        }
+    }
+
+    /// Whether there is as much of the command as the decision takes.
+    pub(super) fn is_enough(kind: Kind, input: &[u8]) -> bool {
+        let Some(len) = input.first_chunk().map(|bytes| Header::parse(*bytes).len as usize) else {
+            return false;
+        };
+        let needed = match kind {
+            // Executions, too: types may have to be added. What is too large for that is left as it is.
+            Kind::Query | Kind::StmtPrepare | Kind::StmtExecute => len.min(JUDGED_BYTES_MAX),
+            _ => 0,
+        };
+        input.len() >= HEADER_LEN + needed
+    }
+
+    /// Decides where a command goes; nothing if more of it has to be there first.
+    pub(super) fn decide(&mut self, kind: Kind, input: &[u8]) -> Option<Decided> {
+        if !Self::is_enough(kind, input) {
+            return None;
+        }
+        let header = input.first_chunk().map(|bytes| Header::parse(*bytes))?;
+        let behind = input.get(HEADER_LEN..)?;
+        let payload = behind.get(..header.len as usize).unwrap_or(behind);
+        let is_whole =
+            payload.len() == header.len as usize && payload.len() <= JUDGED_BYTES_MAX && !header.continues();
+        Some(match kind {
+            Kind::Query => {
+                let text = self.statement(payload);
+                self.judge(text, is_whole, self.asked(payload), false)
+            }
+            Kind::StmtPrepare => self.judge(payload.get(1..).unwrap_or_default(), is_whole, None, false),
+            _ if names_statement(kind) => self.decide_prepared(kind, payload),
+            // What any server that the session has can answer.
+            Kind::Ping
+            | Kind::Statistics
+            | Kind::InitDb
+            | Kind::FieldList
+            | Kind::SetOption
+            | Kind::ResetConnection
+            | Kind::ProcessInfo
+                if self.backend.is_some() =>
+            {
+                Course::plainly_to(self.course.hostgroup)
+            }
+            _ => {
+                let session = self.course.session(self.status);
+                Course::plainly_to(session.transaction.unwrap_or(self.course.account.default_hostgroup))
+            }
+        })
+    }
+
+    /// What is decided about a statement.
+    pub(super) fn judge(
+        &self,
+        text: &[u8],
+        is_whole: bool,
+        asked: Option<AccessMode>,
+        execute: bool,
+    ) -> Decided {
+        let session = self.course.session(self.status);
+        let at = Circumstances {
+            caller: &self.course.caller,
+            client_addr: &self.course.client_addr,
+            account: self.course.account,
+            hints: self.course.hints,
+            session: &session,
+            flag_in: self.course.flag_in,
+            reading: self.course.reading(self.status),
+            asked,
+            execute,
+            random: self.worker.dice.roll(),
+        };
+        let judged = self.worker.routing.borrow_mut().judge(text, is_whole, &at);
+        self.course.decide(judged, classify(text), text, self.status)
+    }
+
+    /// The side that an attribute of the statement asks for.
+    fn asked(&self, payload: &[u8]) -> Option<AccessMode> {
+        if !self.capabilities().contains(Capabilities::QUERY_ATTRIBUTES) || payload.get(1) == Some(&0) {
+            return None;
+        }
+        let query = Query::decode(payload, self.capabilities()).ok()?;
+        let attribute = query.attributes.iter().find(|attribute| attribute.name == ACCESS_MODE)?;
+        // Texts have their length in front, in one byte if they are short.
+        match attribute.value?.get(1..)? {
+            b"read_write" => Some(AccessMode::ReadWrite),
+            b"read_only" => Some(AccessMode::ReadOnly),
+            _ => None,
+        }
+    }
+
+    /// Does what was decided about the command in the backlog, up to the point where it can be forwarded.
+    pub(super) async fn carry_out(&mut self, kind: Kind, mut decided: Decided) -> Result<(), Ending> {
+        let hostgroup = match &decided.destination {
+            Destination::Hostgroup { hostgroup, .. } => *hostgroup,
+            Destination::Ok(text) => {
+                let packet = packet::Ok {
+                    header: packet::OkHeader::Ok,
+                    affected_rows: 0,
+                    last_insert_id: 0,
+                    status: self.status,
+                    warnings: 0,
+                    info: text.as_bytes(),
+                    session_state: None,
+                };
+                return self.answer_here(kind, &packet.encode(self.capabilities())).await;
+            }
+            Destination::Error(text) => {
+                return self.refuse_here(kind, &ClientError::by_rule(text)).await;
+            }
+            Destination::Locked { locked_on, hostgroup } => {
+                return self.refuse_here(kind, &ClientError::locked(*locked_on, *hostgroup)).await;
+            }
+        };
+        if let Some(orders) = &mut decided.orders {
+            if let Some(flag) = orders.verdict.next_query_flag_in {
+                self.course.flag_in = flag;
+            }
+            if let Some(text) = orders.text.take() {
+                self.rewrite(kind, &text);
+            }
+        }
+        if decided.commits_first {
+            decided.commits_first = false;
+            let commit = (self.query(b"COMMIT"), Answer::Result);
+            if let Err(error) = self.errand(&[commit]).await? {
+                return self.refuse_here(kind, &error).await;
+            }
+        }
+        if !self.go_to(hostgroup).await? {
+            return Ok(());
+        }
+        if names_statement(kind) && !self.bring_statement(kind, &mut decided).await? {
+            return Ok(());
+        }
+        let has_other_homes =
+            self.course.prepared.as_ref().is_some_and(|registry| registry.has_other_homes(hostgroup));
+        if kind == Kind::StmtPrepare && has_other_homes {
+            return self.prepare_for_client(decided).await;
+        }
+        decided.is_ready = true;
+        self.course.decided = Some(decided);
+        Ok(())
+    }
+
+    /// Puts a rule's text in the place of the client's into the command in the backlog.
+    fn rewrite(&mut self, kind: Kind, text: &[u8]) {
+        let Some((header, behind)) = self.backlog.split_first_chunk::<HEADER_LEN>() else { return };
+        let header = Header::parse(*header);
+        // Of a larger one there is no whole text that a rule could have seen.
+        let Some((payload, later)) = behind.split_at_checked(header.len as usize) else { return };
+        let before = match kind {
+            Kind::Query => payload.len() - self.statement(payload).len(),
+            _ => 1,
+        };
+        let rewritten = [payload.get(..before).unwrap_or_default(), text].concat();
+        let mut backlog = Vec::with_capacity(rewritten.len() + HEADER_LEN + later.len());
+        put_message(&mut backlog, 0, &rewritten);
+        backlog.extend_from_slice(later);
+        self.backlog = backlog;
+    }
+
+    /// Answers the command in the backlog with one packet.
+    pub(super) async fn answer_here(&mut self, kind: Kind, payload: &[u8]) -> Result<(), Ending> {
+        self.begin_own(kind);
+        let seq = self.skip_command().await?;
+        self.reply(seq, payload).await?;
+        self.answered_here();
+        Ok(())
+    }
+
+    /// Answers the command in the backlog with an error.
+    pub(super) async fn refuse_here(&mut self, kind: Kind, error: &ClientError) -> Result<(), Ending> {
+        self.begin_own(kind);
+        let seq = self.skip_command().await?;
+        self.reply_error(seq, error).await?;
+        self.answered_here();
+        Ok(())
+    }
+
+    /// Counts the command in the backlog as one that no server gets.
+    fn begin_own(&self, kind: Kind) {
+        let measured = self.measure_own(kind, self.backlog.get(HEADER_LEN..).unwrap_or_default());
+        self.begin_running(measured, &[]);
+    }
+
+    /// Takes note of a command that is being sent to the backend.
+    pub(super) fn note_sent(&mut self, kind: Kind, payload: &[u8], decided: &mut Decided) {
+        match kind {
+            Kind::Query => self.course.propose(decided),
+            Kind::InitDb => self.course.propose_schema(payload.get(1..).unwrap_or_default()),
+            Kind::SetOption => self.course.propose_option(payload),
+            Kind::ResetConnection => self.course.propose_reset(),
+            Kind::StmtPrepare => {
+                let preparing = self.preparing(payload.get(1..).unwrap_or_default(), decided);
+                self.course.prepared.get_or_insert_default().expect(preparing);
+            }
+            _ if names_statement(kind) => self.note_prepared(kind, payload),
+            _ => {}
+        }
+    }
+
+    /// What is kept of a statement that is prepared.
+    pub(super) fn preparing(&self, text: &[u8], decided: &mut Decided) -> Preparing {
+        let moves = !self.has_one_way();
+        let (digest, change) = (decided.digest, decided.change.take());
+        Preparing { text: moves.then(|| text.into()), digest, change }
+    }
+}
+
+/// Whether a command begins with the number of a prepared statement.
+pub(super) const fn names_statement(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::StmtExecute
+            | Kind::StmtBulkExecute
+            | Kind::SendLongData
+            | Kind::StmtFetch
+            | Kind::StmtReset
+            | Kind::StmtClose
+    )
+}

@@ -1,0 +1,151 @@
+//! Changing between servers: the connection in use is put aside, another one is taken or opened, and what the client has
+//! set is said there.
+
+use std::future::poll_fn;
+use std::task::{Context, Poll};
+
+use wire::Capabilities;
+use wire::StatusFlags;
+use wire::command::Kind;
+use wire::frame::HEADER_LEN;
+use wire::reply::Answer;
+
+use super::Session;
+use super::course::{Other, Said};
+use crate::ending::Ending;
+use crate::sock::Input;
+
+/// What servers say who do not have a variable, or do not let this user set it: `ER_PARSE_ERROR`, `ER_UNKNOWN_SYSTEM_VARIABLE`,
+/// `ER_SPECIFIC_ACCESS_DENIED_ERROR`, `ER_QUERY_CACHE_DISABLED`. The client has set it where it matters.
+const DOES_NOT_HAVE_IT: [u16; 4] = [1064, 1193, 1227, 1651];
+
+impl Session {
+    /// Makes the session's connection to `hostgroup` the one in use, opens it if there is none, and says there what the client
+    /// has set. If that cannot be done the command in the backlog is answered with the reason; then it is false.
+    pub(super) async fn go_to(&mut self, hostgroup: u32) -> Result<bool, Ending> {
+        if self.course.hostgroup != hostgroup {
+            self.put_aside();
+            self.course.hostgroup = hostgroup;
+            self.control.about.set_hostgroup(hostgroup);
+            self.take_up(hostgroup).await;
+        }
+        if self.backend.is_none() {
+            self.course.applied = 0;
+            if !self.borrow_backend(hostgroup).await? {
+                return Ok(false);
+            }
+        }
+        if self.course.applied == self.course.version() { Ok(true) } else { self.say_settings().await }
+    }
+
+    /// The connection in use is in use no more.
+    fn put_aside(&mut self) {
+        let (hostgroup, applied, status) = (self.course.hostgroup, self.course.applied, self.status);
+        if let Some(backend) = self.backend.take() {
+            self.course.others.push(Other { hostgroup, backend, applied, status });
+        }
+        self.status = StatusFlags::AUTOCOMMIT;
+    }
+
+    /// Takes the connection to this hostgroup that was put aside, if there is one and its server has not closed it.
+    async fn take_up(&mut self, hostgroup: u32) {
+        let Some(at) = self.course.others.iter().position(|other| other.hostgroup == hostgroup) else {
+            return;
+        };
+        let mut other = self.course.others.swap_remove(at);
+        // Without a transaction nothing is lost with it that could not be had again.
+        let input = poll_fn(|cx| Poll::Ready(other.backend.connection_mut().poll_input(cx))).await;
+        let in_transaction = other.status.contains(StatusFlags::IN_TRANSACTION);
+        if matches!(input, Poll::Ready(Input::End | Input::Bytes)) && !in_transaction {
+            return self.forget_prepared(hostgroup);
+        }
+        self.status = other.status;
+        self.course.applied = other.applied;
+        self.control.about.set_backend(Some(&other.backend));
+        self.backend = Some(other.backend);
+    }
+
+    /// Says at the backend what it has not heard yet of what the client has set.
+    async fn say_settings(&mut self) -> Result<bool, Ending> {
+        let missing = self.course.missing();
+        let commands: Vec<_> = missing.into_iter().map(|said| self.command(said)).collect();
+        let replies = match self.errand(&commands).await? {
+            Ok(replies) => replies,
+            Err(error) => {
+                let seq = self.skip_command().await?;
+                self.reply_error(seq, &error).await?;
+                return Ok(false);
+            }
+        };
+        let refused = |code: u16| !DOES_NOT_HAVE_IT.contains(&code);
+        if let Some(reply) = replies.into_iter().find(|reply| reply.error().is_some_and(refused)) {
+            // What has been said is said again next time, until it is taken.
+            let seq = self.skip_command().await?;
+            self.reply(seq, reply.bytes.get(HEADER_LEN..).unwrap_or_default()).await?;
+            return Ok(false);
+        }
+        self.course.applied = self.course.version();
+        Ok(true)
+    }
+
+    fn command(&self, said: Said) -> (Vec<u8>, Answer) {
+        match said {
+            Said::Schema(schema) => ([&[Kind::InitDb as u8][..], &schema].concat(), Answer::Single),
+            Said::Option(payload) => (payload, Answer::Single),
+            Said::Statement(text) => (self.query(&text), Answer::Result),
+        }
+    }
+
+    /// The payload of a `COM_QUERY` of the proxy's own.
+    pub(super) fn query(&self, text: &[u8]) -> Vec<u8> {
+        // No attributes, in the one set that there always is.
+        let attributes: &[u8] =
+            if self.capabilities().contains(Capabilities::QUERY_ATTRIBUTES) { &[0, 1] } else { &[] };
+        [&[Kind::Query as u8][..], attributes, text].concat()
+    }
+
+    /// The backend in use is of no use any more.
+    pub(super) fn lose_backend(&mut self) {
+        self.backend = None;
+        self.to_backend = crate::relay::Parked::default();
+        self.control.about.set_backend(None);
+        self.status = StatusFlags::AUTOCOMMIT;
+        self.forget_prepared(self.course.hostgroup);
+    }
+
+    fn forget_prepared(&mut self, hostgroup: u32) {
+        if let Some(registry) = &mut self.course.prepared {
+            registry.forget_hostgroup(hostgroup);
+        }
+    }
+
+    /// Sends a command that is not answered over the session's connection to this hostgroup, if there is one.
+    pub(super) async fn send_aside(&mut self, hostgroup: u32, packet: &[u8]) -> Result<(), Ending> {
+        if hostgroup == self.course.hostgroup && self.backend.is_some() {
+            return poll_fn(|cx| Poll::Ready(self.send_to_backend(cx, packet))).await;
+        }
+        let other = self.course.others.iter().position(|other| other.hostgroup == hostgroup);
+        let Some(at) = other else { return Ok(()) };
+        let mut other = self.course.others.swap_remove(at);
+        let sent = poll_fn(|cx| Poll::Ready(other.backend.connection_mut().poll_write(cx, packet))).await;
+        match sent {
+            Poll::Ready(Ok(n)) if n == packet.len() => self.course.others.push(other),
+            // What has taken a part of a command, or none of it, is not to be used again.
+            _ => self.forget_prepared(hostgroup),
+        }
+        Ok(())
+    }
+
+    /// Says goodbye to the servers whose connections are not in use, and closes them.
+    pub(super) async fn leave_others(&mut self) {
+        for mut other in std::mem::take(&mut self.course.others) {
+            let mut packet = Vec::new();
+            wire::frame::put_message(&mut packet, 0, &[Kind::Quit as u8]);
+            // What a full socket does not take now is not worth waiting for.
+            let _ = poll_fn(|cx: &mut Context<'_>| {
+                Poll::Ready(other.backend.connection_mut().poll_write(cx, &packet).is_ready())
+            })
+            .await;
+        }
+    }
+}
