@@ -71,7 +71,9 @@ fn the_defaults_of_the_example_are_the_defaults() {
     let example = config::load(&file("pointsman.example.toml")).unwrap().config;
     let listeners = [example.listeners.clone(), Config::default().listeners].concat();
     assert_eq!(all.config, Config { listeners, ..example.clone() });
-    assert_eq!(example.variables, Config::default().variables);
+    let mut variables = Config::default().variables;
+    variables.read_write_split = true;
+    assert_eq!(example.variables, variables);
 }
 
 #[test]

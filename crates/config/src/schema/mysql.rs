@@ -16,4 +16,5 @@ pub static MYSQL_VARIABLES: Section = Section::new(
     "How the data plane behaves: listeners, login, limits, timeouts, connections to servers.",
 )
 .prefix("mysql-")
-.removed(&["forward_autocommit"]);
+.removed(&["forward_autocommit"])
+.examples(&[&[("read_write_split", "true")]]);

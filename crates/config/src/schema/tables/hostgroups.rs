@@ -26,7 +26,8 @@ pub static MYSQL_REPLICATION_HOSTGROUPS: Section = Section::new(
     "Pairs of writers and readers, told apart by their read_only variables.",
 )
 .unique(&[&["writer_hostgroup"], &["reader_hostgroup"]])
-.rules(&[Rule::Differ("reader_hostgroup", "writer_hostgroup")]);
+.rules(&[Rule::Differ("reader_hostgroup", "writer_hostgroup")])
+.examples(&[&[("writer_hostgroup", "0"), ("reader_hostgroup", "1")]]);
 
 /// The keys that Group Replication and Galera tables share.
 const CLUSTER_KEYS: &[&[&str]] =

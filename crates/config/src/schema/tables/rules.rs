@@ -10,7 +10,14 @@ pub static MYSQL_QUERY_RULES: Section = Section::new(
     "The rules that decide about statements, in the order of their numbers.",
 )
 .unique(&[&["rule_id"]])
-.rules(&[Rule::Needs("replace_pattern", "match_pattern")]);
+.rules(&[Rule::Needs("replace_pattern", "match_pattern")])
+.examples(&[&[
+    ("rule_id", "1"),
+    ("active", "true"),
+    ("match_digest", "\"^SELECT .* FROM reports\""),
+    ("destination_hostgroup", "1"),
+    ("apply", "true"),
+]]);
 
 const RULE: &[Field] = &[
     int("rule_id", 0, (i64::MIN, i64::MAX), "the place in the order")
@@ -75,4 +82,10 @@ pub static MYSQL_QUERY_RULES_FAST_ROUTING: Section = Section::new(
     ]],
     "Hostgroups by user and schema.",
 )
-.unique(&[&["username", "schemaname", "flagIN"]]);
+.unique(&[&["username", "schemaname", "flagIN"]])
+.examples(&[&[
+    ("username", "\"app\""),
+    ("schemaname", "\"archive\""),
+    ("destination_hostgroup", "1"),
+    ("comment", "\"\""),
+]]);
