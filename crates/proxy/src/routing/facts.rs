@@ -38,9 +38,14 @@ const HARMLESS: Found = Found::VOLATILE.union(Found::WAITS);
 pub(crate) fn facts(shape: &Shape) -> Facts {
     let kind = kind(shape.kind);
     let mut found = shape.effects;
-    if matches!(kind, Kind::Begin { .. } | Kind::Commit | Kind::Rollback) {
+    match shape.kind {
         // Its kind says so.
-        found.remove(Found::TRANSACTION | Found::COMMITS);
+        Statement::Begin { .. } | Statement::Commit | Statement::Rollback => {
+            found.remove(Found::TRANSACTION | Found::COMMITS);
+        }
+        // What they leave behind ends with the transaction, of which servers tell.
+        Statement::Savepoint | Statement::Xa => found.remove(Found::TRANSACTION),
+        _ => {}
     }
     let mut effects = of_kind(shape.kind);
     let mut left = found - HARMLESS;
@@ -83,9 +88,7 @@ const fn of_kind(kind: Statement) -> Effects {
         | Statement::Define => Effects::WRITES,
         Statement::Call | Statement::Unknown => Effects::WRITES.with(Effects::UNKNOWN),
         Statement::Handler | Statement::Lock => Effects::LOCKS.with(Effects::SESSION),
-        Statement::Set | Statement::Use | Statement::Prepared | Statement::Xa | Statement::Savepoint => {
-            Effects::SESSION
-        }
+        Statement::Set | Statement::Use | Statement::Prepared => Effects::SESSION,
         Statement::Show | Statement::Kill | Statement::Admin => Effects::SERVER,
         Statement::Diagnostics => Effects::LAST_RESULT,
         Statement::Empty
@@ -95,6 +98,8 @@ const fn of_kind(kind: Statement) -> Effects {
         | Statement::Begin { .. }
         | Statement::Commit
         | Statement::Rollback
+        | Statement::Savepoint
+        | Statement::Xa
         | Statement::Several => Effects::NONE,
     }
 }
@@ -209,7 +214,10 @@ mod tests {
             of("BEGIN"),
             Facts { kind: Kind::Begin { read_only: false }, effects: Effects::NONE, tables: false }
         );
-        assert_eq!(of("COMMIT").effects, Effects::NONE);
+        for sql in ["COMMIT", "ROLLBACK", "SAVEPOINT a", "ROLLBACK TO a", "RELEASE SAVEPOINT a", "XA END 'a'"]
+        {
+            assert_eq!(of(sql).effects, Effects::NONE, "{sql}");
+        }
         assert!(of("VACUUM").effects.any_of(Effects::UNKNOWN));
         assert!(of("VACUUM").tables);
         assert!(of("SELECT 1 FROM t").tables && !of("SELECT 1").tables);
