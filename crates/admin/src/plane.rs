@@ -165,7 +165,7 @@ pub struct PoolServer {
     pub bytes_sent: u64,
     /// Bytes that came back.
     pub bytes_received: u64,
-    /// Microseconds that the last ping took; 0 if there was none.
+    /// Microseconds that the last connection took to be made, its login included; 0 if there was none.
     pub latency_us: u64,
 }
 

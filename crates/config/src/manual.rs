@@ -69,7 +69,7 @@ fn value(field: &Field) -> String {
         Kind::Int { min, max: i64::MAX, unit } => with_unit(format!("{min} or more"), unit),
         Kind::Int { min, max, unit } => with_unit(format!("{min} to {max}"), unit),
         Kind::Text => "text".to_owned(),
-        Kind::Json | Kind::UserAttributes => "JSON".to_owned(),
+        Kind::Json | Kind::UserAttributes | Kind::HostgroupSettings => "JSON".to_owned(),
         Kind::Choice(of) => format!("`{}`", of.join("`, `")),
         Kind::Address => "address".to_owned(),
         Kind::Addresses => "addresses".to_owned(),

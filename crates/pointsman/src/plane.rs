@@ -186,7 +186,7 @@ fn pool_server(server: ServerStats) -> PoolServer {
         bytes_sent: server.bytes_sent,
         bytes_received: server.bytes_received,
         // Nobody pings servers.
-        latency_us: 0,
+        latency_us: u64::try_from(server.latency.as_micros()).unwrap_or(u64::MAX),
     }
 }
 

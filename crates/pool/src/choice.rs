@@ -1,58 +1,101 @@
-//! Choosing a server of a hostgroup by weight.
+//! Choosing a server of a hostgroup: who can be taken, and who of them is.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::hostgroup::Hostgroup;
-use crate::{Permit, Server};
+use crate::balance::{Candidate, pick};
+use crate::hostgroup::{Hostgroup, Members};
+use crate::policy::Policy;
+use crate::{Permit, Server, Standing};
 
 /// What [`Pool::choose`](crate::Pool::choose) says.
 #[derive(Debug)]
 pub enum Choice<E> {
     /// A connection may be opened to the permit's server.
     Granted(Permit<E>),
-    /// Servers are available and all have the connections they may have: queue up.
+    /// No server can be taken now, and that will change: queue up.
     Busy,
     /// No server of the hostgroup takes connections; waiting would not help.
     NoServer,
 }
 
-/// Chooses among the servers with room, those that `avoid` names last.
-pub(crate) fn choose<E>(group: &Arc<Hostgroup<E>>, random: u64, avoid: impl Fn(&E) -> bool) -> Choice<E> {
+/// Chooses among the servers that can be taken, those that `avoid` names last.
+pub(crate) fn choose<E>(
+    group: &Arc<Hostgroup<E>>,
+    random: u64,
+    now: Duration,
+    avoid: impl Fn(&E) -> bool,
+) -> Choice<E> {
     // Held until a permit is taken: a server that is being removed gives none.
-    let servers = group.servers();
-    if !servers.iter().any(|server| server.is_available()) {
-        return Choice::NoServer;
-    }
+    let members = group.members();
+    let Members { servers, policy } = &*members;
+    forgive(servers, policy.shunning.recovery, now);
     // Another worker may fill the chosen server between looking and taking: look again, and give up only
     // when no candidate is left. Each failed round means that some other session got a permit.
     loop {
-        let picked = pick(&servers, random, |server| !avoid(server.endpoint()))
-            .or_else(|| pick(&servers, random, |_| true));
-        let Some(server) = picked else { return Choice::Busy };
+        let mut ready = ready(servers, policy, now);
+        if ready.is_empty() && forgive(servers, Some(policy.shunning.last_resort), now) {
+            ready = self::ready(servers, policy, now);
+        }
+        let wanted: Vec<_> = ready.iter().copied().filter(|(_, server)| !avoid(server.endpoint())).collect();
+        let ready = if wanted.is_empty() { ready } else { wanted };
+        let Some(server) = pick(policy.balance, &fast(ready, policy, now), random, &group.turn) else {
+            return if may_help(servers, policy, now) { Choice::Busy } else { Choice::NoServer };
+        };
         if server.try_take() {
             return Choice::Granted(Permit::new(Arc::clone(group), Arc::clone(server)));
         }
     }
 }
 
-/// A server with room for which `wanted` holds, each with a chance proportional to its weight.
-fn pick<E>(
-    servers: &[Arc<Server<E>>],
-    random: u64,
-    wanted: impl Fn(&Server<E>) -> bool,
-) -> Option<&Arc<Server<E>>> {
-    let candidate = |server: &Server<E>| server.is_available() && server.has_room() && wanted(server);
-    // One look per server, so that the total and the walk agree although others count at the same time.
-    let weights: Vec<u64> =
-        servers.iter().map(|server| if candidate(server) { u64::from(server.weight()) } else { 0 }).collect();
-    let total: u64 = weights.iter().sum();
-    let mut left = random.checked_rem(total)?;
-    let index = weights.iter().position(|&weight| match left.checked_sub(weight) {
-        None => true,
-        Some(rest) => {
-            left = rest;
-            false
-        }
-    })?;
-    servers.get(index)
+/// Servers that were shunned, and whose last error is at least this long ago, are so no more. Whether there were any.
+fn forgive<E>(servers: &[Arc<Server<E>>], after: Option<Duration>, now: Duration) -> bool {
+    let Some(after) = after else { return false };
+    let is_over = |failed| now.saturating_sub(failed) >= after;
+    let over = servers.iter().filter(|server| server.health().shunned_since().is_some_and(is_over));
+    over.map(|server| server.health().unshun()).count() > 0
+}
+
+/// The servers that can be taken, in the order of the configuration.
+fn ready<'a, E>(servers: &'a [Arc<Server<E>>], policy: &Policy, now: Duration) -> Vec<Candidate<'a, E>> {
+    if online(servers, policy, now) > policy.max_online {
+        return Vec::new();
+    }
+    let is_ready = |server: &Server<E>| server.standing(now, &policy.shunning) == Standing::Ready;
+    servers.iter().enumerate().filter(|(_, server)| is_ready(server)).collect()
+}
+
+/// How many servers are online, full or not, whatever their weights.
+pub(crate) fn online<E>(servers: &[Arc<Server<E>>], policy: &Policy, now: Duration) -> usize {
+    let is_online = |server: &Arc<Server<E>>| {
+        use Standing::{Configured, Lagging, Removed, Shunned};
+        let standing = server.standing(now, &policy.shunning);
+        !matches!(standing, Removed | Configured(_) | Shunned { .. } | Lagging(_))
+    };
+    servers.iter().filter(|server| is_online(server)).count()
+}
+
+/// Whether one who waits may get one of the servers.
+pub(crate) fn may_help<E>(servers: &[Arc<Server<E>>], policy: &Policy, now: Duration) -> bool {
+    let may_change = |server: &Arc<Server<E>>| server.standing(now, &policy.shunning).may_change();
+    online(servers, policy, now) <= policy.max_online && servers.iter().any(may_change)
+}
+
+/// Of many candidates those whose latency is not above the average, of few all. Who was not measured counts as fast.
+fn fast<'a, E>(candidates: Vec<Candidate<'a, E>>, policy: &Policy, now: Duration) -> Vec<Candidate<'a, E>> {
+    let Some(average) = average_latency(&candidates, policy, now) else { return candidates };
+    candidates.into_iter().filter(|(_, server)| server.health().current_latency(now).0 <= average).collect()
+}
+
+/// The latency that candidates must not be above; nothing if there are too few for one.
+pub(crate) fn average_latency<E>(
+    candidates: &[Candidate<'_, E>],
+    policy: &Policy,
+    now: Duration,
+) -> Option<Duration> {
+    if candidates.len() < policy.latency_aware_from {
+        return None;
+    }
+    let sum: Duration = candidates.iter().map(|(_, server)| server.health().current_latency(now).0).sum();
+    sum.checked_div(u32::try_from(candidates.len()).ok()?)
 }

@@ -2,50 +2,90 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
 
+use crate::choice::may_help;
+use crate::policy::Policy;
 use crate::queue::WaitQueue;
+use crate::server::micros;
 use crate::{Server, ServerSpec, Usage};
 
 /// The servers of one hostgroup.
 #[derive(Debug)]
 pub(crate) struct Hostgroup<E> {
-    /// Those that are configured, and those that are not any more and still have connections.
-    servers: RwLock<Vec<Arc<Server<E>>>>,
+    members: RwLock<Members<E>>,
     /// How many of them are configured no more.
     removed: AtomicUsize,
+    /// Whose turn it is with [`Balance::RoundRobin`](crate::Balance).
+    pub(crate) turn: AtomicU64,
+    /// The microsecond that somebody told last. A permit that comes back brings no time with it.
+    time: AtomicU64,
     pub(crate) queue: WaitQueue<E>,
+}
+
+/// The servers of a hostgroup, and how it chooses among them.
+#[derive(Debug)]
+pub(crate) struct Members<E> {
+    /// Those that are configured, in their order, and behind them those that are not any more and still have connections.
+    pub(crate) servers: Vec<Arc<Server<E>>>,
+    pub(crate) policy: Policy,
 }
 
 impl<E> Default for Hostgroup<E> {
     fn default() -> Self {
-        Self { servers: RwLock::default(), removed: AtomicUsize::new(0), queue: WaitQueue::default() }
+        Self {
+            members: RwLock::new(Members { servers: Vec::new(), policy: Policy::default() }),
+            removed: AtomicUsize::new(0),
+            turn: AtomicU64::new(0),
+            time: AtomicU64::new(0),
+            queue: WaitQueue::default(),
+        }
     }
 }
 
 impl<E> Hostgroup<E> {
     /// The servers. As long as the guard lives, they stay the same.
-    pub(crate) fn servers(&self) -> RwLockReadGuard<'_, Vec<Arc<Server<E>>>> {
-        self.servers.read().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn members(&self) -> RwLockReadGuard<'_, Members<E>> {
+        self.members.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Nothing in here is left half done by a panic.
-    fn servers_mut(&self) -> RwLockWriteGuard<'_, Vec<Arc<Server<E>>>> {
-        self.servers.write().unwrap_or_else(PoisonError::into_inner)
+    fn members_mut(&self) -> RwLockWriteGuard<'_, Members<E>> {
+        self.members.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn has_available(&self) -> bool {
-        self.servers().iter().any(|server| server.is_available())
+    /// Takes note of the time. It only goes on.
+    pub(crate) fn tell(&self, now: Duration) {
+        self.time.fetch_max(micros(now), Ordering::Relaxed);
+    }
+
+    /// The time that was told last.
+    pub(crate) fn time(&self) -> Duration {
+        Duration::from_micros(self.time.load(Ordering::Relaxed))
+    }
+
+    /// Whether one who waits may get a server.
+    pub(crate) fn may_help(&self) -> bool {
+        let members = self.members();
+        may_help(&members.servers, &members.policy, self.time())
+    }
+
+    /// Time until a server that cannot be taken now can be, if nothing but time has to pass.
+    pub(crate) fn changes_in(&self, now: Duration) -> Option<Duration> {
+        let members = self.members();
+        let standings = members.servers.iter().map(|server| server.standing(now, &members.policy.shunning));
+        standings.filter_map(crate::Standing::changes_in).min()
     }
 
     /// Whether nothing would be lost with it.
     pub(crate) fn is_empty(&self) -> bool {
-        self.servers().is_empty() && self.queue.waiting() == 0
+        self.members().servers.is_empty() && self.queue.waiting() == 0
     }
 
     pub(crate) fn usage(&self) -> Usage {
-        let servers = self.servers();
+        let servers = &self.members().servers;
         let available = servers.iter().filter(|server| server.is_available());
         Usage {
             servers: servers.iter().filter(|server| server.is_configured()).count(),
@@ -59,7 +99,7 @@ impl<E> Hostgroup<E> {
     /// A connection to a server has ended, and was its last one. If the server is configured no more, it is forgotten.
     pub(crate) fn note_unused(&self) {
         if self.removed.load(Ordering::SeqCst) > 0 {
-            self.forget_unused(&mut self.servers_mut());
+            self.forget_unused(&mut self.members_mut().servers);
         }
     }
 
@@ -76,8 +116,10 @@ impl<E> Hostgroup<E> {
 
 impl<E: Clone + Eq + Hash> Hostgroup<E> {
     /// Makes these the configured servers. Those that are new get the ids behind `last_id`.
-    pub(crate) fn replace(&self, specs: Vec<ServerSpec<E>>, last_id: &mut u64) {
-        let mut servers = self.servers_mut();
+    pub(crate) fn replace(&self, specs: Vec<ServerSpec<E>>, policy: Policy, last_id: &mut u64) {
+        let mut members = self.members_mut();
+        members.policy = policy;
+        let servers = &mut members.servers;
         let mut before: HashMap<&E, &Arc<Server<E>>> =
             servers.iter().map(|server| (server.endpoint(), server)).collect();
         let mut after = Vec::with_capacity(specs.len());
@@ -92,6 +134,6 @@ impl<E: Clone + Eq + Hash> Hostgroup<E> {
         }
         after.extend(before.into_values().map(|server| Arc::new(server.removed())));
         *servers = after;
-        self.forget_unused(&mut servers);
+        self.forget_unused(servers);
     }
 }

@@ -5,8 +5,12 @@
 //! queues up with [`Pool::enqueue`]. The permit goes into the [`Lease`] together with the connection that was
 //! opened under it; when the lease ends the permit passes to whoever waits longest.
 //!
-//! The crate is pure: it opens no sockets and knows neither clock nor random source (the caller passes random
-//! numbers in and keeps the deadlines). It is generic over what the caller keeps per server (`E`, say the
+//! Who is chosen among several is the hostgroup's [`Policy`]: by weight, by load, in turn, the first one. Servers that cannot
+//! be taken are passed over: full ones, slow ones ([`Server::note_latency`]), those that fail ([`Pool::note_error`]) or lag
+//! ([`Pool::mark`]). [`Pool::explain`] says of each server whether it could be taken and why.
+//!
+//! The crate is pure: it opens no sockets and knows neither clock nor random source. The caller passes random numbers in
+//! and the time, counted from any moment that stays the same, and keeps the deadlines. It is generic over what the caller keeps per server (`E`, say the
 //! address) and per connection (`C`). A pool is shared by all workers: counting is atomic, and locks are
 //! held for the moment in which a server is chosen, and the wait queue's is not even looked at while nobody waits.
 //!
@@ -16,20 +20,26 @@
 //! counts, one that is gone is forgotten with its last connection, and whoever waits gets a server or hears that there
 //! is none.
 
+mod balance;
 mod choice;
+mod explain;
 mod hostgroup;
 mod lease;
+mod policy;
 mod queue;
 mod server;
 
 use std::collections::BTreeMap;
 use std::hash::Hash;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 pub use choice::Choice;
+pub use explain::{Explained, Reason};
 pub use lease::{Lease, Permit};
+pub use policy::{Balance, Policy, Shunning};
 pub use queue::{Ticket, Turn};
-pub use server::{Counts, Server, ServerSpec, Status};
+pub use server::{Counts, Gauge, Server, ServerSpec, Standing, Status};
 
 use hostgroup::Hostgroup;
 
@@ -61,6 +71,19 @@ pub struct Usage {
     pub waiting: usize,
 }
 
+/// What somebody who watches a server has found out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    /// It has failed: it is shunned from now on, as after errors.
+    Failed,
+    /// It works: it is not shunned any more.
+    Works,
+    /// It lags this much, more than it may: it is passed over until it keeps up.
+    Lags(Duration),
+    /// It lags no more than it may.
+    KeepsUp,
+}
+
 impl<E> Default for Pool<E> {
     /// A pool without servers.
     fn default() -> Self {
@@ -69,25 +92,60 @@ impl<E> Default for Pool<E> {
 }
 
 impl<E> Pool<E> {
-    /// A permit for one server of `hostgroup`, chosen by weight.
+    /// A permit for one server of `hostgroup`, chosen as its [`Policy`] says.
     ///
     /// `random` decides among the candidates. Servers for which `avoid` is true (which just failed, say) are
-    /// taken only when no other has room. While sessions wait, newcomers are told [`Choice::Busy`],
+    /// taken only when no other can be. While sessions wait, newcomers are told [`Choice::Busy`],
     /// so that nobody overtakes the queue.
-    pub fn choose(&self, hostgroup: u32, random: u64, avoid: impl Fn(&E) -> bool) -> Choice<E> {
+    pub fn choose(
+        &self,
+        hostgroup: u32,
+        random: u64,
+        now: Duration,
+        avoid: impl Fn(&E) -> bool,
+    ) -> Choice<E> {
         let Some(group) = self.hostgroup(hostgroup) else { return Choice::NoServer };
+        group.tell(now);
         if group.queue.waiting() > 0 {
-            return if group.has_available() { Choice::Busy } else { Choice::NoServer };
+            return if group.may_help() { Choice::Busy } else { Choice::NoServer };
         }
-        choice::choose(&group, random, avoid)
+        choice::choose(&group, random, now, avoid)
     }
 
     /// A place at the end of `hostgroup`'s queue; `None` if there is no such hostgroup.
     ///
     /// `random` decides among the servers that have room when it is this place's turn. There is mostly one: whoever
     /// has to wait cannot avoid a server.
-    pub fn enqueue(&self, hostgroup: u32, random: u64) -> Option<Ticket<E>> {
-        self.hostgroup(hostgroup).map(|group| Ticket::new(group, random))
+    pub fn enqueue(&self, hostgroup: u32, random: u64, now: Duration) -> Option<Ticket<E>> {
+        let group = self.hostgroup(hostgroup)?;
+        group.tell(now);
+        Some(Ticket::new(group, random))
+    }
+
+    /// Gives those who wait for a server of `hostgroup` what has become free because time has passed: a server that was
+    /// shunned long enough, say. The pool has no clock: whoever waits calls this from time to time, at the latest when
+    /// the time that it returns is over. `None`: nothing changes because of time alone, as far as is known now.
+    pub fn serve(&self, hostgroup: u32, now: Duration) -> Option<Duration> {
+        let group = self.hostgroup(hostgroup)?;
+        group.tell(now);
+        group.queue.serve(&group);
+        group.changes_in(now)
+    }
+
+    /// Takes note of an error that says that `server` is not well; with enough of them in a second it is shunned. Whether
+    /// that is what has happened just now.
+    pub fn note_error(&self, server: &Server<E>, now: Duration) -> bool {
+        let Some(group) = self.hostgroup(server.hostgroup()) else { return false };
+        group.tell(now);
+        let enough = group.members().policy.shunning.errors;
+        server.health().note_error(now, enough)
+    }
+
+    /// Why each server of `hostgroup` could be taken at `now`, or could not, in the order of the configuration; nothing if
+    /// there is no such hostgroup. Changes nothing.
+    pub fn explain(&self, hostgroup: u32, now: Duration) -> Vec<Explained<E>> {
+        let group = self.hostgroup(hostgroup);
+        group.map_or_else(Vec::new, |group| explain::explain(&group.members(), now))
     }
 
     /// How `hostgroup` is used now; all zero if there is no such hostgroup.
@@ -99,7 +157,7 @@ impl<E> Pool<E> {
     /// more but still have connections.
     pub fn servers(&self) -> Vec<Arc<Server<E>>> {
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
-        state.hostgroups.values().flat_map(|group| group.servers().clone()).collect()
+        state.hostgroups.values().flat_map(|group| group.members().servers.clone()).collect()
     }
 
     fn hostgroup(&self, id: u32) -> Option<Arc<Hostgroup<E>>> {
@@ -108,19 +166,39 @@ impl<E> Pool<E> {
 }
 
 impl<E: Clone + Eq + Hash> Pool<E> {
-    /// A pool of these servers, all without connections.
-    pub fn new(servers: impl IntoIterator<Item = ServerSpec<E>>) -> Self {
+    /// A pool of these servers, all without connections; `policy` says how each hostgroup chooses.
+    pub fn new(servers: impl IntoIterator<Item = ServerSpec<E>>, policy: impl Fn(u32) -> Policy) -> Self {
         let pool = Self::default();
-        pool.replace(servers);
+        pool.replace(servers, policy);
         pool
     }
 
-    /// Makes these the servers of the pool. Takes time in proportion to the servers before and after.
+    /// Takes note of what somebody who watches a server has found out about it. Says nothing about a server that is not in
+    /// the pool.
+    pub fn mark(&self, hostgroup: u32, endpoint: &E, mark: Mark, now: Duration) {
+        let Some(group) = self.hostgroup(hostgroup) else { return };
+        group.tell(now);
+        {
+            let members = group.members();
+            let Some(server) = members.servers.iter().find(|server| server.endpoint() == endpoint) else {
+                return;
+            };
+            match mark {
+                Mark::Failed => server.health().shun(now),
+                Mark::Works => server.health().unshun(),
+                Mark::Lags(lag) => server.health().set_lag(Some(lag)),
+                Mark::KeepsUp => server.health().set_lag(None),
+            }
+        }
+        group.queue.serve(&group);
+    }
+
+    /// Makes these the servers of the pool, and this how their hostgroups choose. Takes time in proportion to the servers before and after.
     ///
     /// A server that was there, in the same hostgroup and with an equal endpoint, keeps its connections and counts. One that
     /// is not among them takes no new connections, and is forgotten when its last permit has come back. Sessions that wait
     /// get what has become free for them, or hear that their hostgroup has no server any more.
-    pub fn replace(&self, servers: impl IntoIterator<Item = ServerSpec<E>>) {
+    pub fn replace(&self, servers: impl IntoIterator<Item = ServerSpec<E>>, policy: impl Fn(u32) -> Policy) {
         let mut by_hostgroup: BTreeMap<u32, Vec<ServerSpec<E>>> = BTreeMap::new();
         for spec in servers {
             by_hostgroup.entry(spec.hostgroup).or_default().push(spec);
@@ -131,7 +209,7 @@ impl<E: Clone + Eq + Hash> Pool<E> {
             hostgroups.entry(*id).or_default();
         }
         hostgroups.retain(|id, group| {
-            group.replace(by_hostgroup.remove(id).unwrap_or_default(), last_id);
+            group.replace(by_hostgroup.remove(id).unwrap_or_default(), policy(*id), last_id);
             group.queue.serve(group);
             !group.is_empty()
         });

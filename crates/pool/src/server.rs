@@ -1,10 +1,26 @@
-//! One server of a hostgroup, the count of its connections, and what was counted of them.
+//! One server of a hostgroup, the count of its connections, what was counted of them, and what is observed of it.
+//!
+//! - [`gauge`]: statements that run;
+//! - [`health`]: errors, lag, latency;
+//! - [`standing`]: whether it can be chosen.
+
+mod gauge;
+mod health;
+mod standing;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+pub use gauge::Gauge;
+pub(crate) use health::micros;
+pub use standing::Standing;
+
+use gauge::Gauges;
+use health::Health;
 
 /// What the caller says about a server when the pool is made, or made anew.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerSpec<E> {
     /// The hostgroup that the server belongs to.
     pub hostgroup: u32,
@@ -14,6 +30,8 @@ pub struct ServerSpec<E> {
     pub max_connections: u32,
     /// Whether the server takes new connections.
     pub status: Status,
+    /// A server with a longer latency is passed over; `None`: there is no limit.
+    pub max_latency: Option<Duration>,
     /// Whatever the caller needs to reach the server. Within a hostgroup, equal ones are the same server.
     pub endpoint: E,
 }
@@ -26,6 +44,8 @@ pub enum Status {
     Online,
     /// It has failed.
     Shunned,
+    /// It lags too much.
+    ShunnedReplicationLag,
     /// It finishes what it has.
     OfflineSoft,
     /// It is switched off, or configured no more and not yet without connections.
@@ -48,6 +68,8 @@ struct Life {
     opened: AtomicU64,
     failed: AtomicU64,
     most_open: AtomicU32,
+    health: Health,
+    gauges: Gauges,
 }
 
 /// What was counted of a server's connections.
@@ -70,12 +92,21 @@ impl<E> Server<E> {
             opened: AtomicU64::new(0),
             failed: AtomicU64::new(0),
             most_open: AtomicU32::new(0),
+            health: Health::default(),
+            gauges: Gauges::default(),
         };
         Self { spec, life: Arc::new(life), configured: true }
     }
 
-    /// The same server with another configuration.
-    pub(crate) fn changed(&self, spec: ServerSpec<E>) -> Self {
+    /// The same server with another configuration. If that says anything new, it is not shunned any more: what was wrong
+    /// may be what was changed.
+    pub(crate) fn changed(&self, spec: ServerSpec<E>) -> Self
+    where
+        E: PartialEq,
+    {
+        if self.spec != spec {
+            self.life.health.unshun();
+        }
         Self { spec, life: Arc::clone(&self.life), configured: true }
     }
 
@@ -99,9 +130,38 @@ impl<E> Server<E> {
         self.spec.max_connections
     }
 
-    /// Whether it takes new connections.
-    pub const fn status(&self) -> Status {
-        self.spec.status
+    /// Share of new connections relative to the other servers.
+    pub const fn weight(&self) -> u32 {
+        self.spec.weight
+    }
+
+    /// Whether it takes new connections: what is configured, or why a server that is configured to does not.
+    pub fn status(&self) -> Status {
+        match self.spec.status {
+            Status::Online if self.life.health.shunned_since().is_some() => Status::Shunned,
+            Status::Online if self.life.health.lag().is_some() => Status::ShunnedReplicationLag,
+            configured => configured,
+        }
+    }
+
+    /// The latency that was noted last; zero if none was.
+    pub fn latency(&self) -> Duration {
+        self.life.health.latency()
+    }
+
+    /// Takes note of how long the server takes to answer, as it turned out at `now`. It counts for ten seconds.
+    pub fn note_latency(&self, latency: Duration, now: Duration) {
+        self.life.health.note_latency(latency, now);
+    }
+
+    /// A gauge for one thread's statements at this server.
+    pub fn gauge(&self) -> Arc<Gauge> {
+        self.life.gauges.add()
+    }
+
+    /// Statements that run, of all threads.
+    pub fn running(&self) -> u64 {
+        self.life.gauges.sum()
     }
 
     /// Whether it is configured, and not only waiting for its last connection to end.
@@ -137,17 +197,13 @@ impl<E> Server<E> {
         Counts { opened, failed, most_open: most_open.load(Ordering::Relaxed) }
     }
 
-    pub(crate) const fn weight(&self) -> u32 {
-        self.spec.weight
-    }
-
     /// Whether the server takes new connections at all; it may still be full.
     pub(crate) fn is_available(&self) -> bool {
-        self.configured && self.spec.status == Status::Online && self.spec.weight > 0
+        self.configured && self.status() == Status::Online && self.spec.weight > 0
     }
 
-    pub(crate) fn has_room(&self) -> bool {
-        self.open() < self.spec.max_connections
+    pub(crate) fn health(&self) -> &Health {
+        &self.life.health
     }
 
     /// Counts one more connection, unless the server is full.

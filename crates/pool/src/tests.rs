@@ -9,13 +9,26 @@ use proptest::prelude::*;
 
 use super::*;
 
+/// The time, where it does not matter.
+const NOW: Duration = Duration::ZERO;
+
+type Specs = ServerSpec<&'static str>;
+
+fn pool_of(servers: impl IntoIterator<Item = Specs>) -> Pool<&'static str> {
+    Pool::new(servers, |_| Policy::default())
+}
+
+fn replace(pool: &Pool<&'static str>, servers: impl IntoIterator<Item = Specs>) {
+    pool.replace(servers, |_| Policy::default());
+}
+
 fn server(
     hostgroup: u32,
     endpoint: &'static str,
     weight: u32,
     max_connections: u32,
 ) -> ServerSpec<&'static str> {
-    ServerSpec { hostgroup, weight, max_connections, status: Status::Online, endpoint }
+    ServerSpec { hostgroup, weight, max_connections, status: Status::Online, max_latency: None, endpoint }
 }
 
 fn granted(choice: Choice<&'static str>) -> Permit<&'static str> {
@@ -45,44 +58,44 @@ impl Wake for Bell {
 
 #[test]
 fn an_unknown_hostgroup_has_no_server() {
-    let pool = Pool::new([server(0, "a", 1, 1)]);
-    assert!(matches!(pool.choose(1, 0, |_| false), Choice::NoServer));
-    assert!(pool.enqueue(1, 0).is_none());
+    let pool = pool_of([server(0, "a", 1, 1)]);
+    assert!(matches!(pool.choose(1, 0, NOW, |_| false), Choice::NoServer));
+    assert!(pool.enqueue(1, 0, NOW).is_none());
     assert_eq!(pool.usage(1), Usage::default());
 }
 
 #[test]
 fn offline_and_weightless_servers_get_nothing() {
     let offline = ServerSpec { status: Status::OfflineSoft, ..server(0, "a", 1, 1) };
-    let pool = Pool::new([offline, server(0, "b", 0, 1)]);
-    assert!(matches!(pool.choose(0, 7, |_| false), Choice::NoServer));
+    let pool = pool_of([offline, server(0, "b", 0, 1)]);
+    assert!(matches!(pool.choose(0, 7, NOW, |_| false), Choice::NoServer));
 }
 
 #[test]
 fn shares_follow_weights() {
-    let pool = Pool::new([server(0, "a", 1, 1000), server(0, "b", 3, 1000)]);
-    let permits: Vec<_> = (0..400).map(|random| granted(pool.choose(0, random, |_| false))).collect();
+    let pool = pool_of([server(0, "a", 1, 1000), server(0, "b", 3, 1000)]);
+    let permits: Vec<_> = (0..400).map(|random| granted(pool.choose(0, random, NOW, |_| false))).collect();
     let b = permits.iter().filter(|permit| *permit.server().endpoint() == "b").count();
     assert_eq!(b, 300);
 }
 
 #[test]
 fn avoided_servers_come_last_but_come() {
-    let pool = Pool::new([server(0, "a", 1, 1), server(0, "b", 1_000_000, 1)]);
-    let first = granted(pool.choose(0, 500, |endpoint| *endpoint == "b"));
+    let pool = pool_of([server(0, "a", 1, 1), server(0, "b", 1_000_000, 1)]);
+    let first = granted(pool.choose(0, 500, NOW, |endpoint| *endpoint == "b"));
     assert_eq!(*first.server().endpoint(), "a");
-    let second = granted(pool.choose(0, 500, |endpoint| *endpoint == "b"));
+    let second = granted(pool.choose(0, 500, NOW, |endpoint| *endpoint == "b"));
     assert_eq!(*second.server().endpoint(), "b");
 }
 
 #[test]
 fn a_returned_permit_goes_to_the_longest_waiting() {
-    let pool = Pool::new([server(0, "a", 1, 1)]);
-    let held = granted(pool.choose(0, 0, |_| false));
-    assert!(matches!(pool.choose(0, 0, |_| false), Choice::Busy));
+    let pool = pool_of([server(0, "a", 1, 1)]);
+    let held = granted(pool.choose(0, 0, NOW, |_| false));
+    assert!(matches!(pool.choose(0, 0, NOW, |_| false), Choice::Busy));
     let (bell1, bell2) = (Arc::new(Bell::default()), Arc::new(Bell::default()));
-    let mut first = pool.enqueue(0, 0).unwrap();
-    let mut second = pool.enqueue(0, 0).unwrap();
+    let mut first = pool.enqueue(0, 0, NOW).unwrap();
+    let mut second = pool.enqueue(0, 0, NOW).unwrap();
     assert!(first.poll_turn(&Waker::from(Arc::clone(&bell1))).is_none());
     assert!(second.poll_turn(&Waker::from(Arc::clone(&bell2))).is_none());
     assert_eq!(pool.usage(0).waiting, 2);
@@ -90,7 +103,7 @@ fn a_returned_permit_goes_to_the_longest_waiting() {
     drop(held);
     assert_eq!((bell1.0.load(Ordering::SeqCst), bell2.0.load(Ordering::SeqCst)), (1, 0));
     // A newcomer does not overtake those who wait.
-    assert!(matches!(pool.choose(0, 0, |_| false), Choice::Busy));
+    assert!(matches!(pool.choose(0, 0, NOW, |_| false), Choice::Busy));
     assert!(second.poll_turn(Waker::noop()).is_none());
     drop(permit(&mut first));
     permit(&mut second);
@@ -98,10 +111,10 @@ fn a_returned_permit_goes_to_the_longest_waiting() {
 
 #[test]
 fn a_ticket_given_up_passes_its_permit_on() {
-    let pool = Pool::new([server(0, "a", 1, 1)]);
-    let held = granted(pool.choose(0, 0, |_| false));
-    let first = pool.enqueue(0, 0).unwrap();
-    let mut second = pool.enqueue(0, 0).unwrap();
+    let pool = pool_of([server(0, "a", 1, 1)]);
+    let held = granted(pool.choose(0, 0, NOW, |_| false));
+    let first = pool.enqueue(0, 0, NOW).unwrap();
+    let mut second = pool.enqueue(0, 0, NOW).unwrap();
     drop(held);
     drop(first);
     permit(&mut second);
@@ -109,20 +122,20 @@ fn a_ticket_given_up_passes_its_permit_on() {
 
 #[test]
 fn a_permit_that_came_back_before_queueing_is_not_missed() {
-    let pool = Pool::new([server(0, "a", 1, 1)]);
-    drop(granted(pool.choose(0, 0, |_| false)));
-    let mut ticket = pool.enqueue(0, 0).unwrap();
+    let pool = pool_of([server(0, "a", 1, 1)]);
+    drop(granted(pool.choose(0, 0, NOW, |_| false)));
+    let mut ticket = pool.enqueue(0, 0, NOW).unwrap();
     permit(&mut ticket);
 }
 
 #[test]
 fn a_server_that_stays_keeps_its_connections_and_counts() {
-    let pool = Pool::new([server(0, "a", 1, 2)]);
-    let held = granted(pool.choose(0, 0, |_| false));
+    let pool = pool_of([server(0, "a", 1, 2)]);
+    let held = granted(pool.choose(0, 0, NOW, |_| false));
     held.server().note_opened();
     let id = held.server().id();
-    pool.replace([server(0, "b", 0, 9), server(0, "a", 1, 1)]);
-    assert!(matches!(pool.choose(0, 0, |_| false), Choice::Busy), "one is open, and no more may be");
+    replace(&pool, [server(0, "b", 0, 9), server(0, "a", 1, 1)]);
+    assert!(matches!(pool.choose(0, 0, NOW, |_| false), Choice::Busy), "one is open, and no more may be");
     let servers = pool.servers();
     assert_eq!((servers[1].id(), servers[1].open(), servers[1].max_connections()), (id, 1, 1));
     assert_eq!(servers[1].counts(true), Counts { opened: 1, failed: 0, most_open: 1 });
@@ -134,10 +147,11 @@ fn a_server_that_stays_keeps_its_connections_and_counts() {
 
 #[test]
 fn a_server_that_is_removed_is_forgotten_with_its_last_connection() {
-    let pool = Pool::new([server(0, "a", 1, 2), server(1, "a", 1, 2)]);
-    let (first, second) = (granted(pool.choose(0, 0, |_| false)), granted(pool.choose(0, 0, |_| false)));
-    pool.replace([]);
-    assert!(matches!(pool.choose(0, 0, |_| false), Choice::NoServer));
+    let pool = pool_of([server(0, "a", 1, 2), server(1, "a", 1, 2)]);
+    let (first, second) =
+        (granted(pool.choose(0, 0, NOW, |_| false)), granted(pool.choose(0, 0, NOW, |_| false)));
+    replace(&pool, []);
+    assert!(matches!(pool.choose(0, 0, NOW, |_| false), Choice::NoServer));
     let left = pool.servers();
     assert_eq!((left.len(), left[0].status(), left[0].is_configured()), (1, Status::OfflineHard, false));
     assert_eq!(pool.usage(0), Usage { open: 2, ..Usage::default() });
@@ -149,25 +163,25 @@ fn a_server_that_is_removed_is_forgotten_with_its_last_connection() {
 
 #[test]
 fn a_server_that_comes_back_while_it_is_left_is_the_same() {
-    let pool = Pool::new([server(0, "a", 1, 1)]);
-    let held = granted(pool.choose(0, 0, |_| false));
-    pool.replace([]);
-    pool.replace([server(0, "a", 1, 1)]);
-    assert!(matches!(pool.choose(0, 0, |_| false), Choice::Busy), "the limit holds");
+    let pool = pool_of([server(0, "a", 1, 1)]);
+    let held = granted(pool.choose(0, 0, NOW, |_| false));
+    replace(&pool, []);
+    replace(&pool, [server(0, "a", 1, 1)]);
+    assert!(matches!(pool.choose(0, 0, NOW, |_| false), Choice::Busy), "the limit holds");
     drop(held);
-    granted(pool.choose(0, 0, |_| false));
+    granted(pool.choose(0, 0, NOW, |_| false));
     assert_eq!(pool.servers().len(), 1);
 }
 
 #[test]
 fn whoever_waits_gets_a_server_that_comes() {
-    let pool = Pool::new([server(0, "a", 1, 1)]);
-    let _held = granted(pool.choose(0, 0, |_| false));
+    let pool = pool_of([server(0, "a", 1, 1)]);
+    let _held = granted(pool.choose(0, 0, NOW, |_| false));
     let bell = Arc::new(Bell::default());
-    let mut first = pool.enqueue(0, 0).unwrap();
-    let mut second = pool.enqueue(0, 0).unwrap();
+    let mut first = pool.enqueue(0, 0, NOW).unwrap();
+    let mut second = pool.enqueue(0, 0, NOW).unwrap();
     assert!(first.poll_turn(&Waker::from(Arc::clone(&bell))).is_none());
-    pool.replace([server(0, "a", 1, 1), server(0, "b", 1, 1)]);
+    replace(&pool, [server(0, "a", 1, 1), server(0, "b", 1, 1)]);
     assert_eq!(bell.0.load(Ordering::SeqCst), 1);
     assert_eq!(*permit(&mut first).server().endpoint(), "b");
     // And that of the one before, which has come back already.
@@ -176,14 +190,14 @@ fn whoever_waits_gets_a_server_that_comes() {
 
 #[test]
 fn whoever_waits_hears_that_there_is_no_server_any_more() {
-    let pool = Pool::new([server(0, "a", 1, 1)]);
-    let held = granted(pool.choose(0, 0, |_| false));
+    let pool = pool_of([server(0, "a", 1, 1)]);
+    let held = granted(pool.choose(0, 0, NOW, |_| false));
     let bell = Arc::new(Bell::default());
-    let mut tickets: Vec<_> = (0..3).map(|_| pool.enqueue(0, 0).unwrap()).collect();
+    let mut tickets: Vec<_> = (0..3).map(|_| pool.enqueue(0, 0, NOW).unwrap()).collect();
     for ticket in &mut tickets {
         assert!(ticket.poll_turn(&Waker::from(Arc::clone(&bell))).is_none());
     }
-    pool.replace([ServerSpec { status: Status::Shunned, ..server(0, "a", 1, 1) }]);
+    replace(&pool, [ServerSpec { status: Status::Shunned, ..server(0, "a", 1, 1) }]);
     assert_eq!(bell.0.load(Ordering::SeqCst), 3);
     for ticket in &mut tickets {
         assert!(matches!(ticket.poll_turn(Waker::noop()), Some(Turn::NoServer)));
@@ -230,7 +244,7 @@ proptest! {
     #[test]
     fn c23_accounting_is_exact_and_nobody_starves(steps in steps(false)) {
         const LIMIT: u32 = 3;
-        let pool = Pool::new([server(0, "a", 1, 1), server(0, "b", 2, LIMIT - 1)]);
+        let pool = pool_of([server(0, "a", 1, 1), server(0, "b", 2, LIMIT - 1)]);
         let (mut permits, mut tickets) = (Vec::new(), Vec::new());
         for step in steps {
             take(&pool, step, &mut permits, &mut tickets);
@@ -247,7 +261,7 @@ proptest! {
     /// The same while servers come, change and go.
     #[test]
     fn c23_accounting_is_exact_while_servers_change(steps in steps(true)) {
-        let pool = Pool::new([server(0, "a", 1, 2)]);
+        let pool = pool_of([server(0, "a", 1, 2)]);
         let (mut permits, mut tickets) = (Vec::new(), Vec::new());
         for step in steps {
             let before: HashMap<_, _> =
@@ -264,7 +278,7 @@ proptest! {
             }
             let open: u32 = servers.iter().map(|server| server.open()).sum();
             prop_assert!(open as usize >= permits.len(), "no permit is lost");
-            let room = servers.iter().any(|server| server.is_available() && server.has_room());
+            let room = servers.iter().any(|server| server.is_available() && server.open() < server.max_connections());
             prop_assert!(usage.waiting == 0 || usage.available > 0 && !room, "nobody waits in vain");
         }
         drop(tickets);
@@ -272,7 +286,7 @@ proptest! {
         drop(permits);
         prop_assert!(pool.servers().iter().all(|server| server.open() == 0 && server.is_configured()));
         prop_assert_eq!(pool.usage(0).waiting, 0);
-        pool.replace([]);
+        replace(&pool, []);
         prop_assert_eq!(pool.servers().len(), 0);
     }
 }
@@ -286,11 +300,11 @@ fn take(
 ) {
     match step {
         Step::Choose(random) => {
-            if let Choice::Granted(permit) = pool.choose(0, random, |_| false) {
+            if let Choice::Granted(permit) = pool.choose(0, random, NOW, |_| false) {
                 permits.push(permit);
             }
         }
-        Step::Enqueue => tickets.extend(pool.enqueue(0, 0)),
+        Step::Enqueue => tickets.extend(pool.enqueue(0, 0, NOW)),
         Step::Poll(n) if n < tickets.len() => {
             if let Some(turn) = tickets[n].poll_turn(Waker::noop()) {
                 drop(tickets.remove(n));
@@ -302,23 +316,23 @@ fn take(
         Step::GiveUp(n) if n < tickets.len() => drop(tickets.remove(n)),
         Step::Return(n) if n < permits.len() => drop(permits.remove(n)),
         Step::Poll(_) | Step::GiveUp(_) | Step::Return(_) => {}
-        Step::Replace(specs) => pool.replace(specs),
+        Step::Replace(specs) => replace(pool, specs),
     }
 }
 
 #[test]
 fn threads_never_exceed_the_limit_and_all_get_served() {
     const LIMIT: u32 = 4;
-    let pool = Pool::new([server(0, "a", 1, LIMIT)]);
+    let pool = pool_of([server(0, "a", 1, LIMIT)]);
     let holding = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for thread in 0..8 {
             let (pool, holding) = (&pool, &holding);
             scope.spawn(move || {
                 for round in 0..2_000 {
-                    let permit = match pool.choose(0, thread * 7 + round, |_| false) {
+                    let permit = match pool.choose(0, thread * 7 + round, NOW, |_| false) {
                         Choice::Granted(permit) => permit,
-                        Choice::Busy => wait(pool.enqueue(0, 0).unwrap()),
+                        Choice::Busy => wait(pool.enqueue(0, 0, NOW).unwrap()),
                         Choice::NoServer => panic!("the server is online"),
                     };
                     assert!(holding.fetch_add(1, Ordering::SeqCst) < LIMIT as usize);

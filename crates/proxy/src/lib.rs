@@ -5,6 +5,7 @@
 
 mod arrival;
 mod backend;
+mod choosing;
 mod client;
 mod control;
 mod counts;

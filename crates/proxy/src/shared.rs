@@ -61,7 +61,7 @@ impl Shared {
         let snapshot = Snapshot::new(config, None)?;
         Ok(Self {
             servers: Servers::new(snapshot.endpoints()),
-            pool: Pool::new(snapshot.specs()),
+            pool: Pool::new(snapshot.specs(), |hostgroup| snapshot.policy(hostgroup)),
             keys,
             refusals: Refusals::default(),
             directory: Directory::default(),
@@ -98,11 +98,14 @@ impl Shared {
             self.tls.change(tls);
         }
         let before = self.snapshot();
-        let new = if snapshot.has_servers_of(&before) {
+        let same = snapshot.has_servers_of(&before);
+        if !same || !snapshot.chooses_like(&before) {
+            self.pool.replace(snapshot.specs(), |hostgroup| snapshot.policy(hostgroup));
+        }
+        let new = if same {
             Vec::new()
         } else {
             self.servers_version.fetch_add(1, Ordering::Relaxed);
-            self.pool.replace(snapshot.specs());
             self.servers.replace(snapshot.endpoints())
         };
         // Before workers log what it wants.

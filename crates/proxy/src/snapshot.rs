@@ -10,10 +10,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use config::{CheckLogins, Config, Endpoint, MysqlVariables, ServerStatus};
-use pool::{ServerSpec, Status};
+use pool::{Policy, ServerSpec, Status};
 use route::RuleError;
 
 use crate::backend::{Announced, Target};
+use crate::choosing::{Policies, max_latency};
 use crate::control::Patience;
 use crate::logs::LogSettings;
 use crate::routing::routes::Routes;
@@ -30,6 +31,7 @@ pub(crate) struct Snapshot {
     pub(crate) announced: Announced,
     pub(crate) routes: Arc<Routes>,
     pub(crate) logs: LogSettings,
+    policies: Policies,
     config: Arc<Config>,
 }
 
@@ -70,6 +72,7 @@ impl Snapshot {
             announced: Announced::new(config),
             routes: Arc::new(routes),
             logs: LogSettings::new(config),
+            policies: Policies::new(config),
             config: Arc::clone(config),
         })
     }
@@ -81,7 +84,12 @@ impl Snapshot {
 
     /// The servers as the pool keeps them.
     pub(crate) fn specs(&self) -> impl Iterator<Item = ServerSpec<Target>> {
-        self.config.servers.iter().map(spec)
+        self.config.servers.iter().map(|server| spec(server, &self.variables))
+    }
+
+    /// How its hostgroups choose.
+    pub(crate) fn policy(&self, hostgroup: u32) -> Policy {
+        self.policies.of(hostgroup)
     }
 
     /// Where the servers are that sessions may get, each once, in the order of the configuration.
@@ -95,9 +103,15 @@ impl Snapshot {
     pub(crate) fn has_servers_of(&self, other: &Self) -> bool {
         self.config.servers == other.config.servers
     }
+
+    /// Whether the servers of both are chosen alike.
+    pub(crate) fn chooses_like(&self, other: &Self) -> bool {
+        self.policies == other.policies
+            && self.variables.default_max_latency == other.variables.default_max_latency
+    }
 }
 
-fn spec(server: &config::Server) -> ServerSpec<Target> {
+fn spec(server: &config::Server, variables: &MysqlVariables) -> ServerSpec<Target> {
     let status = match server.status {
         ServerStatus::Online => Status::Online,
         ServerStatus::Shunned => Status::Shunned,
@@ -109,6 +123,7 @@ fn spec(server: &config::Server) -> ServerSpec<Target> {
         weight: server.weight,
         max_connections: server.max_connections,
         status,
+        max_latency: max_latency(server.max_latency, variables),
         endpoint: Target::new(server),
     }
 }

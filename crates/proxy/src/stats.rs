@@ -37,10 +37,12 @@ pub struct ServerStats {
     pub host: String,
     /// The port; 0 for a Unix socket.
     pub port: u16,
-    /// `ONLINE`, `SHUNNED`, `OFFLINE_SOFT` or `OFFLINE_HARD`.
+    /// `ONLINE`, `SHUNNED`, `SHUNNED_REPLICATION_LAG`, `OFFLINE_SOFT` or `OFFLINE_HARD`.
     pub status: &'static str,
     /// Connections that sessions have, or are making.
     pub used: u32,
+    /// How long the last connection took to be made, its login included; zero if there was none.
+    pub latency: Duration,
     /// Connections that were made.
     pub opened: u64,
     /// Connections that could not be made.

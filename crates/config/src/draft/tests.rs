@@ -111,7 +111,9 @@ fn value(field: &'static crate::schema::Field) -> BoxedStrategy<Scalar> {
         Kind::Choice(of) => {
             proptest::sample::select(of).prop_map(|word| Scalar::Text(word.to_owned())).boxed()
         }
-        Kind::Json | Kind::UserAttributes => Just(Scalar::Text("{\"a\": \"\\\\\"}".to_owned())).boxed(),
+        Kind::Json | Kind::UserAttributes | Kind::HostgroupSettings => {
+            Just(Scalar::Text("{\"a\": \"\\\\\"}".to_owned())).boxed()
+        }
         Kind::Text => text.boxed(),
         Kind::Password => "[a-z\"\\\\]{0,9}".prop_map(Scalar::Text).boxed(),
         Kind::Address | Kind::Addresses => Just(Scalar::Text("127.0.0.1:1".to_owned())).boxed(),

@@ -1,6 +1,9 @@
 //! Rows about hostgroups: pairs of writers and readers, overrides of global settings.
 
+use std::str::FromStr;
+
 use crate::json::Json;
+use crate::nearest::suggestion;
 use crate::row::{FromScalar, from_row};
 use crate::schema::{Field, MYSQL_HOSTGROUP_ATTRIBUTES, MYSQL_REPLICATION_HOSTGROUPS, Scalar};
 
@@ -62,7 +65,8 @@ from_row!(HostgroupAttributes, MYSQL_HOSTGROUP_ATTRIBUTES, {
     comment,
 });
 
-/// The members of `hostgroup_settings` that have a meaning; what is missing or has another type is `None`.
+/// The members of `hostgroup_settings` that have a meaning; what is missing is `None`. Other members are allowed, and so are
+/// other types in ProxySQL's own.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct HostgroupSettings {
     /// Instead of the variable `mysql-handle_warnings`.
@@ -87,22 +91,53 @@ pub enum Balance {
     FirstAvailable,
 }
 
-impl FromScalar for HostgroupSettings {
-    fn from_scalar(scalar: &Scalar, _: &Field) -> Option<Self> {
-        let Scalar::Text(text) = scalar else { return None };
-        let json = Json::parse(text).unwrap_or(Json::Null);
-        let balance = json.get("balance").and_then(Json::text).and_then(|word| match word {
-            "weighted" => Some(Balance::Weighted),
-            "least_loaded" => Some(Balance::LeastLoaded),
-            "round_robin" => Some(Balance::RoundRobin),
-            "first_available" => Some(Balance::FirstAvailable),
-            _ => None,
-        });
-        Some(Self {
+impl Balance {
+    /// All of them with their words in `balance`.
+    const WORDS: [(&str, Self); 4] = [
+        ("weighted", Self::Weighted),
+        ("least_loaded", Self::LeastLoaded),
+        ("round_robin", Self::RoundRobin),
+        ("first_available", Self::FirstAvailable),
+    ];
+}
+
+impl FromStr for HostgroupSettings {
+    /// The rest of a sentence that starts with the setting's name.
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.is_empty() {
+            return Ok(Self::default());
+        }
+        let json = Json::parse(text).ok_or("must be JSON, or empty")?;
+        let balance = match json.get("balance") {
+            None | Some(Json::Null) => None,
+            Some(value) => Some(balance(value)?),
+        };
+        Ok(Self {
             handle_warnings: json.get("handle_warnings").and_then(Json::switch),
             monitor_slave_lag_when_null: json.get("monitor_slave_lag_when_null").and_then(Json::unsigned),
             balance,
         })
+    }
+}
+
+fn balance(value: &Json) -> Result<Balance, String> {
+    let word = value.text().unwrap_or_default();
+    let found = Balance::WORDS.into_iter().find(|(name, _)| *name == word).map(|(_, balance)| balance);
+    found.ok_or_else(|| {
+        let names = Balance::WORDS.map(|(name, _)| name);
+        let (got, near) = match value.text() {
+            Some(word) => (format!(", not \"{}\"", word.escape_debug()), suggestion(word, names)),
+            None => (String::new(), String::new()),
+        };
+        format!("must have as `balance` one of `{}`{got}{near}", names.join("`, `"))
+    })
+}
+
+impl FromScalar for HostgroupSettings {
+    fn from_scalar(scalar: &Scalar, _: &Field) -> Option<Self> {
+        if let Scalar::Text(text) = scalar { text.parse().ok() } else { None }
     }
 }
 
@@ -121,5 +156,20 @@ mod tests {
         assert_eq!(settings.handle_warnings, Some(false));
         assert_eq!(settings.monitor_slave_lag_when_null, Some(7));
         assert_eq!(settings.balance, Some(Balance::LeastLoaded));
+    }
+
+    #[test]
+    fn a_balance_that_does_not_exist_is_refused() {
+        for (text, complaint) in [
+            (r#"{"balance":"weigthed"}"#, "not \"weigthed\""),
+            (r#"{"balance":1}"#, "must have as `balance` one of `weighted`, `least_loaded`"),
+            ("{", "must be JSON, or empty"),
+        ] {
+            let error = text.parse::<HostgroupSettings>().unwrap_err();
+            assert!(error.contains(complaint), "{error}");
+        }
+        for text in ["", "{}", r#"{"balance":null}"#, "[]", r#"{"handle_warnings":"x"}"#] {
+            assert_eq!(text.parse(), Ok(HostgroupSettings::default()), "{text}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::row::from_row;
 use crate::schema::MYSQL_SERVERS;
@@ -21,6 +22,8 @@ pub struct Server {
     pub weight: u32,
     /// Most connections to this row at a time.
     pub max_connections: u32,
+    /// A server that is slower is passed over; zero: the variable's limit.
+    pub max_latency: Duration,
     /// Connections to it use TLS, or do not come about.
     pub use_ssl: bool,
     /// Whether the compressed protocol is spoken to this server, if it can.
@@ -36,6 +39,7 @@ from_row!(Server, MYSQL_SERVERS, {
     status,
     weight,
     max_connections,
+    max_latency = "max_latency_ms",
     use_ssl,
     compression,
     comment,

@@ -41,6 +41,14 @@ pub struct MysqlVariables {
     pub connect_retries_on_failure: u32,
     /// The pause between two attempts.
     pub connect_retries_delay: Duration,
+    /// Servers that are slower are passed over; zero: no limit.
+    pub default_max_latency: Duration,
+    /// From this many candidates on, those that are slower than the average are passed over.
+    pub min_num_servers_latency_awareness: u32,
+    /// Connect errors in a second after which a server is shunned.
+    pub shun_on_failures: u32,
+    /// How long a server stays shunned; zero: until no other is left.
+    pub shun_recovery_time: Duration,
     /// From where connections must begin with a PROXY header.
     pub proxy_protocol_networks: Networks,
     /// Whether TCP keepalive probes are sent to clients and servers.
@@ -105,6 +113,10 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     connect_timeout_server_max,
     connect_retries_on_failure,
     connect_retries_delay,
+    default_max_latency = "default_max_latency_ms",
+    min_num_servers_latency_awareness = "min_num_servers_lantency_awareness",
+    shun_on_failures,
+    shun_recovery_time = "shun_recovery_time_sec",
     proxy_protocol_networks,
     use_tcp_keepalive,
     tcp_keepalive_time,

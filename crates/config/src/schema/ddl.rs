@@ -75,7 +75,9 @@ fn check(field: &Field) -> Option<String> {
             Some(format!("{name} >= {min}"))
         }
         Kind::Int { min, max, .. } => Some(format!("{name} >= {min} AND {name} <= {max}")),
-        Kind::Json | Kind::UserAttributes => Some(format!("(JSON_VALID({name}) OR {name} = '')")),
+        Kind::Json | Kind::UserAttributes | Kind::HostgroupSettings => {
+            Some(format!("(JSON_VALID({name}) OR {name} = '')"))
+        }
         Kind::Choice(of) => {
             let words: Vec<String> =
                 of.iter().map(|word| format!("'{}'", word.to_ascii_uppercase())).collect();

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::json::is_json;
-use crate::model::{Address, Credentials, Networks, UserAttributes};
+use crate::model::{Address, Credentials, HostgroupSettings, Networks, UserAttributes};
 use crate::nearest::suggestion;
 use crate::password;
 use crate::tree::Value;
@@ -28,6 +28,8 @@ pub enum Kind {
     Json,
     /// What else there is about a user: JSON, or empty.
     UserAttributes,
+    /// Settings of a hostgroup: JSON, or empty.
+    HostgroupSettings,
     /// One of these words, in any case.
     Choice(&'static [&'static str]),
     /// An address to listen on.
@@ -179,6 +181,9 @@ impl Kind {
                 return Err("must be JSON, or empty".to_owned());
             }
             Self::UserAttributes => drop(text.parse::<UserAttributes>()?),
+            Self::HostgroupSettings => {
+                let _: HostgroupSettings = text.parse()?;
+            }
             Self::Bool | Self::Int { .. } | Self::Text | Self::Json => {}
         }
         Ok(Scalar::Text(text.to_owned()))
@@ -196,6 +201,7 @@ impl Kind {
             Self::Text
             | Self::Json
             | Self::UserAttributes
+            | Self::HostgroupSettings
             | Self::Address
             | Self::Addresses
             | Self::Networks

@@ -3,17 +3,27 @@
 use std::fmt;
 use std::future::poll_fn;
 use std::task::Poll;
+use std::time::Duration;
 
-use pool::{Choice, Lease, Permit, Ticket, Turn, Usage};
+use pool::{Choice, Lease, Permit, Server, Ticket, Turn, Usage};
+use route::Candidate;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use super::{Backend, Connection, OpenError, Target};
+use crate::choosing::candidates;
 use crate::counts::Counter;
 use crate::error::ClientError;
 use crate::worker::Worker;
 
 /// `ER_CON_COUNT_ERROR`: the server is full. Another one may have room, and soon this one, too.
 const SERVER_FULL: u16 = 1040;
+
+/// While a session waits for a server, it looks this often whether one has come back by itself. Servers that are shunned
+/// meanwhile announce when that will be to those who look.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// The shortest time between two such looks: the resolution of the runtime's timers.
+const TICK: Duration = Duration::from_millis(1);
 
 /// Refusals that say nothing about other servers: this one shuts down (`ER_SERVER_SHUTDOWN`), has locked this host out
 /// (`ER_HOST_IS_BLOCKED`), or has as many connections of this user as it allows (`ER_TOO_MANY_USER_CONNECTIONS`,
@@ -82,8 +92,9 @@ async fn search(
     let mut failures = Failures::default();
     loop {
         let Some(permit) = permit(worker, hostgroup, deadline, &failures).await else {
-            let usage = worker.shared.pool.usage(hostgroup);
-            let why = NoPermit { usage, failures: &failures };
+            let pool = &worker.shared.pool;
+            let candidates = candidates(pool, hostgroup, worker.shared.uptime());
+            let why = NoPermit { usage: pool.usage(hostgroup), candidates, failures: &failures };
             return Err(AcquireError::Proxy(ClientError::no_backend(hostgroup, started.elapsed(), &why)));
         };
         let target = permit.server().endpoint();
@@ -93,11 +104,13 @@ async fn search(
             return Err(AcquireError::Server(refusal));
         }
         let limit = variables.connect_timeout_server.min(deadline.saturating_duration_since(Instant::now()));
+        let begun = Instant::now();
         let opened = timeout(limit, open(target)).await;
         let server = permit.server();
-        if !matches!(opened, Ok(Ok(_))) {
-            server.note_failed();
-            worker.counts.note(Counter::ServersAborted);
+        match &opened {
+            Ok(Ok(_)) => server.note_latency(begun.elapsed(), worker.shared.uptime()),
+            Ok(Err(error)) => note_failure(worker, server, error.is_servers()),
+            Err(_) => note_failure(worker, server, true),
         }
         match opened {
             Ok(Ok(mut link)) => {
@@ -134,6 +147,16 @@ async fn search(
     }
 }
 
+/// Counts an attempt that failed; `servers` says whether the server is to blame, which is shunned if that happens too often.
+fn note_failure(worker: &Worker, server: &Server<Target>, servers: bool) {
+    server.note_failed();
+    worker.counts.note(Counter::ServersAborted);
+    if servers && worker.shared.pool.note_error(server, worker.shared.uptime()) {
+        let hostgroup = server.hostgroup();
+        tracing::warn!(server = %server.endpoint(), hostgroup, "shunned: connecting has failed too often");
+    }
+}
+
 /// A permit for a server of `hostgroup`; waits in line when all are full. `None` if there is no server, or it
 /// is too late.
 async fn permit(
@@ -142,12 +165,14 @@ async fn permit(
     deadline: Instant,
     failures: &Failures,
 ) -> Option<Permit<Target>> {
-    match worker.shared.pool.choose(hostgroup, worker.dice.roll(), |target| failures.contain(target)) {
+    let shared = &worker.shared;
+    let avoid = |target: &Target| failures.contain(target);
+    match shared.pool.choose(hostgroup, worker.dice.roll(), shared.uptime(), avoid) {
         Choice::Granted(permit) => Some(permit),
         Choice::NoServer => None,
         Choice::Busy => {
-            let ticket = worker.shared.pool.enqueue(hostgroup, worker.dice.roll())?;
-            match timeout_at(deadline, turn(ticket)).await {
+            let ticket = shared.pool.enqueue(hostgroup, worker.dice.roll(), shared.uptime())?;
+            match timeout_at(deadline, turn(worker, hostgroup, ticket)).await {
                 Ok(Turn::Granted(permit)) => Some(permit),
                 Ok(Turn::NoServer) | Err(_) => None,
             }
@@ -155,9 +180,15 @@ async fn permit(
     }
 }
 
-/// Waits for a ticket's turn.
-async fn turn(mut ticket: Ticket<Target>) -> Turn<Target> {
-    poll_fn(|cx| ticket.poll_turn(cx.waker()).map_or(Poll::Pending, Poll::Ready)).await
+/// Waits for a ticket's turn. The caller keeps the deadline.
+async fn turn(worker: &Worker, hostgroup: u32, mut ticket: Ticket<Target>) -> Turn<Target> {
+    loop {
+        let change = worker.shared.pool.serve(hostgroup, worker.shared.uptime());
+        let turn = poll_fn(|cx| ticket.poll_turn(cx.waker()).map_or(Poll::Pending, Poll::Ready));
+        if let Ok(turn) = timeout(change.map_or(LOOK, |change| change.clamp(TICK, LOOK)), turn).await {
+            return turn;
+        }
+    }
 }
 
 impl Failures {
@@ -188,9 +219,13 @@ impl fmt::Display for Failures {
     }
 }
 
+/// Servers that such a message names.
+const SHOWN_SERVERS_MAX: usize = 4;
+
 /// Why there was not even a server to try.
 struct NoPermit<'a> {
     usage: Usage,
+    candidates: Vec<Candidate>,
     failures: &'a Failures,
 }
 
@@ -199,8 +234,13 @@ impl fmt::Display for NoPermit<'_> {
         let Usage { servers, available, open, allowed, waiting } = self.usage;
         if servers == 0 {
             write!(f, "no server is configured for this hostgroup")?;
-        } else if available == 0 {
-            write!(f, "none of its {servers} servers is online")?;
+        } else if available == 0 || u64::from(open) < allowed {
+            write!(f, "none of its {servers} servers can be taken")?;
+            for (i, Candidate { server, reason, .. }) in
+                self.candidates.iter().take(SHOWN_SERVERS_MAX).enumerate()
+            {
+                write!(f, "{} {server}: {reason}", if i == 0 { ":" } else { ";" })?;
+            }
         } else {
             write!(f, "{open} of {allowed} connections of {available} servers are in use")?;
             write!(f, ", {waiting} more sessions wait")?;

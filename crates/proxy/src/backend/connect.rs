@@ -6,6 +6,7 @@ use config::{Endpoint, MysqlVariables};
 use socket2::SockRef;
 use tokio::net::{TcpStream, UnixStream};
 
+use crate::choosing::is_about_session;
 use crate::exchange::ReceiveError;
 use crate::listener::tune;
 use crate::sock::Sock;
@@ -48,6 +49,15 @@ const HEADER_HINT: &str =
     "it was sent a PROXY header (pointsman_servers.proxy_protocol), does it accept one from this address?";
 
 impl OpenError {
+    /// Whether it says that the server is not well, and not something about who asked.
+    pub(crate) const fn is_servers(&self) -> bool {
+        match self {
+            Self::Unreachable(_) => true,
+            Self::Refused { code, .. } => !is_about_session(*code),
+            Self::Login(_) => false,
+        }
+    }
+
     /// The same failure of a login that began with a PROXY header. A server that does not know headers takes it for a
     /// broken packet: it closes the connection, or says that packets are out of order.
     pub(crate) fn behind_header(self) -> Self {

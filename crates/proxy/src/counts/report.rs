@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use config::Endpoint;
-use pool::{Pool, Server, Status};
+use pool::{Pool, Server};
 
 use super::errors::{Key, Seen};
 use super::{COUNTERS, Counter, Counts};
@@ -260,8 +260,9 @@ pub(crate) fn servers(
             hostgroup: server.hostgroup(),
             host,
             port,
-            status: status(server.status()),
+            status: server.status().as_str(),
             used: server.open(),
+            latency: server.latency(),
             opened: counts.opened,
             failed: counts.failed,
             most_used: counts.most_open,
@@ -271,15 +272,6 @@ pub(crate) fn servers(
         }
     };
     pool.servers().into_iter().map(row).collect()
-}
-
-const fn status(status: Status) -> &'static str {
-    match status {
-        Status::Online => "ONLINE",
-        Status::Shunned => "SHUNNED",
-        Status::OfflineSoft => "OFFLINE_SOFT",
-        Status::OfflineHard => "OFFLINE_HARD",
-    }
 }
 
 /// Host and port as in `mysql_servers`.

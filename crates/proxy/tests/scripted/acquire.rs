@@ -183,12 +183,19 @@ fn the_text_says_when_there_is_nothing_to_try() {
     let elsewhere = Server { hostgroup_id: 5, ..database("db") };
     let cases = [
         (vec![elsewhere], "no server is configured for this hostgroup"),
-        (vec![offline(ServerStatus::OfflineSoft)], "none of its 1 servers is online"),
+        (
+            vec![offline(ServerStatus::OfflineSoft)],
+            "none of its 1 servers can be taken: db:3306: its status is configured as OFFLINE_SOFT",
+        ),
         (
             vec![offline(ServerStatus::OfflineHard), offline(ServerStatus::Shunned)],
-            "none of its 2 servers is online",
+            "none of its 2 servers can be taken: db:3306: its status is configured as OFFLINE_HARD; \
+             db:3306: its status is configured as SHUNNED",
         ),
-        (vec![Server { weight: 0, ..database("db") }], "none of its 1 servers is online"),
+        (
+            vec![Server { weight: 0, ..database("db") }],
+            "none of its 1 servers can be taken: db:3306: its weight is 0",
+        ),
     ];
     for (servers, why) in cases {
         play(async || {

@@ -12,13 +12,20 @@ pub(super) const FIELDS: &[Field] = &[
     .built(),
     ms("default_query_timeout", 86_400_000, (1_000, DAYS_20_MS), "a statement that takes longer is killed"),
     ms("default_query_delay", 0, (0, 3_600_000), "artificial delay of every statement"),
-    ms("default_max_latency_ms", 1_000, (0, DAYS_20_MS), "servers with a slower ping are passed over"),
+    ms(
+        "default_max_latency_ms",
+        1_000,
+        (0, DAYS_20_MS),
+        "servers to which connecting took longer, login included, are passed over for ten seconds; 0: no limit",
+    )
+    .built(),
     int(
         "min_num_servers_lantency_awareness",
         1_000,
         (0, 10_000),
-        "from this many candidates on, those with less than average latency are preferred",
-    ),
+        "from this many candidates on, those with more than average latency are passed over",
+    )
+    .built(),
     int(
         "aurora_max_lag_ms_only_read_from_replicas",
         2,
@@ -26,13 +33,21 @@ pub(super) const FIELDS: &[Field] = &[
         "from this many candidates on, a read with a lag limit does not go to the writer; 0: off",
     ),
     int("query_retries_on_failure", 1, (0, 1_000), "further attempts of a statement that may be repeated"),
-    int("shun_on_failures", 5, (0, 10_000_000), "connect errors in a second after which a server is shunned"),
+    int(
+        "shun_on_failures",
+        5,
+        (0, 10_000_000),
+        "connect errors in a second after which a server is shunned; at most one more than `connect_retries_on_failure`",
+    )
+    .built(),
     seconds(
         "shun_recovery_time_sec",
         10,
         (0, 31_536_000),
-        "how long a server stays shunned; 0: until no other is left",
-    ),
+        "how long a server stays shunned, less if sessions do not wait so long; a tenth of it, but a second at least, if no \
+         other has room; 0: until no other is left",
+    )
+    .built(),
     int("unshun_algorithm", 0, (0, 1), "1: a server that comes back does so in every hostgroup"),
     int(
         "evaluate_replication_lag_on_servers_load",

@@ -1,6 +1,8 @@
 //! The tables about hostgroups: topologies, and overrides of global settings.
 
-use super::super::{COUNT, Field, Rule, Section, Shape, choice, int, json, ms, percent, switch, text};
+use super::super::{
+    COUNT, Field, Kind, Preset, Rule, Section, Shape, choice, int, json, ms, percent, switch, text,
+};
 
 /// The table `mysql_replication_hostgroups`.
 pub static MYSQL_REPLICATION_HOSTGROUPS: Section = Section::new(
@@ -101,16 +103,18 @@ pub static MYSQL_HOSTGROUP_ATTRIBUTES: Section = Section::new(
     &[ATTRIBUTES],
     "Overrides of global settings for single hostgroups.",
 )
-.unique(&[&["hostgroup_id"]]);
+.unique(&[&["hostgroup_id"]])
+.examples(&[&[("hostgroup_id", "1"), ("hostgroup_settings", r#"'{"balance": "least_loaded"}'"#)]]);
 
 const ATTRIBUTES: &[Field] = &[
-    int("hostgroup_id", 0, COUNT, "the hostgroup").required(),
+    int("hostgroup_id", 0, COUNT, "the hostgroup").required().built(),
     int(
         "max_num_online_servers",
         1_000_000,
         (0, 1_000_000),
         "with more servers online, the hostgroup is not used",
-    ),
+    )
+    .built(),
     int("autocommit", -1, (-1, 1), "no effect in ProxySQL either"),
     percent("free_connections_pct", 10, "instead of the variable"),
     text("init_connect", "", "instead of the variable"),
@@ -118,7 +122,15 @@ const ATTRIBUTES: &[Field] = &[
     switch("connection_warming", false, "instead of the variable"),
     int("throttle_connections_per_sec", 1_000_000, (1, 1_000_000), "most new connections per second"),
     json("ignore_session_variables", "no effect in ProxySQL either"),
-    json("hostgroup_settings", "JSON: `handle_warnings`, `monitor_slave_lag_when_null`"),
+    Field::new(
+        "hostgroup_settings",
+        Kind::HostgroupSettings,
+        Preset::Text(""),
+        "JSON: `balance`, how a server is chosen: `weighted` (at random, by weight; unless set), `least_loaded` (of two drawn \
+         by weight the one that runs fewer statements), `round_robin` (in turn), `first_available` (in the order of the rows); \
+         `handle_warnings` and `monitor_slave_lag_when_null` have no effect so far",
+    )
+    .built(),
     json("servers_defaults", "JSON for discovered servers: `weight`, `max_connections`, `use_ssl`"),
-    text("comment", "", "free text"),
+    text("comment", "", "free text").built(),
 ];

@@ -44,8 +44,14 @@ const SERVER: &[Field] = &[
     int("max_connections", 1_000, COUNT, "most connections to this server").built(),
     seconds("max_replication_lag", 0, (0, 126_144_000), "shun this server when it lags more; 0: never"),
     switch("use_ssl", false, "TLS to this server, or no connection").built(),
-    ms("max_latency_ms", 0, UNSIGNED, "pass this server over when its ping is slower; 0: the default")
-        .sql_type("INT UNSIGNED"),
+    ms(
+        "max_latency_ms",
+        0,
+        UNSIGNED,
+        "pass this server over when it is slower; 0: `mysql-default_max_latency_ms`",
+    )
+    .sql_type("INT UNSIGNED")
+    .built(),
     text("comment", "", "free text").built(),
 ];
 

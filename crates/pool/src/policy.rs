@@ -1,0 +1,59 @@
+//! How a hostgroup chooses among its servers, as the operator wants it.
+
+use std::time::Duration;
+
+/// How a hostgroup chooses. `Default` is what holds where nobody says anything else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    /// Who is chosen among those that can be.
+    pub balance: Balance,
+    /// With more servers online, none of them is used.
+    pub max_online: usize,
+    /// From this many candidates on, only those are kept whose latency is not above the average.
+    pub latency_aware_from: usize,
+    /// When a server that fails is left alone, and for how long.
+    pub shunning: Shunning,
+}
+
+/// Who is chosen among the servers that can be. A server with weight 0 never is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Balance {
+    /// At random, each with a chance proportional to its weight.
+    #[default]
+    Weighted,
+    /// Of two that are drawn by weight the one that runs fewer statements.
+    LeastLoaded,
+    /// In turn, whatever their weights.
+    RoundRobin,
+    /// The first one in the order of the configuration.
+    FirstAvailable,
+}
+
+/// When a server that fails is left alone, and for how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shunning {
+    /// Errors within a second of the caller's clock after which a server is shunned; 0 counts as 1.
+    pub errors: u32,
+    /// Time since its last error after which it is tried again; `None`: not before no other is left.
+    pub recovery: Option<Duration>,
+    /// The same when no other server has room.
+    pub last_resort: Duration,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            balance: Balance::default(),
+            max_online: usize::MAX,
+            latency_aware_from: usize::MAX,
+            shunning: Shunning::default(),
+        }
+    }
+}
+
+/// ProxySQL's defaults: 5 errors in a second, 9 seconds (one less than a session waits for a connection), and 1 second.
+impl Default for Shunning {
+    fn default() -> Self {
+        Self { errors: 5, recovery: Some(Duration::from_secs(9)), last_resort: Duration::from_secs(1) }
+    }
+}

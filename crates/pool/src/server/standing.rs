@@ -1,0 +1,149 @@
+//! Whether a server can be chosen at a moment, and if not, why.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::{Server, Status};
+use crate::policy::Shunning;
+
+/// Whether a server can be chosen. Displayed as the reason, with its numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It can.
+    Ready,
+    /// It is configured no more; its last connections go on.
+    Removed,
+    /// It is configured as something else than online.
+    Configured(Status),
+    /// It has weight 0.
+    Weightless,
+    /// It has failed.
+    Shunned {
+        /// Time since its last error.
+        ago: Duration,
+        /// Time until it is tried again; `None`: when no other is left.
+        left: Option<Duration>,
+        /// Time until it is tried if no other can be had.
+        last_resort: Duration,
+    },
+    /// It lags too much.
+    Lagging(Duration),
+    /// It answers too slowly.
+    Slow {
+        /// The latency that was measured last.
+        latency: Duration,
+        /// The longest that is allowed.
+        limit: Duration,
+        /// Time until the measurement counts no more.
+        left: Duration,
+    },
+    /// It has all the connections that it may have.
+    Full {
+        /// Those it has.
+        open: u32,
+        /// Those it may have.
+        max: u32,
+    },
+}
+
+impl Standing {
+    /// Whether waiting may help, because time or other sessions change it.
+    pub(crate) const fn may_change(self) -> bool {
+        match self {
+            Self::Ready | Self::Shunned { .. } | Self::Lagging(_) | Self::Slow { .. } | Self::Full { .. } => {
+                true
+            }
+            Self::Removed | Self::Configured(_) | Self::Weightless => false,
+        }
+    }
+
+    /// Time until it changes by itself.
+    pub(crate) fn changes_in(self) -> Option<Duration> {
+        match self {
+            Self::Shunned { left, last_resort, .. } => {
+                Some(left.map_or(last_resort, |left| left.min(last_resort)))
+            }
+            Self::Slow { left, .. } => Some(left),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Standing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ready => f.write_str("it can be taken"),
+            Self::Removed => f.write_str("it is configured no more"),
+            Self::Configured(status) => write!(f, "its status is configured as {status}"),
+            Self::Weightless => f.write_str("its weight is 0"),
+            Self::Shunned { ago, left, .. } => {
+                write!(f, "it was shunned, its last connect error was {ago:.1?} ago")?;
+                match left {
+                    Some(left) => write!(f, ", it is tried again in {left:.1?}"),
+                    None => f.write_str(", it is tried again when no other server is left"),
+                }
+            }
+            Self::Lagging(lag) => write!(f, "it lags {} s, more than it may", lag.as_secs()),
+            Self::Slow { latency, limit, .. } => {
+                write!(f, "its latency is {latency:.1?}, more than {limit:.1?}")
+            }
+            Self::Full { open, max } => write!(f, "it has {open} of {max} connections"),
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    /// As in ProxySQL's tables.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Status {
+    /// The word for it in ProxySQL's tables.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Online => "ONLINE",
+            Self::Shunned => "SHUNNED",
+            Self::ShunnedReplicationLag => "SHUNNED_REPLICATION_LAG",
+            Self::OfflineSoft => "OFFLINE_SOFT",
+            Self::OfflineHard => "OFFLINE_HARD",
+        }
+    }
+}
+
+impl<E> Server<E> {
+    /// Whether the server can be chosen at `now`. One that was shunned long enough can.
+    pub(crate) fn standing(&self, now: Duration, shunning: &Shunning) -> Standing {
+        let health = &self.life.health;
+        if !self.configured {
+            return Standing::Removed;
+        }
+        if self.spec.status != Status::Online {
+            return Standing::Configured(self.spec.status);
+        }
+        if self.spec.weight == 0 {
+            return Standing::Weightless;
+        }
+        if let Some(failed) = health.shunned_since() {
+            let ago = now.saturating_sub(failed);
+            let left = shunning.recovery.map(|recovery| recovery.saturating_sub(ago));
+            if left != Some(Duration::ZERO) {
+                return Standing::Shunned {
+                    ago,
+                    left,
+                    last_resort: shunning.last_resort.saturating_sub(ago),
+                };
+            }
+        }
+        if let Some(lag) = health.lag() {
+            return Standing::Lagging(lag);
+        }
+        let (latency, end) = health.current_latency(now);
+        if let Some(limit) = self.spec.max_latency.filter(|limit| latency > *limit) {
+            return Standing::Slow { latency, limit, left: end.saturating_sub(now) };
+        }
+        let (open, max) = (self.open(), self.max_connections());
+        if open >= max { Standing::Full { open, max } } else { Standing::Ready }
+    }
+}

@@ -1,0 +1,156 @@
+//! How the pool chooses servers, from what the configuration says, and what it says about a choice.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use config::{Config, HostgroupAttributes, MysqlVariables};
+use pool::{Balance, Policy, Pool, Shunning};
+use route::Candidate;
+
+use crate::backend::Target;
+
+/// The least time for which a server that has failed is left alone, as in ProxySQL.
+const RECOVERY_MIN: Duration = Duration::from_secs(1);
+
+/// How each hostgroup chooses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Policies {
+    /// Those that `mysql_hostgroup_attributes` has a row of.
+    hostgroups: HashMap<u32, Policy>,
+    /// The others.
+    others: Policy,
+}
+
+impl Policies {
+    /// What variables and hostgroups' attributes say.
+    pub(crate) fn new(config: &Config) -> Self {
+        let variables = &config.variables;
+        let others = Policy {
+            latency_aware_from: usize::try_from(variables.min_num_servers_latency_awareness)
+                .unwrap_or(usize::MAX),
+            shunning: shunning(variables),
+            ..Policy::default()
+        };
+        let of_group = |row: &HostgroupAttributes| Policy {
+            balance: balance(row.hostgroup_settings.balance.unwrap_or_default()),
+            max_online: usize::try_from(row.max_num_online_servers).unwrap_or(usize::MAX),
+            ..others
+        };
+        let rows = config.hostgroup_attributes.iter();
+        Self { hostgroups: rows.map(|row| (row.hostgroup_id, of_group(row))).collect(), others }
+    }
+
+    /// How this hostgroup chooses.
+    pub(crate) fn of(&self, hostgroup: u32) -> Policy {
+        self.hostgroups.get(&hostgroup).copied().unwrap_or(self.others)
+    }
+}
+
+const fn balance(balance: config::Balance) -> Balance {
+    match balance {
+        config::Balance::Weighted => Balance::Weighted,
+        config::Balance::LeastLoaded => Balance::LeastLoaded,
+        config::Balance::RoundRobin => Balance::RoundRobin,
+        config::Balance::FirstAvailable => Balance::FirstAvailable,
+    }
+}
+
+/// ProxySQL's arithmetic: a session shall not run out of attempts before it has shunned a server, and a server shall be back
+/// before a session that waits for it gives up.
+fn shunning(variables: &MysqlVariables) -> Shunning {
+    let wait = variables.connect_timeout_server_max;
+    let recovery = variables.shun_recovery_time;
+    let within_wait = |recovery: Duration, wait: Duration| {
+        let time = if recovery >= wait { wait.saturating_sub(RECOVERY_MIN) } else { recovery };
+        time.max(RECOVERY_MIN)
+    };
+    Shunning {
+        errors: variables.shun_on_failures.min(variables.connect_retries_on_failure.saturating_add(1)),
+        recovery: (!recovery.is_zero()).then(|| within_wait(recovery, wait)),
+        last_resort: within_wait(recovery / 10, wait / 10),
+    }
+}
+
+/// The longest latency of a server whose row says `own`; `None`: there is no limit.
+pub(crate) fn max_latency(own: Duration, variables: &MysqlVariables) -> Option<Duration> {
+    let limit = if own.is_zero() { variables.default_max_latency } else { own };
+    (!limit.is_zero()).then_some(limit)
+}
+
+/// The servers of a hostgroup, each with the reason why it could be taken at `now`, the time since the start, or could not.
+pub(crate) fn candidates(pool: &Pool<Target>, hostgroup: u32, now: Duration) -> Vec<Candidate> {
+    let explained = pool.explain(hostgroup, now).into_iter().map(|explained| Candidate {
+        server: explained.server.endpoint().to_string(),
+        taken: explained.taken,
+        reason: explained.reason.to_string(),
+    });
+    explained.collect()
+}
+
+/// Error numbers of servers that say something about the user, the schema or the session, not about the server: they do
+/// not count against it. ProxySQL's, and those by which newer servers say the same: passwords that have expired (1862, 1820)
+/// or are missing (1698), accounts that are locked (3955; MariaDB 4151), login methods (1251, 1275, 1524).
+pub(crate) const fn is_about_session(code: u16) -> bool {
+    matches!(
+        code,
+        1007 | 1008 | 1044 | 1045 | 1048..=1052 | 1054..=1075 | 1099..=1104 | 1106..=1113 | 1116..=1118 | 1120 | 1136
+            | 1138..=1149 | 1203 | 1226 | 3118
+            | 1251 | 1275 | 1524 | 1698 | 1820 | 1862 | 3955 | 4151
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config() -> Config {
+        Config::default()
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_pool() {
+        let policies = Policies::new(&config());
+        assert_eq!(policies.of(7), Policy { latency_aware_from: 1_000, ..Policy::default() });
+        assert_eq!(max_latency(Duration::ZERO, &config().variables), Some(Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn a_hostgroup_may_choose_its_own_way() {
+        let mut row =
+            HostgroupAttributes { hostgroup_id: 3, max_num_online_servers: 2, ..Default::default() };
+        row.hostgroup_settings.balance = Some(config::Balance::FirstAvailable);
+        let policies = Policies::new(&Config { hostgroup_attributes: vec![row], ..config() });
+        let (own, others) = (policies.of(3), policies.of(4));
+        assert_eq!((own.balance, own.max_online), (Balance::FirstAvailable, 2));
+        assert_eq!(others.balance, Balance::Weighted);
+    }
+
+    #[test]
+    fn a_server_is_back_before_sessions_give_up() {
+        let s = Duration::from_secs;
+        for (recovery, wait, expected) in [
+            (10, 10, (Some(9), 1)),
+            (5, 10, (Some(5), 1)),
+            (100, 1_000, (Some(100), 10)),
+            (1_000, 100, (Some(99), 9)),
+            (1, 1, (Some(1), 1)),
+            (0, 10, (None, 1)),
+        ] {
+            let mut config = config();
+            config.variables.shun_recovery_time = s(recovery);
+            config.variables.connect_timeout_server_max = s(wait);
+            let shunning = Policies::new(&config).of(0).shunning;
+            let got = (shunning.recovery.map(|time| time.as_secs()), shunning.last_resort.as_secs());
+            assert_eq!(got, expected, "{recovery} {wait}");
+        }
+    }
+
+    #[test]
+    fn a_search_shuns_before_it_gives_up() {
+        let mut config = config();
+        config.variables.connect_retries_on_failure = 1;
+        assert_eq!(Policies::new(&config).of(0).shunning.errors, 2);
+        config.variables.connect_retries_on_failure = 100;
+        assert_eq!(Policies::new(&config).of(0).shunning.errors, 5);
+    }
+}
