@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use config::{Address, Protocol, User};
-use pool::{Pool, Server, Status};
-use route::{Account, Caller, Candidate, Explanation, Hints, Query, Session, Situation, Statement};
+use route::{Account, Caller, Explanation, Hints, Query, Session, Situation, Statement};
 use sql::shape::{Effects, Kind};
 use sql::{Digest, Modes, Shape, hint};
 
-use crate::backend::Target;
+use crate::choosing::candidates;
 use crate::random;
 use crate::remote::Remote;
 use crate::routing::facts::facts;
 use crate::routing::routes::Routes;
+use crate::shared::Shared;
 
 /// A session that does not exist. What is not said is guessed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -83,7 +83,7 @@ impl Remote {
             flag_in: 0,
             modes: Modes::default(),
         };
-        asker.explain(text, &snapshot.routes, &self.shared.pool)
+        asker.explain(text, &snapshot.routes, &self.shared)
     }
 
     /// The address and port of a listener for MySQL clients: the one with `port`, or the first; a port that no listener
@@ -112,7 +112,7 @@ impl Asker<'_> {
         &self,
         text: &[u8],
         routes: &Routes,
-        pool: &Pool<Target>,
+        shared: &Shared,
     ) -> Result<Explanation, ExplainError> {
         let shape = Shape::of(text, self.modes);
         if shape.kind == Kind::Empty {
@@ -140,7 +140,7 @@ impl Asker<'_> {
             random: u64::from_le_bytes(random::bytes()),
             now_ms: unix_ms(),
         };
-        let candidates = |hostgroup: u32| candidates(pool, hostgroup);
+        let candidates = |hostgroup: u32| candidates(&shared.pool, hostgroup, shared.uptime());
         let pins: Vec<&str> = pins(shape.effects).collect();
         let situation = Situation {
             account: self.account,
@@ -158,25 +158,6 @@ impl Asker<'_> {
 fn unix_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// The servers of `hostgroup`, and whether each may be taken.
-fn candidates(pool: &Pool<Target>, hostgroup: u32) -> Vec<Candidate> {
-    let servers = pool.servers();
-    let here = servers.iter().filter(|server| server.hostgroup() == hostgroup);
-    here.map(|server| candidate(server)).collect()
-}
-
-fn candidate(server: &Server<Target>) -> Candidate {
-    let (open, most) = (server.open(), server.max_connections());
-    let (taken, reason) = match server.status() {
-        Status::Online if open < most => (true, format!("ONLINE, {open} of {most} connections in use")),
-        Status::Online => (false, format!("all of its {most} connections are in use")),
-        Status::Shunned => (false, "SHUNNED".to_owned()),
-        Status::OfflineSoft => (false, "OFFLINE_SOFT".to_owned()),
-        Status::OfflineHard => (false, "OFFLINE_HARD".to_owned()),
-    };
-    Candidate { server: server.endpoint().to_string(), taken, reason }
 }
 
 /// Effects that stay behind in a server's session, so that only this session can use it.
