@@ -27,6 +27,7 @@ mod scripted {
     mod refused_server_login;
     mod server_faults;
     mod server_login;
+    mod split;
     mod statements;
     mod stats;
     mod support;

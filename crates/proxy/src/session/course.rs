@@ -177,7 +177,7 @@ impl Course {
             || self.next_transaction
             || is_bound(self.locked_on)
             || is_bound(self.hold.map(|(_, hostgroup)| hostgroup))
-            || self.prepared.as_ref().is_some_and(|registry| registry.has_home(self.hostgroup)))
+            || self.prepared.as_ref().is_some_and(|registry| registry.is_bound_to(self.hostgroup)))
     }
 
     /// What is to be done with a statement that was judged, with its text and class.
@@ -306,10 +306,11 @@ impl Course {
             Change::Lock => self.locked_on = Some(self.hostgroup),
             Change::Reset => {
                 let (caller, hostgroup) = (Arc::clone(&self.caller), self.hostgroup);
+                let others = std::mem::take(&mut self.others);
                 let mut settings = std::mem::take(&mut self.settings);
                 settings.keep_only(SCHEMA);
                 let applied = settings.version();
-                *self = Self { caller, hostgroup, applied, settings, ..Self::new(identity) };
+                *self = Self { caller, hostgroup, applied, others, settings, ..Self::new(identity) };
                 return true;
             }
         }

@@ -129,9 +129,10 @@ impl Registry {
         self.by_id.values().any(|prepared| prepared.home != hostgroup)
     }
 
-    /// Whether statements live at this hostgroup.
-    pub(super) fn has_home(&self, hostgroup: u32) -> bool {
-        !self.awaiting.is_empty() || self.by_id.values().any(|prepared| prepared.home == hostgroup)
+    /// Whether a statement lives at this hostgroup that could not be prepared there again.
+    pub(super) fn is_bound_to(&self, hostgroup: u32) -> bool {
+        let is_bound = |one: &Prepared| one.home == hostgroup && (one.is_at_home || one.what.text.is_none());
+        !self.awaiting.is_empty() || self.by_id.values().any(is_bound)
     }
 
     /// The number in a command, in which MariaDB's clients may mean the last one.

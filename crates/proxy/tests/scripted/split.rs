@@ -1,0 +1,374 @@
+//! Reads and writes of one session at two servers: what goes where, and what goes along.
+
+use config::{Config, QueryRule, ReplicationHostgroups};
+use proxy::stage::Stage;
+use wire::StatusFlags;
+use wire::command::Kind;
+
+use super::support::{Client, Database, Servers, config, database, log_in, play, run, settle, stage};
+
+/// A writer in hostgroup 0, a reader in hostgroup 1.
+fn pair() -> Config {
+    let mut config = config();
+    config.servers.push(config::Server { hostgroup_id: 1, ..database("reader") });
+    config.replication_hostgroups.push(ReplicationHostgroups {
+        writer_hostgroup: 0,
+        reader_hostgroup: 1,
+        ..ReplicationHostgroups::default()
+    });
+    config.variables.read_write_split = true;
+    config
+}
+
+struct Scene {
+    _stage: Stage,
+    servers: Servers,
+    client: Client,
+    writer: Database,
+    reader: Database,
+}
+
+/// A session that has written and read.
+async fn scene(config: Config) -> Scene {
+    let (stage, mut servers) = stage(config);
+    let mut client = log_in(&stage).await;
+    client.send_query("DELETE FROM t").await;
+    let (to, end) = servers.dialled().await;
+    assert_eq!(to, "db:3306");
+    let mut writer = Database::accept(end).await.0;
+    writer.expect_query("DELETE FROM t").await;
+    writer.ok().await;
+    client.expect_ok().await;
+    client.send_query("SELECT a FROM t").await;
+    let (to, end) = servers.dialled().await;
+    assert_eq!(to, "reader:3306");
+    let mut reader = Database::accept(end).await.0;
+    reader.expect_query("SELECT a FROM t").await;
+    reader.ok().await;
+    client.expect_ok().await;
+    Scene { _stage: stage, servers, client, writer, reader }
+}
+
+#[test]
+fn only_plain_reads_go_to_a_reader() {
+    play(async || {
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair()).await;
+        for sql in [
+            "SELECT a FROM t WHERE b = 1",
+            "select count(*) from t join u using (a)",
+            "(SELECT 1) UNION (SELECT a FROM t)",
+            "WITH x AS (SELECT 1) SELECT * FROM x",
+            // This is not proven to be a plain read, but the client knows better.
+            "/* access_mode=read_only */ SELECT f(1)",
+        ] {
+            run(&mut client, &mut reader, sql).await;
+        }
+        for sql in [
+            "INSERT INTO t VALUES (1)",
+            "SELECT a FROM t FOR UPDATE",
+            "SELECT a FROM t LOCK IN SHARE MODE",
+            "SELECT @a := 1",
+            "SELECT GET_LOCK('a', 1)",
+            "SELECT f(a) FROM t",
+            "SELECT a INTO OUTFILE '/x' FROM t",
+            "SELECT NEXTVAL(s)",
+            "SELECT 1; SELECT 2",
+            "/*!50000 DELETE FROM t */",
+            "SELECT /* ' */ 'a\\'' FROM t WHERE \"b\\\"\" = ''",
+            "SELECT \"f\"(1)",
+            "/* access_mode=read_write */ SELECT a FROM t",
+            "/* access_mode=read_only */ SELECT a FROM t FOR UPDATE",
+            "EXPLAIN SELECT a FROM t",
+            "SELEKT a FROM t",
+        ] {
+            run(&mut client, &mut writer, sql).await;
+        }
+    });
+}
+
+#[test]
+fn c08_a_transaction_stays_where_it_began() {
+    play(async || {
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair()).await;
+        writer.status |= StatusFlags::IN_TRANSACTION;
+        run(&mut client, &mut writer, "BEGIN").await;
+        run(&mut client, &mut writer, "SELECT a FROM t").await;
+        writer.status -= StatusFlags::IN_TRANSACTION;
+        run(&mut client, &mut writer, "COMMIT").await;
+        run(&mut client, &mut reader, "SELECT a FROM t").await;
+        // With the next access of a table a transaction would begin.
+        writer.status -= StatusFlags::AUTOCOMMIT;
+        run(&mut client, &mut writer, "SET autocommit=0").await;
+        run(&mut client, &mut writer, "SELECT a FROM t").await;
+    });
+}
+
+#[test]
+fn a_transaction_that_only_reads_goes_to_a_reader_whole() {
+    play(async || {
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair()).await;
+        reader.status |= StatusFlags::IN_TRANSACTION;
+        run(&mut client, &mut reader, "START TRANSACTION READ ONLY").await;
+        run(&mut client, &mut reader, "SELECT a FROM t FOR UPDATE").await;
+        // It ends with the next one, which may write.
+        client.send_query("BEGIN").await;
+        reader.expect_query("COMMIT").await;
+        reader.status -= StatusFlags::IN_TRANSACTION;
+        reader.ok().await;
+        writer.expect_query("BEGIN").await;
+        writer.status |= StatusFlags::IN_TRANSACTION;
+        writer.ok().await;
+        client.expect_ok().await;
+        run(&mut client, &mut writer, "SELECT a FROM t").await;
+    });
+}
+
+#[test]
+fn c04_what_was_set_is_said_again_where_it_is_not_known() {
+    play(async || {
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair()).await;
+        run(&mut client, &mut writer, "SET NAMES latin1").await;
+        run(&mut client, &mut writer, "SET sql_mode='ANSI', @a = 1").await;
+        run(&mut client, &mut writer, "USE other").await;
+        run(&mut client, &mut writer, "SET sql_mode=''").await;
+        client.send_query("SELECT a FROM t").await;
+        reader.expect_query("SET NAMES latin1").await;
+        reader.expect_command(Kind::InitDb, b"other").await;
+        reader.expect_query("SET SESSION sql_mode = ''").await;
+        for seq in [1, 1, 1] {
+            reader.packets().expect_seq(seq);
+            reader.ok().await;
+        }
+        reader.expect_query("SELECT a FROM t").await;
+        reader.ok().await;
+        client.expect_ok().await;
+        // Once is enough, also for the other one.
+        run(&mut client, &mut reader, "SELECT a FROM t").await;
+        run(&mut client, &mut writer, "DELETE FROM t").await;
+    });
+}
+
+#[test]
+fn a_setting_that_failed_is_not_said_again() {
+    play(async || {
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair()).await;
+        client.send_query("SET NAMES nonsense").await;
+        writer.expect_query("SET NAMES nonsense").await;
+        writer.err(1115, "42000", "Unknown character set: 'nonsense'").await;
+        client.expect_err(1115).await;
+        run(&mut client, &mut reader, "SELECT a FROM t").await;
+    });
+}
+
+#[test]
+fn a_reader_without_the_schema_says_so() {
+    play(async || {
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair()).await;
+        run(&mut client, &mut writer, "USE fresh").await;
+        client.send_query("SELECT a FROM t").await;
+        reader.expect_command(Kind::InitDb, b"fresh").await;
+        reader.err(1049, "42000", "Unknown database 'fresh'").await;
+        client.expect_err(1049).await;
+        run(&mut client, &mut writer, "DELETE FROM t").await;
+    });
+}
+
+#[test]
+fn c04_what_cannot_be_said_again_keeps_the_session() {
+    for sql in [
+        "SET sql_mode = CONCAT(@@sql_mode, ',ANSI')",
+        "SET time_zone = @old",
+        "SET ROLE admin",
+        "CREATE TEMPORARY TABLE x (a INT)",
+        "LOCK TABLES t READ",
+        "CALL p()",
+    ] {
+        play(async || {
+            let Scene { mut client, mut writer, .. } = scene(pair()).await;
+            run(&mut client, &mut writer, sql).await;
+            run(&mut client, &mut writer, "SELECT a FROM t").await;
+        });
+    }
+}
+
+#[test]
+fn c05_who_asks_about_the_statement_before_asks_its_server() {
+    play(async || {
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair()).await;
+        run(&mut client, &mut reader, "SELECT a FROM t").await;
+        run(&mut client, &mut reader, "SHOW WARNINGS").await;
+        run(&mut client, &mut writer, "SELECT LAST_INSERT_ID()").await;
+        run(&mut client, &mut writer, "INSERT INTO t VALUES (1)").await;
+        run(&mut client, &mut writer, "SELECT ROW_COUNT()").await;
+    });
+}
+
+#[test]
+fn the_next_transaction_only_is_kept_for_the_next() {
+    play(async || {
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair()).await;
+        run(&mut client, &mut writer, "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE").await;
+        run(&mut client, &mut writer, "SELECT a FROM t").await;
+        run(&mut client, &mut reader, "SELECT a FROM t").await;
+    });
+}
+
+#[test]
+fn a_reader_that_goes_away_is_not_noticed() {
+    play(async || {
+        let Scene { mut client, mut writer, reader, mut servers, _stage } = scene(pair()).await;
+        drop(reader);
+        settle().await;
+        run(&mut client, &mut writer, "DELETE FROM t").await;
+        client.send_query("SELECT a FROM t").await;
+        let mut reader = servers.accept().await;
+        reader.expect_query("SELECT a FROM t").await;
+        reader.ok().await;
+        client.expect_ok().await;
+        // Also while it is in use, but idle.
+        drop(reader);
+        settle().await;
+        client.send_query("SELECT a FROM t").await;
+        let mut reader = servers.accept().await;
+        reader.expect_query("SELECT a FROM t").await;
+        reader.ok().await;
+        client.expect_ok().await;
+    });
+}
+
+#[test]
+fn a_reset_session_begins_anew() {
+    play(async || {
+        let Scene { mut client, mut writer, mut reader, mut servers, _stage } = scene(pair()).await;
+        run(&mut client, &mut writer, "CREATE TEMPORARY TABLE x (a INT)").await;
+        client.send_command(Kind::ResetConnection, b"").await;
+        writer.expect_command(Kind::ResetConnection, b"").await;
+        writer.ok().await;
+        client.expect_ok().await;
+        assert_eq!(reader.read_command().await, [Kind::Quit as u8]);
+        reader.expect_end().await;
+        client.send_query("SELECT a FROM t").await;
+        let mut reader = servers.accept().await;
+        reader.expect_query("SELECT a FROM t").await;
+        reader.ok().await;
+        client.expect_ok().await;
+    });
+}
+
+#[test]
+fn a_session_that_ends_says_goodbye_everywhere() {
+    play(async || {
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair()).await;
+        client.send_command(Kind::Quit, b"").await;
+        assert_eq!(reader.read_command().await, [Kind::Quit as u8]);
+        assert_eq!(writer.read_command().await, [Kind::Quit as u8]);
+    });
+}
+
+/// Rules, and no split.
+fn rules(rules: Vec<QueryRule>) -> Config {
+    let mut config = pair();
+    config.variables.read_write_split = false;
+    config.query_rules = rules;
+    config
+}
+
+fn rule(rule_id: i64, match_digest: &str) -> QueryRule {
+    QueryRule {
+        rule_id,
+        active: true,
+        match_digest: Some(match_digest.to_owned()),
+        apply: true,
+        ..QueryRule::default()
+    }
+}
+
+#[test]
+fn rules_answer_rewrite_and_send_away() {
+    play(async || {
+        let config = rules(vec![
+            QueryRule { ok_msg: Some("fine".to_owned()), ..rule(1, "^PING$") },
+            QueryRule { error_msg: Some("not today".to_owned()), ..rule(2, "^DROP") },
+            QueryRule {
+                match_pattern: Some("old".to_owned()),
+                replace_pattern: Some("brand_new".to_owned()),
+                destination_hostgroup: Some(1),
+                ..rule(3, "old")
+            },
+            QueryRule { destination_hostgroup: Some(1), ..rule(4, "^SELECT") },
+        ]);
+        let Scene { mut client, mut writer, mut reader, .. } = scene(config).await;
+        client.send_query("PING").await;
+        assert_eq!(client.expect_ok().await.info, "fine");
+        client.send_query("DROP TABLE t").await;
+        assert_eq!(client.expect_err(1148).await.message, "not today");
+        client.send_query("UPDATE old SET a = 1").await;
+        reader.expect_query("UPDATE brand_new SET a = 1").await;
+        reader.ok().await;
+        client.expect_ok().await;
+        run(&mut client, &mut reader, "SELECT 1").await;
+        run(&mut client, &mut writer, "/* hostgroup=0 */ SELECT 1").await;
+        // A session that has something that cannot be set elsewhere is not sent there.
+        run(&mut client, &mut writer, "SET sql_mode = @@global.sql_mode").await;
+        client.send_query("SELECT 1").await;
+        let error = client.expect_err(9006).await;
+        assert!(error.message.contains("locked to hostgroup 0 but trying to reach hostgroup 1"), "{error:?}");
+        run(&mut client, &mut writer, "DELETE FROM t").await;
+    });
+}
+
+/// The answer to a `COM_STMT_PREPARE`: this number, one parameter, no column.
+async fn prepared(server: &mut Database, id: u32) {
+    let head = [&[0][..], &id.to_le_bytes(), &[0, 0, 1, 0, 0, 0, 0]].concat();
+    server.send(&head).await;
+    server.send(b"\x03def\0\0\0\x01?\0\x0c\x3f\0\0\0\0\0\x03\0\0\0\0\0").await;
+}
+
+#[test]
+fn c16_a_prepared_read_goes_where_it_belongs_each_time() {
+    play(async || {
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair()).await;
+        let sql = b"SELECT a FROM t WHERE b = ?";
+        client.send_command(Kind::StmtPrepare, sql).await;
+        reader.expect_command(Kind::StmtPrepare, sql).await;
+        prepared(&mut reader, 7).await;
+        let answer = client.read().await;
+        assert_eq!(answer[..5], [0, 7, 0, 0, 0]);
+        client.read().await;
+        // A value of a type, and the next one of the same.
+        let first = b"\x07\0\0\0\0\x01\0\0\0\0\x01\x03\0\x05\0\0\0";
+        client.send_command(Kind::StmtExecute, first).await;
+        reader.expect_command(Kind::StmtExecute, first).await;
+        reader.ok().await;
+        client.expect_ok().await;
+        writer.status |= StatusFlags::IN_TRANSACTION;
+        run(&mut client, &mut writer, "BEGIN").await;
+        client.send_command(Kind::StmtExecute, b"\x07\0\0\0\0\x01\0\0\0\0\0\x06\0\0\0").await;
+        writer.expect_command(Kind::StmtPrepare, sql).await;
+        prepared(&mut writer, 2).await;
+        let told = b"\x02\0\0\0\0\x01\0\0\0\0\x01\x03\0\x06\0\0\0";
+        writer.expect_command(Kind::StmtExecute, told).await;
+        writer.ok().await;
+        client.expect_ok().await;
+        // A statement that the writer calls like the reader calls the other one.
+        let sql = b"UPDATE t SET a = ?";
+        client.send_command(Kind::StmtPrepare, sql).await;
+        writer.expect_command(Kind::StmtPrepare, sql).await;
+        prepared(&mut writer, 7).await;
+        let answer = client.read().await;
+        let id = &answer[1..5];
+        assert_ne!(id, [7, 0, 0, 0]);
+        client.read().await;
+        let execute = |id: &[u8]| [id, b"\0\x01\0\0\0\0\x01\x03\0\x05\0\0\0"].concat();
+        client.send_command(Kind::StmtExecute, &execute(id)).await;
+        writer.expect_command(Kind::StmtExecute, &execute(b"\x07\0\0\0")).await;
+        writer.ok().await;
+        client.expect_ok().await;
+        // Closed wherever it is.
+        client.send_command(Kind::StmtClose, b"\x07\0\0\0").await;
+        reader.expect_command(Kind::StmtClose, b"\x07\0\0\0").await;
+        writer.expect_command(Kind::StmtClose, b"\x02\0\0\0").await;
+        client.send_command(Kind::StmtExecute, b"\x07\0\0\0\0\x01\0\0\0\0\0\x06\0\0\0").await;
+        writer.expect_command(Kind::StmtExecute, b"\x07\0\0\0\0\x01\0\0\0\0\0\x06\0\0\0").await;
+    });
+}
