@@ -3,17 +3,24 @@
 //! What is written where, and by whom, is in the crate [`querylog`].
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use config::Config;
-use querylog::{Format, LogFile, Policy, QueryLog, Settings};
+use querylog::{Event, Format, LogFile, Logs, Policy, QueryLog, Record, Settings};
+use wire::command::Kind;
+use wire::reply::{End, Outcome};
+
+use crate::control::Control;
+use crate::control::running::Measured;
+use crate::limits::SHOWN_BYTES_MAX;
+use crate::statement::class::Class;
+use crate::worker::Worker;
 
 /// What the configuration says.
 #[derive(Debug)]
 pub(crate) struct LogSettings {
-    #[expect(dead_code, reason = "asked when a statement is over")]
     pub(crate) policy: Policy,
     /// Bytes of a statement that records keep.
-    #[expect(dead_code, reason = "asked when a statement is over")]
     text_max: usize,
     files: Settings,
 }
@@ -39,6 +46,11 @@ impl LogSettings {
         };
         Self { policy, text_max: usize::try_from(pointsman.log_text_max).unwrap_or(usize::MAX), files }
     }
+
+    /// Bytes of a running statement that are kept: as many as lists of sessions show, or as logs need.
+    pub(crate) const fn text_kept(&self) -> usize {
+        if self.policy.is_any() && self.text_max > SHOWN_BYTES_MAX { self.text_max } else { SHOWN_BYTES_MAX }
+    }
 }
 
 /// Files with a relative name are in the folder of the process's files.
@@ -58,4 +70,88 @@ pub(crate) fn configure(logs: &QueryLog, settings: &LogSettings) {
     if let Err(error) = logs.configure(&settings.files) {
         tracing::error!(%error, "the thread that writes the query log cannot be started; there is none");
     }
+}
+
+/// A statement that is over, as far as the session's [`Control`] does not know it.
+#[derive(Debug)]
+pub(crate) struct Over {
+    pub(crate) measured: Measured,
+    pub(crate) took: Duration,
+    /// How the server has answered; nothing if the proxy has.
+    pub(crate) outcome: Option<Outcome>,
+}
+
+/// Logs a statement that is over, if it is one of those that are wanted. Called only if there is a log.
+pub(crate) fn note(worker: &Worker, control: &Control, over: &Over) {
+    let settings = worker.settings();
+    let is_slow = over.took > settings.variables.long_query_time;
+    let logs = settings.logs.policy.logs(over.measured.log, is_slow, &worker.samplers, || worker.dice.roll());
+    if logs.is_any() {
+        worker.shared.logs.offer(record(control, over, logs, settings.logs.text_max));
+    }
+}
+
+fn record(control: &Control, over: &Over, logs: Logs, text_max: usize) -> Box<Record> {
+    let (text, text_len) = control.running.text(text_max);
+    let (Measured { kind, class, digest, .. }, id) = (over.measured, control.running.statement());
+    let mut record = Record {
+        logs,
+        event: match kind {
+            Kind::StmtPrepare => Event::Prepare(id),
+            Kind::StmtExecute | Kind::StmtBulkExecute => Event::Execute(id),
+            _ => Event::Query,
+        },
+        thread_id: control.id(),
+        user: Box::default(),
+        schema: Box::default(),
+        client: Box::default(),
+        target: None,
+        end_us: unix_us(SystemTime::now()),
+        took_us: u64::try_from(over.took.as_micros()).unwrap_or(u64::MAX),
+        digest,
+        outcome: over.outcome.map(|outcome| ending(outcome, class)).unwrap_or_default(),
+        text,
+        text_len,
+    };
+    control.about.describe(&mut record);
+    if over.outcome.is_none() {
+        record.target = None;
+    }
+    Box::new(record)
+}
+
+/// What the last packet says. Of an OK packet it does not tell whether there was a result without rows before it, so the
+/// statement has to.
+fn ending(outcome: Outcome, class: Option<Class>) -> querylog::Outcome {
+    let rows = Some(outcome.rows);
+    match outcome.end {
+        End::Ok { affected_rows, last_insert_id, .. } => {
+            let has_result = outcome.rows > 0 || class.is_some_and(has_result);
+            let rows_affected = (!has_result).then_some(affected_rows);
+            let rows_sent = rows.filter(|_| has_result);
+            querylog::Outcome { rows_affected, last_insert_id, rows_sent, error: 0 }
+        }
+        End::Eof { .. } => querylog::Outcome { rows_sent: rows, ..querylog::Outcome::default() },
+        End::Err { code } => querylog::Outcome { error: code, ..querylog::Outcome::default() },
+        End::Other => querylog::Outcome::default(),
+    }
+}
+
+/// Whether statements of a class have a result, even if it has no rows.
+const fn has_result(class: Class) -> bool {
+    matches!(
+        class,
+        Class::Select
+            | Class::SelectForUpdate
+            | Class::Show
+            | Class::ShowTableStatus
+            | Class::Explain
+            | Class::Describe
+    )
+}
+
+/// A time as records have it: microseconds of Unix time.
+fn unix_us(time: SystemTime) -> u64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use querylog::Sampler;
 use slab::Slab;
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::{Semaphore, mpsc};
@@ -118,6 +119,8 @@ pub(crate) struct Worker {
     /// Buffers for statements that run.
     pub(crate) shown: Shown,
     pub(crate) dice: Dice,
+    /// Which statements the query log and the slow log get.
+    pub(crate) samplers: [Sampler; 2],
     pub(crate) dialer: Dialer,
     /// Bounds what is logged of connections that should begin with a PROXY header and do not.
     pub(crate) bad_headers: Seldom,
@@ -177,6 +180,7 @@ impl Worker {
             counts: Counts::default(),
             shown: Shown::default(),
             dice: Dice::new(),
+            samplers: Default::default(),
             dialer: Dialer::default(),
             bad_headers: Seldom::default(),
             clock: Cell::new(Instant::now()),

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use pool::Server;
+use querylog::Record;
 
 use crate::arrival::Peer;
 use crate::backend::{Backend, Target};
@@ -78,6 +79,23 @@ impl About {
     /// The schema that was asked for last.
     pub(crate) fn schema(&self) -> Option<Rc<[u8]>> {
         self.0.borrow().schema.clone()
+    }
+
+    /// Puts what is known into a record of a statement.
+    pub(crate) fn describe(&self, record: &mut Record) {
+        let known = self.0.borrow();
+        if let Some(user) = &known.user {
+            record.user = user.name.as_slice().into();
+        }
+        record.schema = known.schema.as_deref().unwrap_or_default().into();
+        if let Some(client) = known.peer.as_ref().and_then(|peer| peer.address()) {
+            let (ip, port) = parts(client);
+            record.client = SocketAddr::new(ip, port).to_string().into();
+        }
+        record.target = known.server.as_ref().map(|server| querylog::Target {
+            hostgroup: known.hostgroup,
+            server: server.endpoint().to_string().into(),
+        });
     }
 
     /// Puts what is known into a row.

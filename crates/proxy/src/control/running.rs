@@ -18,6 +18,15 @@ pub(crate) struct Measured {
     pub(crate) class: Option<Class>,
     /// The hash of its digest.
     pub(crate) digest: Option<u64>,
+    /// What a query rule says about logging it.
+    pub(crate) log: Option<bool>,
+}
+
+impl Measured {
+    /// A command of which nothing else is known.
+    pub(crate) const fn plain(kind: Kind) -> Self {
+        Self { kind, class: None, digest: None, log: None }
+    }
 }
 
 /// The statement of one session.
@@ -26,6 +35,21 @@ pub(crate) struct Running {
     current: Cell<Option<(Measured, Instant)>>,
     /// Without memory while nothing runs.
     text: RefCell<Vec<u8>>,
+    /// Bytes that the text has, kept or not.
+    text_len: Cell<usize>,
+    /// The client's number of the prepared statement, if there is one.
+    statement: Cell<u32>,
+}
+
+/// What logs want of a statement that was sent with the one before; nothing without a log.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Also {
+    /// Its text, as far as it is kept.
+    pub(crate) text: Box<[u8]>,
+    /// Bytes that the text has.
+    pub(crate) text_len: usize,
+    /// The client's number of the prepared statement.
+    pub(crate) statement: u32,
 }
 
 /// Buffers of a worker that no statement uses.
@@ -33,10 +57,12 @@ pub(crate) struct Running {
 pub(crate) struct Shown(RefCell<Vec<Vec<u8>>>);
 
 impl Running {
-    /// A statement has been sent at `now`.
-    pub(crate) fn begin(&self, shown: &Shown, measured: Measured, text: &[u8], now: Instant) {
+    /// A statement has been sent at `now`. Of its text up to `kept` bytes are kept.
+    pub(crate) fn begin(&self, shown: &Shown, measured: Measured, text: &[u8], kept: usize, now: Instant) {
         self.current.set(Some((measured, now)));
-        let text = text.get(..SHOWN_BYTES_MAX).unwrap_or(text);
+        self.text_len.set(text.len());
+        self.statement.set(0);
+        let text = text.get(..kept).unwrap_or(text);
         let mut buffer = self.text.borrow_mut();
         buffer.clear();
         if text.is_empty() {
@@ -49,9 +75,34 @@ impl Running {
     }
 
     /// The server works at another statement from `now` on, which was sent with the one before.
-    pub(crate) fn go_on(&self, measured: Measured, now: Instant) {
+    pub(crate) fn go_on(&self, measured: Measured, also: &Also, now: Instant) {
         self.current.set(Some((measured, now)));
-        self.text.borrow_mut().clear();
+        let mut buffer = self.text.borrow_mut();
+        buffer.clear();
+        buffer.extend_from_slice(&also.text);
+        self.text_len.set(also.text_len);
+        self.statement.set(also.statement);
+    }
+
+    /// What runs has the client's number of a prepared statement.
+    pub(crate) fn set_statement(&self, id: u32) {
+        self.statement.set(id);
+    }
+
+    /// That number; 0 if there is none.
+    pub(crate) fn statement(&self) -> u32 {
+        self.statement.get()
+    }
+
+    /// Of the text that runs so many bytes have not come yet.
+    pub(crate) fn note_missing(&self, bytes: usize) {
+        self.text_len.set(self.text_len.get() + bytes);
+    }
+
+    /// The text as far as it is kept, but not more than `max` bytes of it, and how many bytes it has.
+    pub(crate) fn text(&self, max: usize) -> (Box<[u8]>, u64) {
+        let text = self.text.borrow();
+        (text.get(..max).unwrap_or(&text).into(), self.text_len.get() as u64)
     }
 
     /// The statement is over at `now`; what it was, and how long it took.
@@ -76,8 +127,9 @@ impl Running {
     /// What runs, since when, and how it begins, if that is known.
     pub(crate) fn show(&self) -> Option<(Kind, Instant, Option<Vec<u8>>)> {
         let (measured, since) = self.current.get()?;
-        let text = self.text.borrow().clone();
-        Some((measured.kind, since, Some(text).filter(|text| !text.is_empty())))
+        let text = self.text.borrow();
+        let shown = text.get(..SHOWN_BYTES_MAX).unwrap_or(&text).to_vec();
+        Some((measured.kind, since, Some(shown).filter(|text| !text.is_empty())))
     }
 }
 
@@ -89,7 +141,8 @@ impl Shown {
     fn give_back(&self, mut buffer: Vec<u8>) {
         buffer.clear();
         let mut buffers = self.0.borrow_mut();
-        if buffers.len() < SHOWN_BUFFERS_MAX {
+        // Those that have held a long text for a log are too large to keep.
+        if buffers.len() < SHOWN_BUFFERS_MAX && buffer.capacity() <= SHOWN_BYTES_MAX {
             buffers.push(buffer);
         }
     }
@@ -102,9 +155,9 @@ mod tests {
     #[test]
     fn buffers_are_lent_and_come_back() {
         let (running, shown, now) = (Running::default(), Shown::default(), Instant::now());
-        let measured = Measured { kind: Kind::Query, class: Some(Class::Select), digest: None };
+        let measured = Measured { class: Some(Class::Select), ..Measured::plain(Kind::Query) };
         for _ in 0..3 {
-            running.begin(&shown, measured, &[b'x'; 3 * SHOWN_BYTES_MAX], now);
+            running.begin(&shown, measured, &[b'x'; 3 * SHOWN_BYTES_MAX], SHOWN_BYTES_MAX, now);
             let (kind, since, text) = running.show().unwrap();
             assert_eq!((kind, since, text.unwrap().len()), (Kind::Query, now, SHOWN_BYTES_MAX));
             let took = running.end(now + Duration::from_millis(5));
@@ -113,5 +166,14 @@ mod tests {
             assert!(running.show().is_none() && running.text.borrow().capacity() == 0);
         }
         assert_eq!(shown.0.borrow().len(), 1, "one buffer was enough");
+        let text = [b'x'; 3 * SHOWN_BYTES_MAX];
+        running.begin(&shown, measured, &text, 2 * SHOWN_BYTES_MAX, now);
+        assert_eq!(
+            running.text(usize::MAX),
+            (text[..2 * SHOWN_BYTES_MAX].into(), 3 * SHOWN_BYTES_MAX as u64)
+        );
+        assert_eq!(running.show().unwrap().2.unwrap().len(), SHOWN_BYTES_MAX);
+        running.rest(&shown);
+        assert!(shown.0.borrow().is_empty(), "a large buffer is not kept");
     }
 }

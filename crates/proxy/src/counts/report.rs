@@ -367,7 +367,8 @@ mod tests {
         }
         let expected: Vec<_> = names.iter().flat_map(|name| expanded(name.trim())).collect();
         let rows: Vec<_> = ROWS.iter().map(|(name, _)| (*name).to_owned()).collect();
-        assert_eq!(rows, expected);
+        // Behind them are those that only this proxy has.
+        assert_eq!(rows[..expected.len()], expected);
     }
 
     #[test]

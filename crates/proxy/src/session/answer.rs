@@ -29,13 +29,19 @@ impl Session {
     pub(super) async fn relay_answers(&mut self, first: Answer, seq: u8) -> Result<(), Ending> {
         self.control.begin_statement();
         self.relay_answer(first, seq).await?;
-        while let Some(next) = self.owed.pop() {
-            self.control.running.go_on(next.measured, Instant::now());
-            self.relay_answer(next.answer, 1).await?;
+        while let Some(answer) = self.go_on() {
+            self.relay_answer(answer, 1).await?;
         }
         self.control.end_statement();
         self.end_running();
         Ok(())
+    }
+
+    /// The server works at the next command that was sent, if there is one; what answers it.
+    fn go_on(&mut self) -> Option<Answer> {
+        let next = self.owed.pop()?;
+        self.control.running.go_on(next.measured, &next.also, Instant::now());
+        Some(next.answer)
     }
 
     /// Relays the answer to a command; it begins with sequence id `seq`. Answers behind it that came in the same read
@@ -108,7 +114,9 @@ impl Session {
                     if self.control.running.kind() == Some(Kind::StmtPrepare)
                         && let Some(registry) = &mut self.course.prepared
                     {
-                        registry.answered(self.course.hostgroup, reply.prepared());
+                        let prepared = reply.prepared();
+                        prepared.inspect(|prepared| self.control.running.set_statement(prepared.id));
+                        registry.answered(self.course.hostgroup, prepared);
                     }
                     let bytes = rest.get(..scan.len).filter(|_| begins_with_packet);
                     answered(&self.worker, &self.control, outcome, bytes);
@@ -120,7 +128,7 @@ impl Session {
                         self.course.settle(&self.identity, outcome, self.status);
                         // There is one: it was seen above.
                         let Some(next) = self.owed.pop() else { break scan.event };
-                        self.control.running.go_on(next.measured, Instant::now());
+                        self.control.running.go_on(next.measured, &next.also, Instant::now());
                         *reply = ReplyScanner::new(next.answer, self.identity.capabilities);
                     }
                     (event, _) => break event,

@@ -11,6 +11,7 @@ use super::Session;
 use super::course::Decided;
 use super::ids::Look;
 use super::owed::Step;
+use crate::control::running::Also;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::FILLS_PER_TURN;
@@ -143,13 +144,15 @@ impl Session {
             sent += scanned.len;
             let payload = input.get(start + HEADER_LEN..sent).unwrap_or_default();
             self.may_ask_for_file = self.may_ask_for_file(kind, payload, scanned.done);
-            let measured = self.measure(kind, payload, decided.digest);
+            let measured = self.measure(kind, payload, Some(&decided));
             self.note_sent(kind, payload, &mut decided);
             let upload = Upload { scanner, complete: scanned.done, answer: answer(kind, payload) };
+            let also = if runs.is_some() { self.also(kind, payload) } else { Also::default() };
             if runs.is_none() && upload.answer != Answer::None {
-                runs = Some((measured, self.shown(kind, payload)));
+                let len = rest.first_chunk().map_or(0, |bytes| Header::parse(*bytes).len as usize);
+                runs = Some((measured, payload, len.saturating_sub(payload.len())));
             }
-            let step = Step { answer: upload.answer, measured };
+            let step = Step { answer: upload.answer, measured, also };
             let rest = input.get(sent..).unwrap_or_default();
             let Some(next) = self.next_of_pipeline(&upload, rest) else {
                 if !self.owed.is_empty() {
@@ -164,8 +167,8 @@ impl Session {
         if let Some(first) = self.owed.pop() {
             upload.answer = first.answer;
         }
-        if let Some((measured, text)) = runs {
-            self.begin_running(measured, text);
+        if let Some((measured, payload, missing)) = runs {
+            self.begin_sent(measured, payload, missing);
         }
         let (now, later) = input.split_at_checked(sent).unwrap_or((input, &[]));
         if !later.is_empty() {

@@ -20,6 +20,11 @@ const FLAGS: usize = 5;
 const CURSORS: u8 = 0b111;
 
 impl Session {
+    /// The text of the statement that a command names, as far as it is kept.
+    pub(super) fn prepared_text(&self, payload: &[u8]) -> Option<&[u8]> {
+        self.course.prepared.as_ref()?.get(id(payload)?)?.what.text.as_deref()
+    }
+
     /// Decides where a command for a prepared statement goes.
     pub(super) fn decide_prepared(&mut self, kind: Kind, payload: &[u8]) -> Decided {
         let prepared = self.course.prepared.as_ref().zip(id(payload)).and_then(|(all, id)| all.get(id));
@@ -176,7 +181,7 @@ impl Session {
             return self.complete_command(Kind::StmtPrepare).await;
         };
         let preparing = self.preparing(payload.get(1..).unwrap_or_default(), &mut decided);
-        let measured = self.measure(Kind::StmtPrepare, &payload, decided.digest);
+        let measured = self.measure(Kind::StmtPrepare, &payload, Some(&decided));
         self.begin_running(measured, payload.get(1..).unwrap_or_default());
         let replies = match self.errand(&[(payload, Answer::Prepare)]).await? {
             Ok(replies) => replies,
@@ -193,8 +198,9 @@ impl Session {
             if let Some(bytes) = reply.bytes.get_mut(HEADER_LEN + ID.start..HEADER_LEN + ID.end) {
                 bytes.copy_from_slice(&id.to_le_bytes());
             }
+            self.control.running.set_statement(id);
         }
-        self.answered_here();
+        self.answered_at_server(reply.outcome);
         self.write_to_client(&reply.bytes).await
     }
 

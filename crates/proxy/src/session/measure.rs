@@ -9,11 +9,13 @@ use wire::reply::{End, Outcome};
 use wire::{Capabilities, Codec as _, packet};
 
 use super::Session;
+use super::course::Decided;
 use crate::control::Control;
-use crate::control::running::Measured;
+use crate::control::running::{Also, Measured};
 use crate::counts::errors::{Key, Name};
 use crate::counts::{Counter, Counts};
 use crate::limits::ERROR_MESSAGE_BYTES_MAX;
+use crate::logs::{self, Over};
 use crate::statement::class::{Class, SetOf, classify, set_of, used_schema};
 use crate::worker::Worker;
 
@@ -24,13 +26,15 @@ const fn is_question(kind: Kind) -> bool {
 
 impl Session {
     /// Counts a command that the backend gets. Of a long one `payload` is the beginning.
-    pub(super) fn measure(&self, kind: Kind, payload: &[u8], digest: Option<u64>) -> Measured {
+    pub(super) fn measure(&self, kind: Kind, payload: &[u8], decided: Option<&Decided>) -> Measured {
         if is_question(kind)
             && let Some(backend) = &self.backend
         {
             backend.connection().note_query();
         }
-        Measured { digest, ..self.measure_own(kind, payload) }
+        let digest = decided.and_then(|decided| decided.digest);
+        let log = decided.and_then(|decided| decided.orders.as_ref()).and_then(|orders| orders.verdict.log);
+        Measured { digest, log, ..self.measure_own(kind, payload) }
     }
 
     /// Counts a command that no server gets.
@@ -51,7 +55,7 @@ impl Session {
             }
             _ => {}
         }
-        Measured { kind, class, digest: None }
+        Measured { class, ..Measured::plain(kind) }
     }
 
     fn measure_text(&self, text: &[u8], counts: &Counts) -> Class {
@@ -75,18 +79,44 @@ impl Session {
         class
     }
 
-    /// The text of a command that lists of sessions show.
-    pub(super) fn shown<'a>(&self, kind: Kind, payload: &'a [u8]) -> &'a [u8] {
+    /// The text of a command that lists of sessions and logs show.
+    pub(super) fn shown<'a>(&'a self, kind: Kind, payload: &'a [u8]) -> &'a [u8] {
         match kind {
             Kind::Query => self.statement(payload),
             Kind::StmtPrepare | Kind::InitDb => payload.get(1..).unwrap_or_default(),
+            Kind::StmtExecute | Kind::StmtBulkExecute if self.logs() => {
+                self.prepared_text(payload).unwrap_or_default()
+            }
             _ => &[],
         }
     }
 
+    /// Whether statements are logged, or some of them.
+    pub(super) fn logs(&self) -> bool {
+        self.worker.settings().logs.policy.is_any()
+    }
+
+    /// What logs want of a command that is sent with the one before it.
+    pub(super) fn also(&self, kind: Kind, payload: &[u8]) -> Also {
+        if !self.logs() || !is_question(kind) {
+            return Also::default();
+        }
+        let text = self.shown(kind, payload);
+        let kept = text.get(..self.worker.settings().logs.text_kept()).unwrap_or(text);
+        Also { text: kept.into(), text_len: text.len(), statement: statement_id(kind, payload) }
+    }
+
     /// From now on `measured` runs, and `text` is shown.
     pub(super) fn begin_running(&self, measured: Measured, text: &[u8]) {
-        self.control.running.begin(&self.worker.shown, measured, text, Instant::now());
+        let kept = self.worker.settings().logs.text_kept();
+        self.control.running.begin(&self.worker.shown, measured, text, kept, Instant::now());
+    }
+
+    /// The same for a command that is sent to the backend, of which `missing` bytes have not come yet.
+    pub(super) fn begin_sent(&self, measured: Measured, payload: &[u8], missing: usize) {
+        self.begin_running(measured, self.shown(measured.kind, payload));
+        self.control.running.note_missing(missing);
+        self.control.running.set_statement(statement_id(measured.kind, payload));
     }
 
     /// Nothing runs any more.
@@ -97,7 +127,7 @@ impl Session {
     /// The command in the backlog waits for a backend.
     pub(super) fn show_waiting(&self) {
         if let Some((kind, payload)) = self.first_of_backlog() {
-            self.begin_running(Measured { kind, class: None, digest: None }, self.shown(kind, payload));
+            self.begin_running(Measured::plain(kind), self.shown(kind, payload));
         }
     }
 
@@ -110,7 +140,13 @@ impl Session {
 
     /// Counts the answer that the proxy itself has given to the command that runs.
     pub(super) fn answered_here(&self) {
-        note_time(&self.worker, &self.control);
+        note_time(&self.worker, &self.control, None);
+        self.end_running();
+    }
+
+    /// Counts the answer that the backend has given to the command that runs, of which the client gets another form.
+    pub(super) fn answered_at_server(&self, outcome: Outcome) {
+        note_time(&self.worker, &self.control, Some(outcome));
         self.end_running();
     }
 
@@ -124,14 +160,24 @@ impl Session {
 
 /// The backend has answered. `bytes` are the last ones of the answer, if they begin with a packet.
 pub(super) fn answered(worker: &Worker, control: &Control, outcome: Outcome, bytes: Option<&[u8]>) {
-    note_time(worker, control);
+    note_time(worker, control, Some(outcome));
     if let End::Err { code } = outcome.end {
         note_error(worker, control, code, bytes.and_then(message).unwrap_or_default());
     }
 }
 
-/// Counts the statement that runs as one that is over.
-fn note_time(worker: &Worker, control: &Control) {
+/// The number of the prepared statement that is executed; 0 for other commands.
+fn statement_id(kind: Kind, payload: &[u8]) -> u32 {
+    match (kind, payload) {
+        (Kind::StmtExecute | Kind::StmtBulkExecute, [_, a, b, c, d, ..]) => {
+            u32::from_le_bytes([*a, *b, *c, *d])
+        }
+        _ => 0,
+    }
+}
+
+/// Counts the statement that runs as one that is over, and logs it if it shall be. `outcome` is what a server has answered.
+fn note_time(worker: &Worker, control: &Control, outcome: Option<Outcome>) {
     let Some((measured, took)) = control.running.end(Instant::now()) else { return };
     let (counts, settings) = (&worker.counts, worker.settings());
     if let Some(class) = measured.class.filter(|_| settings.variables.commands_stats) {
@@ -141,6 +187,9 @@ fn note_time(worker: &Worker, control: &Control) {
         counts.add(Counter::QueryNanoseconds, u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
         if took > settings.variables.long_query_time {
             counts.note(Counter::SlowQueries);
+        }
+        if settings.logs.policy.is_any() {
+            logs::note(worker, control, &Over { measured, took, outcome });
         }
     }
 }

@@ -4,15 +4,16 @@ use std::collections::VecDeque;
 
 use wire::reply::Answer;
 
-use crate::control::running::Measured;
+use crate::control::running::{Also, Measured};
 
 use crate::limits::PIPELINE_MAX;
 
 /// A command that was sent, as far as its answer is concerned.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Step {
     pub(super) answer: Answer,
     pub(super) measured: Measured,
+    pub(super) also: Also,
 }
 
 /// What kinds of answers follow the one that is being relayed, in their order. Without memory unless a client sends

@@ -272,7 +272,7 @@ impl Session {
 
     /// What is kept of a statement that is prepared.
     pub(super) fn preparing(&self, text: &[u8], decided: &mut Decided) -> Preparing {
-        let moves = !self.has_one_way();
+        let moves = !self.has_one_way() || self.logs();
         let (digest, change) = (decided.digest, decided.change.take());
         Preparing { text: moves.then(|| text.into()), digest, change }
     }
