@@ -34,8 +34,12 @@ pub(crate) fn choose<E>(
     // when no candidate is left. Each failed round means that some other session got a permit.
     loop {
         let mut ready = ready(servers, policy, now);
-        if ready.is_empty() && forgive(servers, Some(policy.shunning.last_resort), now) {
-            ready = self::ready(servers, policy, now);
+        if ready.is_empty() {
+            let desperate = policy.desperate();
+            ready = self::ready(servers, &desperate, now);
+            if !ready.is_empty() {
+                forgive(servers, desperate.shunning.recovery, now);
+            }
         }
         let wanted: Vec<_> = ready.iter().copied().filter(|(_, server)| !avoid(server.endpoint())).collect();
         let ready = if wanted.is_empty() { ready } else { wanted };
@@ -48,16 +52,20 @@ pub(crate) fn choose<E>(
     }
 }
 
-/// Servers that were shunned, and whose last error is at least this long ago, are so no more. Whether there were any.
-fn forgive<E>(servers: &[Arc<Server<E>>], after: Option<Duration>, now: Duration) -> bool {
-    let Some(after) = after else { return false };
+/// Servers that were shunned, and whose last error is at least this long ago, are so no more.
+fn forgive<E>(servers: &[Arc<Server<E>>], after: Option<Duration>, now: Duration) {
+    let Some(after) = after else { return };
     let is_over = |failed| now.saturating_sub(failed) >= after;
     let over = servers.iter().filter(|server| server.health().shunned_since().is_some_and(is_over));
-    over.map(|server| server.health().unshun()).count() > 0
+    over.for_each(|server| server.health().unshun());
 }
 
 /// The servers that can be taken, in the order of the configuration.
-fn ready<'a, E>(servers: &'a [Arc<Server<E>>], policy: &Policy, now: Duration) -> Vec<Candidate<'a, E>> {
+pub(crate) fn ready<'a, E>(
+    servers: &'a [Arc<Server<E>>],
+    policy: &Policy,
+    now: Duration,
+) -> Vec<Candidate<'a, E>> {
     if online(servers, policy, now) > policy.max_online {
         return Vec::new();
     }

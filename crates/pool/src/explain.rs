@@ -4,8 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::balance::Candidate;
-use crate::choice::{average_latency, online};
+use crate::choice::{average_latency, online, ready};
 use crate::hostgroup::Members;
 use crate::policy::Balance;
 use crate::{Server, Standing};
@@ -98,8 +97,8 @@ pub(crate) fn explain<E>(members: &Members<E>, now: Duration) -> Vec<Explained<E
     let Members { servers, policy } = members;
     let standings: Vec<_> = servers.iter().map(|server| server.standing(now, &policy.shunning)).collect();
     let online = online(servers, policy, now);
-    let candidates: Vec<Candidate<'_, E>> =
-        servers.iter().enumerate().filter(|&(at, _)| standings.get(at) == Some(&Standing::Ready)).collect();
+    let candidates = ready(servers, policy, now);
+    let desperate = if candidates.is_empty() { ready(servers, &policy.desperate(), now) } else { Vec::new() };
     let average = average_latency(&candidates, policy, now);
     let latency = |server: &Server<E>| server.health().current_latency(now).0;
     let fast = |server: &Server<E>| average.is_none_or(|average| latency(server) <= average);
@@ -123,7 +122,7 @@ pub(crate) fn explain<E>(members: &Members<E>, now: Duration) -> Vec<Explained<E
             open: (server.open(), server.max_connections()),
             latency: latency(server),
         },
-        (Standing::Shunned { ago, last_resort: Duration::ZERO, .. }, _) if candidates.is_empty() => {
+        (Standing::Shunned { ago, .. }, _) if desperate.iter().any(|&(other, _)| other == at) => {
             Reason::LastResort { ago }
         }
         (standing, _) => Reason::Not(standing),

@@ -57,3 +57,12 @@ impl Default for Shunning {
         Self { errors: 5, recovery: Some(Duration::from_secs(9)), last_resort: Duration::from_secs(1) }
     }
 }
+
+impl Policy {
+    /// The same where nobody else has room: servers that were shunned are tried earlier.
+    pub(crate) fn desperate(&self) -> Self {
+        let Shunning { recovery, last_resort, .. } = self.shunning;
+        let earlier = recovery.map_or(last_resort, |recovery| recovery.min(last_resort));
+        Self { shunning: Shunning { recovery: Some(earlier), ..self.shunning }, ..*self }
+    }
+}

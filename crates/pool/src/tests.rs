@@ -1,5 +1,7 @@
 //! The pool's promises: exact limits, fair waiting, shares by weight.
 
+mod choosing;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

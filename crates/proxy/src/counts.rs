@@ -12,6 +12,9 @@ pub(crate) mod report;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
+
+use pool::Gauge;
 
 use commands::Commands;
 use errors::Errors;
@@ -84,8 +87,10 @@ impl Flow {
 }
 
 /// What a worker counts of one server.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct ServerTally {
+    /// Connections of which the server owes an answer: whoever chooses a server reads it, on any worker.
+    pub(crate) running: Arc<Gauge>,
     /// Statements sent.
     pub(crate) queries: Cell<u64>,
     pub(crate) flow: Rc<Flow>,
@@ -130,9 +135,10 @@ impl Counts {
         cell.set(cell.get().wrapping_add(n));
     }
 
-    /// What is counted of the server with this id.
-    pub(crate) fn server(&self, id: u64) -> Rc<ServerTally> {
-        Rc::clone(self.servers.borrow_mut().entry(id).or_default())
+    /// What is counted of the server with this id. At first its gauge comes from `gauge`.
+    pub(crate) fn server(&self, id: u64, gauge: impl FnOnce() -> Arc<Gauge>) -> Rc<ServerTally> {
+        let new = || Rc::new(ServerTally { running: gauge(), queries: Cell::default(), flow: Rc::default() });
+        Rc::clone(self.servers.borrow_mut().entry(id).or_insert_with(new))
     }
 
     /// Forgets the servers that nobody uses and for which `is_known` is false.
@@ -186,7 +192,7 @@ mod tests {
     #[test]
     fn bytes_of_servers_are_counted_beyond_their_own_counters() {
         let counts = Counts::default();
-        let (first, second) = (counts.server(1), counts.server(2));
+        let (first, second) = (counts.server(1, Arc::default), counts.server(2, Arc::default));
         first.flow.add_sent(5);
         second.flow.add_received(7);
         first.queries.set(1);

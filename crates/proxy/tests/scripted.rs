@@ -6,6 +6,7 @@ mod scripted {
     mod apply;
     mod change_user;
     mod check_logins;
+    mod choice;
     mod client_faults;
     mod client_login;
     mod commands;

@@ -116,7 +116,7 @@ async fn search(
             Ok(Ok(mut link)) => {
                 server.note_opened();
                 worker.counts.note(Counter::ServersCreated);
-                link.count_for(worker, server.id());
+                link.count_for(worker, server);
                 return Ok(Lease::new(link, permit));
             }
             Ok(Err(OpenError::Refused { code, message, payload }))

@@ -1,8 +1,12 @@
 //! A connection to a server, and the id that the server knows it by.
 
+use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
 
+use pool::Server;
+
+use super::Target;
 use crate::counts::ServerTally;
 use crate::sock::Sock;
 use crate::threads::Thread;
@@ -16,17 +20,19 @@ pub(crate) struct Connection {
     thread: Option<Thread>,
     /// What is counted of its server; `None` for the proxy's own connections, which nobody counts.
     tally: Option<Rc<ServerTally>>,
+    /// Whether it counts among those that run something. A server runs the statements of one connection one by one.
+    running: Cell<bool>,
 }
 
 impl Connection {
     /// A connection that has logged in; `thread` is its place among the server's threads.
     pub(crate) const fn new(sock: Sock, thread: Thread) -> Self {
-        Self { sock, thread: Some(thread), tally: None }
+        Self { sock, thread: Some(thread), tally: None, running: Cell::new(false) }
     }
 
-    /// Counts from now on what is sent to the server with this id, and what comes back.
-    pub(crate) fn count_for(&mut self, worker: &Worker, server: u64) {
-        let tally = worker.counts.server(server);
+    /// Counts from now on what is sent to this server, and what comes back.
+    pub(crate) fn count_for(&mut self, worker: &Worker, server: &Server<Target>) {
+        let tally = worker.counts.server(server.id(), || server.gauge());
         self.sock.count_in(Rc::clone(&tally.flow));
         self.tally = Some(tally);
     }
@@ -35,6 +41,16 @@ impl Connection {
     pub(crate) fn note_query(&self) {
         if let Some(tally) = &self.tally {
             tally.queries.set(tally.queries.get() + 1);
+            if !self.running.replace(true) {
+                tally.running.add(1);
+            }
+        }
+    }
+
+    /// The server has answered all that was sent.
+    pub(crate) fn note_answered(&self) {
+        if let Some(tally) = self.tally.as_ref().filter(|_| self.running.replace(false)) {
+            tally.running.subtract(1);
         }
     }
 
@@ -44,10 +60,16 @@ impl Connection {
     }
 }
 
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.note_answered();
+    }
+}
+
 impl From<Sock> for Connection {
     /// A connection of which nothing is known.
     fn from(sock: Sock) -> Self {
-        Self { sock, thread: None, tally: None }
+        Self { sock, thread: None, tally: None, running: Cell::new(false) }
     }
 }
 

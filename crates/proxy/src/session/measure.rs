@@ -122,6 +122,9 @@ impl Session {
     /// Nothing runs any more.
     pub(super) fn end_running(&self) {
         self.control.running.rest(&self.worker.shown);
+        if let Some(backend) = &self.backend {
+            backend.connection().note_answered();
+        }
     }
 
     /// The command in the backlog waits for a backend.

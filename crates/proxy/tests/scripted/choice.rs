@@ -1,0 +1,154 @@
+//! Which server a session gets: those that fail are left alone, slow ones passed over, and the balance decides.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use config::{Balance, Config, HostgroupAttributes};
+use testkit::script::ScriptedServer;
+use tokio::time::{Instant, sleep};
+
+use super::acquire::{ms, no_server, retrying};
+use super::support::{CAPACITY, first_query, log_in, play, run, stage, stage_with};
+
+/// Servers of hostgroup 0 that are chosen like this.
+fn balanced(balance: Balance, servers: &[&str]) -> Config {
+    let mut row = HostgroupAttributes::default();
+    row.hostgroup_settings.balance = Some(balance);
+    Config { hostgroup_attributes: vec![row], ..retrying(servers, 10, ms(1)) }
+}
+
+#[test]
+fn c24_a_server_that_fails_is_left_alone_and_sessions_wait_for_it() {
+    play(async || {
+        let (down, attempts) = (Rc::new(Cell::new(true)), Rc::new(Cell::new(0)));
+        let (refused, count) = (Rc::clone(&down), Rc::clone(&attempts));
+        let (stage, mut servers) = stage_with(retrying(&["db"], 10, ms(1)), CAPACITY, move |_| {
+            count.set(count.get() + 1);
+            refused.get()
+        });
+        let mut client = log_in(&stage).await;
+        let start = Instant::now();
+        let back = async {
+            sleep(ms(500)).await;
+            assert_eq!((attempts.get(), stage.servers(false)[0].status), (5, "SHUNNED"));
+            down.set(false);
+        };
+        let (_, ()) = tokio::join!(first_query(&mut client, &mut servers), back);
+        assert_eq!(start.elapsed(), ms(1004), "a second after the last of five attempts");
+        assert_eq!((attempts.get(), stage.servers(false)[0].status), (6, "ONLINE"));
+    });
+}
+
+#[test]
+fn c24_the_wait_for_a_server_that_fails_has_an_end() {
+    play(async || {
+        let (stage, _servers) = stage_with(retrying(&["db"], 100, ms(1)), CAPACITY, |_| true);
+        let mut client = log_in(&stage).await;
+        let (text, elapsed) = no_server(&mut client).await;
+        assert_eq!(elapsed, ms(10_000));
+        for part in [
+            "none of its 1 servers can be taken: db:3306: it was shunned, its last connect error was ",
+            "; tried db:3306 50 times (connection refused)",
+        ] {
+            assert!(text.contains(part), "{text}");
+        }
+        assert_eq!((stage.usage(0).open, stage.usage(0).waiting), (0, 0));
+    });
+}
+
+#[test]
+fn errors_about_users_do_not_count_against_the_server() {
+    play(async || {
+        let (stage, mut servers) = stage(retrying(&["db"], 10, ms(1)));
+        for code in [1045, 1862, 1044, 3118, 1049, 1045, 1045] {
+            let mut client = log_in(&stage).await;
+            client.send_query("SELECT 1").await;
+            let mut server = ScriptedServer::new(servers.dialled().await.1);
+            server.greet().await;
+            server.read_login().await;
+            server.err(code, "HY000", "No").await;
+            client.expect_err(code).await;
+        }
+        assert_eq!((stage.servers(false)[0].status, stage.servers(false)[0].failed), ("ONLINE", 7));
+    });
+}
+
+#[test]
+fn a_server_that_is_slow_to_connect_to_is_passed_over() {
+    play(async || {
+        let mut config = balanced(Balance::FirstAvailable, &["far", "near"]);
+        config.servers[0].max_latency = ms(50);
+        let (stage, mut servers) = stage(config);
+        let start = Instant::now();
+        let mut first = log_in(&stage).await;
+        first.send_query("SELECT 1").await;
+        let (name, end) = servers.dialled().await;
+        sleep(ms(60)).await;
+        let mut server = ScriptedServer::accept(end).await.0;
+        server.expect_query("SELECT 1").await;
+        server.ok().await;
+        first.expect_ok().await;
+        assert_eq!((name.as_str(), stage.servers(false)[0].latency), ("far:3306", ms(60)));
+        for (at, expected) in [(61, "near:3306"), (10_059, "near:3306"), (10_061, "far:3306")] {
+            sleep(ms(at).saturating_sub(start.elapsed())).await;
+            let mut client = log_in(&stage).await;
+            client.send_query("SELECT 1").await;
+            assert_eq!(servers.dialled().await.0, expected, "{at}");
+        }
+    });
+}
+
+#[test]
+fn the_server_that_runs_less_is_taken() {
+    play(async || {
+        let (stage, mut servers) = stage(balanced(Balance::LeastLoaded, &["one", "two"]));
+        let mut busy = log_in(&stage).await;
+        busy.send_query("SELECT SLEEP(1)").await;
+        let (busy_name, end) = servers.dialled().await;
+        let mut slow = ScriptedServer::accept(end).await.0;
+        slow.expect_query("SELECT SLEEP(1)").await;
+        let mut clients = Vec::new();
+        for _ in 0..20 {
+            let mut client = log_in(&stage).await;
+            client.send_query("DO 0").await;
+            let (name, end) = servers.dialled().await;
+            assert_ne!(name, busy_name);
+            let mut server = ScriptedServer::accept(end).await.0;
+            server.expect_query("DO 0").await;
+            server.ok().await;
+            client.expect_ok().await;
+            clients.push((client, server));
+        }
+        // When its statement is over it is as good as the other again.
+        slow.ok().await;
+        busy.expect_ok().await;
+        run(&mut busy, &mut slow, "DO 1").await;
+        let mut names = Vec::new();
+        for _ in 0..40 {
+            let mut client = log_in(&stage).await;
+            client.send_query("DO 0").await;
+            names.push(servers.dialled().await.0);
+            drop(client);
+        }
+        assert!(names.contains(&busy_name));
+    });
+}
+
+#[test]
+fn a_changed_balance_holds_at_once() {
+    play(async || {
+        let names = ["one", "two", "three"];
+        let (stage, mut servers) = stage(balanced(Balance::FirstAvailable, &names));
+        let mut dialled = Vec::new();
+        for round in 0..6 {
+            if round == 3 {
+                stage.apply(balanced(Balance::RoundRobin, &names)).unwrap();
+            }
+            let mut client = log_in(&stage).await;
+            client.send_query("DO 0").await;
+            dialled.push(servers.dialled().await.0);
+        }
+        let expected = ["one:3306", "one:3306", "one:3306", "one:3306", "two:3306", "three:3306"];
+        assert_eq!(dialled, expected);
+    });
+}
