@@ -7,7 +7,7 @@ mod series;
 
 use std::collections::HashMap;
 
-use rusqlite::{Connection, params_from_iter};
+use rusqlite::{Connection, Transaction, TransactionBehavior, params_from_iter};
 
 use self::series::{SERIES, Series};
 use crate::plane::DataPlane;
@@ -43,13 +43,17 @@ pub(crate) struct Facts {
 }
 
 /// The variables that say how often samples are taken.
-pub(crate) const INTERVALS: [&str; 5] = [
+pub(crate) const INTERVALS: [&str; 6] = [
     "stats_mysql_connections",
     "stats_mysql_connection_pool",
     "stats_mysql_query_cache",
     "stats_system_cpu",
     "stats_system_memory",
+    DIGESTS_TO_DISK,
 ];
+
+/// The variable that says how often digests are moved into the history.
+const DIGESTS_TO_DISK: &str = "stats_mysql_query_digest_to_disk";
 
 impl History {
     /// Sets how often samples are taken; `seconds` gives the value of a variable.
@@ -117,7 +121,33 @@ pub(crate) fn sample(
     if due.contains(&"stats_mysql_connection_pool") {
         connection_pool(&transaction, now, plane)?;
     }
-    transaction.commit()
+    transaction.commit()?;
+    if due.contains(&DIGESTS_TO_DISK) {
+        save_digests(connection, now.cast_signed(), plane)?;
+    }
+    Ok(())
+}
+
+/// Moves all digests into the history, as of `now` in seconds of Unix time, and says how many there were.
+pub(crate) fn save_digests(
+    connection: &Connection,
+    now: i64,
+    plane: &dyn DataPlane,
+) -> rusqlite::Result<u64> {
+    // That the database cannot be written to is found out before they are taken.
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    let digests = plane.digests(true, false);
+    {
+        let mut insert = transaction.prepare_cached(
+            "INSERT INTO stats_history.history_mysql_query_digest VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        )?;
+        for digest in &digests {
+            let row = std::iter::once(now.into()).chain(stats::digest_row(digest));
+            insert.execute(params_from_iter(row))?;
+        }
+    }
+    transaction.commit()?;
+    Ok(digests.len() as u64)
 }
 
 fn insert(connection: &Connection, series: &Series, now: u64, facts: &Facts) -> rusqlite::Result<()> {
@@ -266,6 +296,10 @@ mod tests {
         fn client_hosts(&self, _: bool) -> Vec<crate::plane::ClientHost> {
             Vec::new()
         }
+        fn digests(&self, _: bool, _: bool) -> Vec<crate::plane::Digest> {
+            (0..3).map(|digest| crate::plane::Digest { digest, count: 2, ..Default::default() }).collect()
+        }
+        fn forget_digests(&self) {}
     }
 
     fn count(connection: &Connection, sql: &str) -> i64 {
@@ -294,9 +328,11 @@ mod tests {
         assert_eq!(count(connection, "SELECT COUNT(*) FROM history_stats_mysql_connection_pool"), 90);
         assert_eq!(count(connection, "SELECT COUNT(*) FROM history_mysql_status_variables"), 270);
         assert_eq!(count(connection, "SELECT COUNT(*) FROM history_mysql_status_variables_lookup"), 3);
+        assert_eq!(count(connection, "SELECT SUM(count_star) FROM history_mysql_query_digest"), 540);
         roll_up(connection, start + SAMPLES_KEPT_S + 86_400).unwrap();
         assert_eq!(count(connection, "SELECT COUNT(*) FROM mysql_connections"), 0);
         assert_eq!(count(connection, "SELECT COUNT(*) FROM history_mysql_status_variables"), 0);
+        assert_eq!(count(connection, "SELECT COUNT(*) FROM history_mysql_query_digest"), 0);
         assert_eq!(count(connection, "SELECT COUNT(*) FROM mysql_connections_hour"), 2);
         roll_up(connection, start + HOURS_KEPT_S + 86_400).unwrap();
         assert_eq!(count(connection, "SELECT COUNT(*) FROM mysql_connections_hour"), 0);

@@ -1,10 +1,11 @@
 //! The statistics tables: which of them a statement names, and what the data plane has for them.
 
+mod digests;
 pub(crate) mod prometheus;
 mod tables;
 
 use crate::answer::AdminError;
-use crate::plane::DataPlane;
+use crate::plane::{DataPlane, Digest};
 use crate::store::Store;
 use crate::who::Rights;
 
@@ -36,6 +37,7 @@ pub(crate) fn refresh(
             store.refill(table.name, rows)?;
         }
     }
+    digests::refresh(&names, store, plane)?;
     if rights == Rights::Admin {
         for name in names.iter().filter(|name| name.starts_with(RUNTIME)) {
             store.refresh_runtime(name)?;
@@ -47,6 +49,11 @@ pub(crate) fn refresh(
 /// The rows of `stats_mysql_connection_pool` as they are now.
 pub(crate) fn pool_rows(plane: &dyn DataPlane) -> Vec<Vec<rusqlite::types::Value>> {
     plane.pool(false).into_iter().map(tables::pool_server).collect()
+}
+
+/// A row of `stats_mysql_query_digest`.
+pub(crate) fn digest_row(digest: &Digest) -> Vec<rusqlite::types::Value> {
+    digests::digest(digest)
 }
 
 /// The words of `sql` that may be names of tables which are filled when they are read, in lower case, each once.

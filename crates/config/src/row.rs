@@ -152,6 +152,12 @@ impl FromScalar for u32 {
     }
 }
 
+impl FromScalar for u64 {
+    fn from_scalar(scalar: &Scalar, _: &Field) -> Option<Self> {
+        if let Scalar::Int(value) = scalar { Self::try_from(*value).ok() } else { None }
+    }
+}
+
 impl FromScalar for i64 {
     fn from_scalar(scalar: &Scalar, _: &Field) -> Option<Self> {
         if let Scalar::Int(value) = scalar { Some(*value) } else { None }

@@ -2,8 +2,9 @@
 
 use tikv_jemalloc_ctl::{epoch, stats};
 
-/// The rows of `stats_memory_metrics`, as ProxySQL has them, in bytes; 0 where there is no such feature.
-pub(crate) fn metrics() -> Vec<(&'static str, u64)> {
+/// The rows of `stats_memory_metrics`, as ProxySQL has them, in bytes; 0 where there is no such feature. `digests` is what the
+/// statistics per digest take.
+pub(crate) fn metrics(digests: u64) -> Vec<(&'static str, u64)> {
     // The allocator's figures are those of the last epoch.
     let refreshed = epoch::advance().is_ok();
     let bytes = |value: tikv_jemalloc_ctl::Result<usize>| match value {
@@ -19,7 +20,7 @@ pub(crate) fn metrics() -> Vec<(&'static str, u64)> {
         ("jemalloc_metadata", bytes(stats::metadata::read())),
         ("jemalloc_retained", bytes(stats::retained::read())),
         ("Auth_memory", 0),
-        ("query_digest_memory", 0),
+        ("query_digest_memory", digests),
         ("mysql_query_rules_memory", 0),
         ("mysql_firewall_users_table", 0),
         ("mysql_firewall_users_config", 0),
@@ -39,7 +40,7 @@ mod tests {
 
     #[test]
     fn what_is_allocated_is_counted() {
-        let allocated = || metrics().iter().find(|row| row.0 == "jemalloc_allocated").unwrap().1;
+        let allocated = || metrics(0).iter().find(|row| row.0 == "jemalloc_allocated").unwrap().1;
         let before = allocated();
         let much = vec![1_u8; 64 << 20];
         assert!(allocated() > before + (32 << 20), "{} MB more", much.len() >> 20);

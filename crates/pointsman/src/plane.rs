@@ -4,11 +4,11 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use admin::{
-    ClientHost, CommandCounter, DataPlane, Explained, FreeConnection, NotApplied, Order, PoolServer, Process,
-    Question, ServerError, UserConnections,
+    ClientHost, CommandCounter, DataPlane, Digest, Explained, FreeConnection, NotApplied, Order, PoolServer,
+    Process, Question, ServerError, UserConnections,
 };
 use config::{Config, RowProblem};
-use proxy::stats::{self, ErrorStats, ServerStats, SessionStats};
+use proxy::stats::{self, DigestLatency, DigestStats, ErrorStats, ServerStats, SessionStats};
 use proxy::{ApplyError, Assumed, Remote, rule_problem};
 use rustls::ServerConfig;
 use tokio::sync::mpsc::UnboundedSender;
@@ -104,7 +104,7 @@ impl DataPlane for Plane {
     }
 
     fn memory(&self) -> Vec<(&'static str, u64)> {
-        memory::metrics()
+        memory::metrics(self.remote.digest_memory())
     }
 
     fn processes(&self) -> Vec<Process> {
@@ -150,6 +150,39 @@ impl DataPlane for Plane {
             last_updated: u64::try_from(host.last.as_micros()).unwrap_or(u64::MAX),
         };
         self.remote.client_hosts(reset).into_iter().map(row).collect()
+    }
+
+    fn digests(&self, reset: bool, latency: bool) -> Vec<Digest> {
+        let digests = if reset { self.remote.take_digests(latency) } else { self.remote.digests(latency) };
+        digests.into_iter().map(digest).collect()
+    }
+
+    fn forget_digests(&self) {
+        self.remote.forget_digests();
+    }
+}
+
+fn digest(digest: DigestStats) -> Digest {
+    let DigestLatency { p50_us, p95_us, p99_us, p999_us } = digest.latency;
+    Digest {
+        hostgroup: digest.hostgroup,
+        schema: digest.schema,
+        user: digest.user,
+        client: digest.client,
+        digest: digest.digest,
+        text: digest.text,
+        count: digest.count,
+        first_seen: digest.first_seen,
+        last_seen: digest.last_seen,
+        sum_us: digest.sum_us,
+        min_us: digest.min_us,
+        max_us: digest.max_us,
+        percentiles_us: [p50_us, p95_us, p99_us, p999_us],
+        rows_affected: digest.rows_affected,
+        rows_sent: digest.rows_sent,
+        bytes_received: digest.bytes_received,
+        bytes_sent: digest.bytes_sent,
+        errors: digest.errors,
     }
 }
 

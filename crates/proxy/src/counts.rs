@@ -2,10 +2,12 @@
 //! wants to know the sums asks all workers ([`report`]).
 //!
 //! - [`commands`]: statements by their kind, with the time that they took;
+//! - [`digests`]: statements by their text without values;
 //! - [`errors`]: errors that servers answered;
 //! - [`report`]: the sums of all workers.
 
 pub(crate) mod commands;
+pub(crate) mod digests;
 pub(crate) mod errors;
 pub(crate) mod report;
 
@@ -17,7 +19,10 @@ use std::sync::Arc;
 use pool::Gauge;
 
 use commands::Commands;
+use digests::Digests;
 use errors::Errors;
+
+use crate::random::Dice;
 
 /// What is counted one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,6 +106,7 @@ pub(crate) struct ServerTally {
 pub(crate) struct Counts {
     counters: [Cell<u64>; COUNTERS],
     pub(crate) commands: Commands,
+    pub(crate) digests: Digests,
     pub(crate) errors: RefCell<Errors>,
     /// All clients.
     pub(crate) clients: Rc<Flow>,
@@ -115,6 +121,7 @@ impl Default for Counts {
         Self {
             counters: [const { Cell::new(0) }; COUNTERS],
             commands: Commands::default(),
+            digests: Digests::new(Dice::new().roll()),
             errors: RefCell::default(),
             clients: Rc::default(),
             servers: RefCell::default(),

@@ -13,13 +13,15 @@ use route::RuleError;
 use rustls::ServerConfig;
 use tokio::runtime::Handle;
 
-use crate::counts::report;
-use crate::limits::{ASK_WAIT_MAX, FLUSH_LOGS_MAX};
+use crate::counts::{digests, report};
+use crate::limits::{ASK_WAIT_MAX, DIGESTS_PER_TURN, FLUSH_LOGS_MAX};
 use crate::listeners::{ListenError, Listeners};
 use crate::routing::routes;
 use crate::servers::probe_new;
 use crate::shared::Shared;
-use crate::stats::{ClientHost, CommandCounts, ErrorStats, ServerStats, SessionStats, UserConnections};
+use crate::stats::{
+    ClientHost, CommandCounts, DigestStats, ErrorStats, ServerStats, SessionStats, UserConnections,
+};
 use crate::tls::TlsError;
 use crate::worker::{Inbox, Message, Question, Worker};
 
@@ -159,6 +161,45 @@ impl Remote {
     /// Statements by their class.
     pub fn commands(&self) -> Vec<CommandCounts> {
         report::commands(self.ask(|worker| worker.counts.commands.counts()))
+    }
+
+    /// Statements by digest, in the order of hostgroup, user, schema, client and digest. With `latency` there are percentiles
+    /// of their times.
+    ///
+    /// Workers give their tables in small parts and serve their clients in between; what is counted meanwhile may be among it.
+    pub fn digests(&self, latency: bool) -> Vec<DigestStats> {
+        let mut sums = digests::report::Sums::default();
+        let mut from = 0_u32;
+        loop {
+            let parts = self.ask(move |worker| worker.counts.digests.slice(from, DIGESTS_PER_TURN, latency));
+            let more = parts.iter().any(|(_, next)| next.is_some());
+            for (part, _) in parts {
+                sums.add(part);
+            }
+            if !more {
+                return sums.finish();
+            }
+            from = from.saturating_add(DIGESTS_PER_TURN);
+        }
+    }
+
+    /// The same, and workers begin anew. Each execution is in what is returned, or will be counted later.
+    pub fn take_digests(&self, latency: bool) -> Vec<DigestStats> {
+        let mut sums = digests::report::Sums::default();
+        for table in self.ask(Worker::take_digests) {
+            sums.add_table(&table, latency);
+        }
+        sums.finish()
+    }
+
+    /// Forgets all digests.
+    pub fn forget_digests(&self) {
+        drop(self.ask(Worker::take_digests));
+    }
+
+    /// Bytes that digests take, about.
+    pub fn digest_memory(&self) -> u64 {
+        digests::report::size(self.ask(|worker| worker.counts.digests.size())).bytes
     }
 
     /// Errors that servers have answered; with `reset` they are forgotten.

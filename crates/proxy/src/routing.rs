@@ -87,6 +87,8 @@ pub(crate) struct Orders {
     pub(crate) verdict: Verdict,
     /// The statement as rules rewrote it.
     pub(crate) text: Option<Vec<u8>>,
+    /// The digest's text of the statement as it came, if rules rewrote it.
+    pub(crate) digest_text: Option<Arc<[u8]>>,
 }
 
 impl Routing {
@@ -112,10 +114,22 @@ impl Routing {
         self.verdicts.hits()
     }
 
-    /// The digest text of the statement that was judged last, as tables show it.
-    #[expect(dead_code, reason = "no table shows it yet")]
-    pub(crate) fn shown(&self) -> &[u8] {
+    /// The digest's text of `text`, whose digest is `digest`, as tables show it.
+    pub(crate) fn shown_of(&mut self, digest: u64, text: &[u8]) -> &[u8] {
+        // Nearly always it is the one that was judged last.
+        if self.digest.hash() != digest
+            && let Some(options) = &self.routes.digests
+        {
+            self.digest.read(text.get(..JUDGED_BYTES_MAX).unwrap_or(text), options);
+        }
         self.digest.shown()
+    }
+
+    /// The hash of a statement's digest; nothing if digests are switched off.
+    pub(crate) fn digest_of(&mut self, text: &[u8]) -> Option<u64> {
+        let options = self.routes.digests.as_ref()?;
+        self.digest.read(text.get(..JUDGED_BYTES_MAX).unwrap_or(text), options);
+        Some(self.digest.hash())
     }
 
     /// Finds out what `text` is and where it goes. Of a statement of which this is not all, `is_whole` is false.
@@ -208,7 +222,8 @@ fn decide(
     let destination = destination(verdict, at.account, at.session, statement.facts, &routes.pairs, split_on);
     let orders = if decision.text.is_some() || verdict.says_more_than_where() {
         let verdict = Cow::into_owned(decision.verdict);
-        Some(Box::new(Orders { verdict, text: decision.text }))
+        let digest_text = decision.text.as_ref().map(|_| statement.digest_text.into());
+        Some(Box::new(Orders { verdict, text: decision.text, digest_text }))
     } else {
         None
     };

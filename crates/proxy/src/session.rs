@@ -18,6 +18,7 @@
 mod answer;
 mod command;
 mod course;
+mod digest;
 mod errand;
 mod execute;
 mod ids;

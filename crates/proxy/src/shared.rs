@@ -45,6 +45,8 @@ pub(crate) struct Shared {
     /// Clients that were refused because there were too many.
     clients_refused: AtomicU64,
     clients: Arc<AtomicU32>,
+    /// Workers that there are, or will be once all are started.
+    pub(crate) workers: u16,
     next_connection_id: AtomicU32,
 }
 
@@ -74,6 +76,7 @@ impl Shared {
             servers_version: AtomicU64::new(1),
             clients_refused: AtomicU64::new(0),
             clients: Arc::default(),
+            workers: config.variables.threads,
             next_connection_id: AtomicU32::new(FIRST_CONNECTION_ID),
         })
     }

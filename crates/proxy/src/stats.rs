@@ -1,6 +1,7 @@
 //! What the proxy counts, as others read it from [`Remote`](crate::Remote).
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How many clients a user has.
@@ -107,6 +108,61 @@ pub struct ErrorStats {
     pub last_seen: u64,
     /// What the server said last.
     pub message: String,
+}
+
+/// Statements of one digest, by one user with one schema, to the servers of one hostgroup. Times are whole microseconds,
+/// from a statement's arrival to the end of its answer. Names and texts need not be UTF-8.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DigestStats {
+    /// The hostgroup.
+    pub hostgroup: u32,
+    /// The schema that was asked for last; empty if there was none.
+    pub schema: Arc<[u8]>,
+    /// The user.
+    pub user: Arc<[u8]>,
+    /// The client's address; empty unless `mysql-query_digests_track_hostname` is set.
+    pub client: Arc<[u8]>,
+    /// The hash of the text.
+    pub digest: u64,
+    /// The statement without its values.
+    pub text: Arc<[u8]>,
+    /// How many were answered.
+    pub count: u64,
+    /// When the first one was, in seconds of Unix time.
+    pub first_seen: u64,
+    /// When the last one was, in seconds of Unix time.
+    pub last_seen: u64,
+    /// What they took together, each rounded down.
+    pub sum_us: u64,
+    /// The shortest time.
+    pub min_us: u64,
+    /// The longest time.
+    pub max_us: u64,
+    /// Rows that they changed.
+    pub rows_affected: u64,
+    /// Rows of their results.
+    pub rows_sent: u64,
+    /// Bytes of the statements.
+    pub bytes_received: u64,
+    /// Bytes of the answers.
+    pub bytes_sent: u64,
+    /// How many ended with an error.
+    pub errors: u64,
+    /// How the times are spread, if that was asked for.
+    pub latency: DigestLatency,
+}
+
+/// Percentiles of times in microseconds, at most 5.9 % from the true ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DigestLatency {
+    /// Half of the executions took at most this.
+    pub p50_us: u64,
+    /// 95 % took at most this.
+    pub p95_us: u64,
+    /// 99 % took at most this.
+    pub p99_us: u64,
+    /// 99.9 % took at most this.
+    pub p999_us: u64,
 }
 
 /// An address whose connections have failed.

@@ -10,7 +10,7 @@ use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use querylog::Sampler;
 use slab::Slab;
@@ -23,6 +23,7 @@ use crate::backend::Dialer;
 use crate::client::login::Identity;
 use crate::control::running::Shown;
 use crate::control::{Control, Signal};
+use crate::counts::digests::Table;
 use crate::counts::report::{ErrorRow, Report, error_row};
 use crate::counts::{Counter, Counts};
 use crate::directory::Seat;
@@ -126,6 +127,8 @@ pub(crate) struct Worker {
     pub(crate) bad_headers: Seldom,
     /// The time of the last sweep: good enough for limits of seconds, and free to read.
     clock: Cell<Instant>,
+    /// The time of the last sweep, and what it was in Unix time.
+    unix: Cell<(Instant, Duration)>,
     controls: RefCell<Slab<Rc<Control>>>,
     sessions: Arc<AtomicUsize>,
     drain: Cell<Option<Instant>>,
@@ -169,7 +172,7 @@ impl Worker {
         inbox: mpsc::WeakUnboundedSender<Message>,
     ) -> Self {
         let snapshot = shared.snapshot();
-        Self {
+        let worker = Self {
             routing: RefCell::new(Routing::new(&snapshot.routes)),
             settings: RefCell::new(Rc::new(Settings(snapshot))),
             shared,
@@ -184,12 +187,15 @@ impl Worker {
             dialer: Dialer::default(),
             bad_headers: Seldom::default(),
             clock: Cell::new(Instant::now()),
+            unix: Cell::new((Instant::now(), unix_time())),
             controls: RefCell::new(Slab::new()),
             sessions,
             drain: Cell::new(None),
             inbox,
             kills: Semaphore::new(KILLS_MAX),
-        }
+        };
+        worker.configure_digests();
+        worker
     }
 
     /// Serves clients until the proxy is drained.
@@ -269,6 +275,7 @@ impl Worker {
             self.routing.replace(Routing::new(&snapshot.routes));
         }
         self.settings.replace(Rc::new(Settings(snapshot)));
+        self.configure_digests();
         let known: HashSet<u64> = self.shared.pool.servers().iter().map(|server| server.id()).collect();
         self.counts.forget_servers(|id| known.contains(&id));
     }
@@ -280,6 +287,24 @@ impl Worker {
             controls.iter().filter(|(_, control)| is_so(control)).count() as u64
         };
         Report::new(&self.counts, count(Control::is_busy), count(Control::is_in_transaction))
+    }
+
+    /// How much memory its digests take.
+    fn configure_digests(&self) {
+        let (settings, workers) = (self.settings(), usize::from(self.shared.workers));
+        let variables = &settings.variables;
+        let budget =
+            usize::try_from(variables.query_digests_max_memory).unwrap_or(usize::MAX) / workers.max(1);
+        self.counts.digests.configure(budget, variables.query_digests_track_hostname);
+    }
+
+    /// Takes all digests away; what runs is counted anew.
+    pub(crate) fn take_digests(&self) -> Table {
+        self.counts.digests.take(|renew| {
+            for (_, control) in self.controls.borrow().iter() {
+                control.running.renew(&mut *renew);
+            }
+        })
     }
 
     /// Its sessions.
@@ -298,9 +323,17 @@ impl Worker {
         self.clock.get()
     }
 
+    /// Seconds of Unix time at `now`.
+    pub(crate) fn unix_s(&self, now: Instant) -> u64 {
+        let (then, unix) = self.unix.get();
+        (unix + now.saturating_duration_since(then)).as_secs()
+    }
+
     fn sweep(&self) {
         let now = Instant::now();
         self.clock.set(now);
+        self.unix.set((now, unix_time()));
+        self.counts.digests.trim();
         self.shared.refusals.sum_up(now);
         let patience = self.settings().patience;
         for (_, control) in self.controls.borrow().iter() {
@@ -329,6 +362,11 @@ impl Worker {
         }
         tokio::time::sleep(LOOK).await;
     }
+}
+
+/// Unix time, as the system has it.
+fn unix_time() -> Duration {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
 }
 
 /// A session in its worker's books.

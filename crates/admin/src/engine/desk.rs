@@ -122,10 +122,15 @@ impl Desk {
                 tracing::info!(user = %who.user, "LOGENTRY: {text}");
                 Answer::done()
             }
-            // There are no digests yet, so that nothing is moved or forgotten. Workers need no waking.
-            Command::SaveDigests | Command::TruncateDigests | Command::SignalThreads => Answer::done(),
             Command::ExplainRoute(question, json) => self.explain(&question, json),
             Command::BadExplain(why) => AdminError::new(why).into(),
+            Command::SaveDigests => self.save_digests(),
+            Command::TruncateDigests => {
+                self.plane.forget_digests();
+                Answer::done()
+            }
+            // Workers need no waking.
+            Command::SignalThreads => Answer::done(),
             Command::CheckConfig => self.store.check_config(),
             Command::Diff(module) => self.store.diff(module),
             Command::Rollback(module, to) => {
@@ -150,6 +155,14 @@ impl Desk {
                     .collect(),
             },
             Err(error) => AdminError::new(error).into(),
+        }
+    }
+
+    /// Moves the digests into the history.
+    fn save_digests(&self) -> Answer {
+        match history::save_digests(self.store.connection(), crate::store::now(), &*self.plane) {
+            Ok(affected) => Answer::Ok { affected, info: String::new() },
+            Err(error) => AdminError::from(error).into(),
         }
     }
 

@@ -64,11 +64,11 @@ pub(super) static TABLES: [Table; 9] = [
 ];
 
 /// A number; what is too large for SQLite is the largest that it has.
-fn number(value: u64) -> Value {
+pub(super) fn number(value: u64) -> Value {
     Value::Integer(i64::try_from(value).unwrap_or(i64::MAX))
 }
 
-fn text(value: impl Into<String>) -> Value {
+pub(super) fn text(value: impl Into<String>) -> Value {
     Value::Text(value.into())
 }
 

@@ -15,7 +15,7 @@ use super::Store;
 use crate::answer::Answer;
 use crate::layers::{Module, Move};
 use crate::plane::{
-    ClientHost, CommandCounter, DataPlane, FreeConnection, Order, PoolServer, Process, ServerError,
+    ClientHost, CommandCounter, DataPlane, Digest, FreeConnection, Order, PoolServer, Process, ServerError,
     UserConnections,
 };
 use crate::who::Rights;
@@ -102,6 +102,12 @@ impl DataPlane for Plane {
     fn client_hosts(&self, _: bool) -> Vec<ClientHost> {
         Vec::new()
     }
+
+    fn digests(&self, _: bool, _: bool) -> Vec<Digest> {
+        Vec::new()
+    }
+
+    fn forget_digests(&self) {}
 }
 
 /// A store in memory with a plane.

@@ -83,6 +83,33 @@ const STATS_MYSQL_QUERY_DIGEST: Table = Table::new(
     &["PRIMARY KEY (hostgroup, schemaname, username, client_address, digest)"],
 );
 
+const STATS_POINTSMAN_DIGEST_LATENCY: Table = Table::new(
+    "stats_pointsman_digest_latency",
+    &[
+        "hostgroup INT",
+        "schemaname VARCHAR NOT NULL",
+        "username VARCHAR NOT NULL",
+        "client_address VARCHAR NOT NULL",
+        "digest VARCHAR NOT NULL",
+        "digest_text VARCHAR NOT NULL",
+        "count_star INT NOT NULL",
+        "first_seen INT NOT NULL",
+        "last_seen INT NOT NULL",
+        "min_us INT NOT NULL",
+        "p50_us INT NOT NULL",
+        "p95_us INT NOT NULL",
+        "p99_us INT NOT NULL",
+        "p999_us INT NOT NULL",
+        "max_us INT NOT NULL",
+        "rows_affected INT NOT NULL",
+        "rows_sent INT NOT NULL",
+        "bytes_received INT NOT NULL",
+        "bytes_sent INT NOT NULL",
+        "errors INT NOT NULL",
+    ],
+    &["PRIMARY KEY (hostgroup, schemaname, username, client_address, digest)"],
+);
+
 const STATS_MYSQL_ERRORS: Table = Table::new(
     "stats_mysql_errors",
     &[
@@ -286,6 +313,7 @@ pub(super) const TABLES: &[&Table] = &[
     &STATS_PROXYSQL_SERVERS_METRICS,
     &STATS_PROXYSQL_SERVERS_STATUS,
     &STATS_PROXYSQL_SERVERS_CLIENTS_STATUS,
+    &STATS_POINTSMAN_DIGEST_LATENCY,
 ];
 
 /// Those with a twin `..._reset`, whose reading sets counters back.

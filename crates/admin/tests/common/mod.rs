@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use admin::{
-    ClientHost, CommandCounter, DataPlane, Explained, FreeConnection, NotApplied, Order, PoolServer, Process,
-    Question, ServerError, UserConnections,
+    ClientHost, CommandCounter, DataPlane, Digest, Explained, FreeConnection, NotApplied, Order, PoolServer,
+    Process, Question, ServerError, UserConnections,
 };
 use config::{Config, RowProblem};
 use rustls::ServerConfig;
@@ -168,5 +168,35 @@ impl DataPlane for FakePlane {
     fn client_hosts(&self, reset: bool) -> Vec<ClientHost> {
         self.reset(reset);
         vec![ClientHost { address: "127.0.0.3".to_owned(), errors: 2, last_updated: 9 }]
+    }
+
+    fn digests(&self, reset: bool, latency: bool) -> Vec<Digest> {
+        self.reset(reset);
+        let reads = Digest {
+            hostgroup: 2,
+            schema: b"shop"[..].into(),
+            user: b"app"[..].into(),
+            client: Arc::default(),
+            digest: 0x00d3_8a9a_ef5d_10c4,
+            text: b"SELECT a FROM t WHERE b = ?"[..].into(),
+            count: 3,
+            first_seen: 1_700_000_000,
+            last_seen: 1_700_000_010,
+            sum_us: 600,
+            min_us: 100,
+            max_us: 300,
+            percentiles_us: if latency { [200, 300, 300, 300] } else { [0; 4] },
+            rows_affected: 0,
+            rows_sent: 5,
+            bytes_received: 90,
+            bytes_sent: 400,
+            errors: 1,
+        };
+        let writes = Digest { digest: 1, text: b"DO \xff"[..].into(), rows_affected: 4, ..reads.clone() };
+        vec![reads, writes]
+    }
+
+    fn forget_digests(&self) {
+        self.reset(true);
     }
 }

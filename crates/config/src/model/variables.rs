@@ -81,6 +81,28 @@ pub struct MysqlVariables {
     pub long_query_time: Duration,
     /// Whether statements are counted by their kind.
     pub commands_stats: bool,
+    /// Whether statements are counted by their digests.
+    pub query_digests: bool,
+    /// Longest text of a digest, in bytes.
+    pub query_digests_max_digest_length: u32,
+    /// Bytes of a statement that its digest is of.
+    pub query_digests_max_query_length: u32,
+    /// Values of a list that a digest keeps.
+    pub query_digests_grouping_limit: u32,
+    /// Repeated groups of values that a digest keeps; 0: all.
+    pub query_digests_groups_grouping_limit: u32,
+    /// Whether digests are in lower case.
+    pub query_digests_lowercase: bool,
+    /// Whether `NULL` is a value.
+    pub query_digests_replace_null: bool,
+    /// Whether digits in names become `?`.
+    pub query_digests_no_digits: bool,
+    /// Whether digests keep comments.
+    pub query_digests_keep_comment: bool,
+    /// Whether digests are counted by client address.
+    pub query_digests_track_hostname: bool,
+    /// Memory of the statistics per digest, in bytes, all workers together.
+    pub query_digests_max_memory: u64,
     /// Whether plain reads go to readers where no rule decides.
     pub read_write_split: bool,
     /// Times that a rule's `flagOUT` may start the rules again for one statement.
@@ -133,6 +155,17 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     client_host_error_counts,
     long_query_time,
     commands_stats,
+    query_digests,
+    query_digests_max_digest_length,
+    query_digests_max_query_length,
+    query_digests_grouping_limit,
+    query_digests_groups_grouping_limit,
+    query_digests_lowercase,
+    query_digests_replace_null,
+    query_digests_no_digits,
+    query_digests_keep_comment,
+    query_digests_track_hostname,
+    query_digests_max_memory,
     read_write_split,
     query_processor_iterations,
     query_processor_regex,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use wire::command::Kind;
 
+use crate::counts::digests::Place;
 use crate::limits::{SHOWN_BUFFERS_MAX, SHOWN_BYTES_MAX};
 use crate::statement::class::Class;
 
@@ -20,12 +21,16 @@ pub(crate) struct Measured {
     pub(crate) digest: Option<u64>,
     /// What a query rule says about logging it.
     pub(crate) log: Option<bool>,
+    /// Where it is counted by its digest.
+    pub(crate) place: Option<Place>,
+    /// Bytes of the command, without headers.
+    pub(crate) bytes: u32,
 }
 
 impl Measured {
     /// A command of which nothing else is known.
     pub(crate) const fn plain(kind: Kind) -> Self {
-        Self { kind, class: None, digest: None, log: None }
+        Self { kind, class: None, digest: None, log: None, place: None, bytes: 0 }
     }
 }
 
@@ -33,6 +38,8 @@ impl Measured {
 #[derive(Debug, Default)]
 pub(crate) struct Running {
     current: Cell<Option<(Measured, Instant)>>,
+    /// Bytes of its answer that came so far.
+    answered: Cell<u64>,
     /// Without memory while nothing runs.
     text: RefCell<Vec<u8>>,
     /// Bytes that the text has, kept or not.
@@ -60,6 +67,7 @@ impl Running {
     /// A statement has been sent at `now`. Of its text up to `kept` bytes are kept.
     pub(crate) fn begin(&self, shown: &Shown, measured: Measured, text: &[u8], kept: usize, now: Instant) {
         self.current.set(Some((measured, now)));
+        self.answered.set(0);
         self.text_len.set(text.len());
         self.statement.set(0);
         let text = text.get(..kept).unwrap_or(text);
@@ -77,6 +85,7 @@ impl Running {
     /// The server works at another statement from `now` on, which was sent with the one before.
     pub(crate) fn go_on(&self, measured: Measured, also: &Also, now: Instant) {
         self.current.set(Some((measured, now)));
+        self.answered.set(0);
         let mut buffer = self.text.borrow_mut();
         buffer.clear();
         buffer.extend_from_slice(&also.text);
@@ -108,6 +117,24 @@ impl Running {
     /// The statement is over at `now`; what it was, and how long it took.
     pub(crate) fn end(&self, now: Instant) -> Option<(Measured, Duration)> {
         self.current.take().map(|(measured, since)| (measured, now.saturating_duration_since(since)))
+    }
+
+    /// So many bytes of its answer have come.
+    pub(crate) fn add_answered(&self, bytes: usize) {
+        self.answered.set(self.answered.get() + bytes as u64);
+    }
+
+    /// Bytes of the answer to the statement that runs, or ran last.
+    pub(crate) fn answered(&self) -> u64 {
+        self.answered.get()
+    }
+
+    /// Gives the statement another place among the digests, where `renew` has one.
+    pub(crate) fn renew(&self, renew: impl FnOnce(Place) -> Option<Place>) {
+        if let Some((measured, since)) = self.current.get() {
+            let place = measured.place.and_then(renew);
+            self.current.set(Some((Measured { place, ..measured }, since)));
+        }
     }
 
     /// Nothing runs any more.

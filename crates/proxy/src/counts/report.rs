@@ -7,7 +7,7 @@ use config::Endpoint;
 use pool::{Pool, Server};
 
 use super::errors::{Key, Seen};
-use super::{COUNTERS, Counter, Counts};
+use super::{COUNTERS, Counter, Counts, digests};
 use crate::backend::Target;
 use crate::stats::{CommandCounts, ErrorStats, ServerStats};
 
@@ -23,6 +23,7 @@ pub(crate) struct Report {
     pub(crate) busy: u64,
     /// Sessions in a transaction.
     pub(crate) transactions: u64,
+    digests: digests::Size,
 }
 
 /// What workers count of one server.
@@ -195,12 +196,21 @@ const ROWS: &[(&str, Source)] = &[
     ("Query_log_written", From(|_, globals| globals.logs.written)),
     ("Query_log_failed", From(|_, globals| globals.logs.failed)),
     ("Query_log_dropped", From(|_, globals| globals.logs.dropped)),
+    ("Query_digests", From(|report, _| report.digests.entries)),
+    ("Query_digests_evicted", From(|report, _| report.digests.evicted)),
 ];
 
 impl Report {
     pub(crate) fn new(counts: &Counts, busy: u64, transactions: u64) -> Self {
         let clients = [counts.clients.received.get(), counts.clients.sent.get()];
-        Self { counters: counts.counters(), clients, servers: counts.backends(), busy, transactions }
+        Self {
+            counters: counts.counters(),
+            clients,
+            servers: counts.backends(),
+            busy,
+            transactions,
+            digests: counts.digests.size(),
+        }
     }
 
     fn of(&self, counter: Counter) -> u64 {
@@ -216,6 +226,7 @@ impl Report {
         pairs(&mut self.servers, &other.servers);
         self.busy += other.busy;
         self.transactions += other.transactions;
+        self.digests = digests::report::size([self.digests, other.digests]);
         self
     }
 }

@@ -35,7 +35,7 @@ impl Routes {
             rules,
             pairs: Pairs::new(&config.replication_hostgroups),
             split_on: config.variables.read_write_split,
-            digests: Some(sql::Options::default()),
+            digests: config.variables.query_digests.then(|| digests(config)),
         })
     }
 
@@ -58,6 +58,23 @@ pub fn problem(error: &RuleError) -> RowProblem {
         table: "mysql_query_rules".to_owned(),
         row: format!("rule_id={rule_id}"),
         message: format!("`{column}`: {message}"),
+    }
+}
+
+/// What variables say about digests.
+fn digests(config: &Config) -> sql::Options {
+    let variables = &config.variables;
+    // Not larger than the ranges of these variables, a megabyte.
+    let bytes = |value: u32| usize::try_from(value).unwrap_or(usize::MAX);
+    sql::Options {
+        max_digest_length: bytes(variables.query_digests_max_digest_length),
+        max_query_length: bytes(variables.query_digests_max_query_length),
+        grouping_limit: bytes(variables.query_digests_grouping_limit),
+        groups_grouping_limit: bytes(variables.query_digests_groups_grouping_limit),
+        lowercase: variables.query_digests_lowercase,
+        replace_null: variables.query_digests_replace_null,
+        no_digits: variables.query_digests_no_digits,
+        keep_comment: variables.query_digests_keep_comment,
     }
 }
 

@@ -110,6 +110,7 @@ impl Session {
                     }
                 };
                 scanned += scan.len;
+                self.control.running.add_answered(scan.len);
                 if let Event::Done(outcome) = scan.event {
                     if self.control.running.kind() == Some(Kind::StmtPrepare)
                         && let Some(registry) = &mut self.course.prepared

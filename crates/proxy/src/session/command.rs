@@ -144,7 +144,11 @@ impl Session {
             sent += scanned.len;
             let payload = input.get(start + HEADER_LEN..sent).unwrap_or_default();
             self.may_ask_for_file = self.may_ask_for_file(kind, payload, scanned.done);
-            let measured = self.measure(kind, payload, Some(&decided));
+            let mut measured = self.measure(kind, payload, Some(&decided));
+            if !scanned.done {
+                // All that is known of its length.
+                measured.bytes = rest.first_chunk().map_or(0, |header| Header::parse(*header).len);
+            }
             self.note_sent(kind, payload, &mut decided);
             let upload = Upload { scanner, complete: scanned.done, answer: answer(kind, payload) };
             let also = if runs.is_some() { self.also(kind, payload) } else { Also::default() };

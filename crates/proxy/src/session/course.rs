@@ -16,6 +16,7 @@ use wire::reply::{End, Outcome};
 use crate::arrival::Peer;
 use crate::backend::Backend;
 use crate::client::login::Identity;
+use crate::counts::digests::Who;
 use crate::routing::{Judged, Orders, Reading};
 use crate::statement::class::{Class, used_schema};
 
@@ -67,6 +68,8 @@ pub(super) struct Course {
     settings: Settings,
     /// What the statement that runs changes if it succeeds.
     proposed: Option<Change>,
+    /// Whose statements are counted, and whether the client's address is a part of that.
+    pub(super) who: Option<(Arc<Who>, bool)>,
     /// What was decided about the command in the backlog.
     pub(super) decided: Option<Decided>,
     pub(super) prepared: Option<Box<Registry>>,
@@ -142,6 +145,7 @@ impl Course {
             two_byte_quotes: TWO_BYTE_QUOTE_COLLATIONS.contains(&(identity.collation % NOPAD)),
             settings: Settings::default(),
             proposed: None,
+            who: None,
             decided: None,
             prepared: None,
         }
@@ -321,6 +325,7 @@ impl Course {
         for setting in settings {
             if &*setting.key == SCHEMA {
                 self.caller = caller(identity, &setting.text);
+                self.who = None;
             }
             if matches!(&*setting.key, "names" | "character_set_client") {
                 let text = String::from_utf8_lossy(&setting.text).to_ascii_lowercase();

@@ -10,6 +10,7 @@ use wire::reply::Answer;
 use wire::{Capabilities, Codec as _, packet};
 
 use super::Session;
+use super::course::{Course, Decided};
 use crate::ending::Ending;
 use crate::limits::{FIRST_CONNECTION_ID, OWN_STATEMENT_BYTES_MAX};
 use crate::listing::Listing;
@@ -146,7 +147,9 @@ impl Session {
         let later = self.backlog.split_off(scanned);
         let command = std::mem::replace(&mut self.backlog, later);
         let payload = command.get(HEADER_LEN..).unwrap_or_default();
-        let measured = self.measure(kind, payload, None);
+        let digest = self.worker.routing.borrow_mut().digest_of(self.statement(payload));
+        let decided = Decided { digest, ..Course::plainly_to(self.course.hostgroup) };
+        let measured = self.measure(kind, payload, Some(&decided));
         self.begin_running(measured, self.shown(kind, payload));
         poll_fn(|cx| Poll::Ready(self.send_to_backend(cx, &command))).await?;
         poll_fn(|cx| {

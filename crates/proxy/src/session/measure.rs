@@ -12,6 +12,7 @@ use super::Session;
 use super::course::Decided;
 use crate::control::Control;
 use crate::control::running::{Also, Measured};
+use crate::counts::digests::Done;
 use crate::counts::errors::{Key, Name};
 use crate::counts::{Counter, Counts};
 use crate::limits::ERROR_MESSAGE_BYTES_MAX;
@@ -26,15 +27,17 @@ const fn is_question(kind: Kind) -> bool {
 
 impl Session {
     /// Counts a command that the backend gets. Of a long one `payload` is the beginning.
-    pub(super) fn measure(&self, kind: Kind, payload: &[u8], decided: Option<&Decided>) -> Measured {
+    pub(super) fn measure(&mut self, kind: Kind, payload: &[u8], decided: Option<&Decided>) -> Measured {
         if is_question(kind)
             && let Some(backend) = &self.backend
         {
             backend.connection().note_query();
         }
+        let place = decided.and_then(|decided| self.place(kind, payload, decided));
         let digest = decided.and_then(|decided| decided.digest);
         let log = decided.and_then(|decided| decided.orders.as_ref()).and_then(|orders| orders.verdict.log);
-        Measured { digest, log, ..self.measure_own(kind, payload) }
+        let bytes = u32::try_from(payload.len()).unwrap_or(u32::MAX);
+        Measured { digest, log, place, bytes, ..self.measure_own(kind, payload) }
     }
 
     /// Counts a command that no server gets.
@@ -181,7 +184,12 @@ fn statement_id(kind: Kind, payload: &[u8]) -> u32 {
 
 /// Counts the statement that runs as one that is over, and logs it if it shall be. `outcome` is what a server has answered.
 fn note_time(worker: &Worker, control: &Control, outcome: Option<Outcome>) {
-    let Some((measured, took)) = control.running.end(Instant::now()) else { return };
+    let now = Instant::now();
+    let Some((measured, took)) = control.running.end(now) else { return };
+    if let Some(place) = measured.place {
+        let done = done(took, measured.bytes, control.running.answered(), outcome);
+        worker.counts.digests.note(place, &done, worker.unix_s(now));
+    }
     let (counts, settings) = (&worker.counts, worker.settings());
     if let Some(class) = measured.class.filter(|_| settings.variables.commands_stats) {
         counts.commands.note(class, took);
@@ -194,6 +202,23 @@ fn note_time(worker: &Worker, control: &Control, outcome: Option<Outcome>) {
         if settings.logs.policy.is_any() {
             logs::note(worker, control, &Over { measured, took, outcome });
         }
+    }
+}
+
+/// What is counted of an execution by its digest.
+fn done(took: Duration, received: u32, sent: u64, outcome: Option<Outcome>) -> Done {
+    let (rows_affected, failed) = match outcome.map(|outcome| outcome.end) {
+        Some(End::Ok { affected_rows, .. }) => (affected_rows, false),
+        Some(End::Err { .. }) => (0, true),
+        _ => (0, false),
+    };
+    Done {
+        took,
+        rows_sent: outcome.map_or(0, |outcome| outcome.rows),
+        rows_affected,
+        bytes_sent: sent,
+        bytes_received: received.into(),
+        failed,
     }
 }
 

@@ -274,7 +274,12 @@ impl Session {
     pub(super) fn preparing(&self, text: &[u8], decided: &mut Decided) -> Preparing {
         let moves = !self.has_one_way() || self.logs();
         let (digest, change) = (decided.digest, decided.change.take());
-        Preparing { text: moves.then(|| text.into()), digest, change }
+        let shown = |digest| {
+            let new = || self.digest_text(digest, text, decided);
+            self.worker.counts.digests.text(digest).unwrap_or_else(new)
+        };
+        let digest_text = digest.map(shown).unwrap_or_default();
+        Preparing { text: moves.then(|| text.into()), digest, digest_text, change }
     }
 }
 

@@ -7,28 +7,41 @@ const LOG_FILE: (i64, i64) = (1_048_576, 1_073_741_824);
 /// Lengths of digests and of the statements that they are made of.
 const DIGEST_LENGTH: (i64, i64) = (16, 1_048_576);
 
+/// 1 MiB to 64 GiB.
+const DIGEST_MEMORY: (i64, i64) = (1_048_576, 68_719_476_736);
+
 pub(super) const FIELDS: &[Field] = &[
-    switch("query_digests", true, "compute digests of statements"),
-    bytes("query_digests_max_digest_length", 2_048, DIGEST_LENGTH, "longest text of a digest"),
+    switch("query_digests", true, "compute digests of statements").built(),
+    bytes("query_digests_max_digest_length", 2_048, DIGEST_LENGTH, "longest text of a digest").built(),
     bytes(
         "query_digests_max_query_length",
         65_000,
         DIGEST_LENGTH,
         "part of a statement that its digest is of",
-    ),
-    int("query_digests_grouping_limit", 3, (1, 2_089), "values of a list that a digest keeps"),
+    )
+    .built(),
+    int("query_digests_grouping_limit", 3, (1, 2_089), "values of a list that a digest keeps").built(),
     int(
         "query_digests_groups_grouping_limit",
         10,
         (0, 2_089),
         "repeated groups of values that a digest keeps",
-    ),
-    switch("query_digests_lowercase", false, "digests in lower case"),
-    switch("query_digests_replace_null", false, "NULL counts as a value"),
-    switch("query_digests_no_digits", false, "digits in names become `?`"),
-    switch("query_digests_normalize_digest_text", false, "one text per digest, whatever schema and user"),
-    switch("query_digests_track_hostname", false, "digests per client address"),
-    switch("query_digests_keep_comment", false, "digests keep comments"),
+    )
+    .built(),
+    switch("query_digests_lowercase", false, "digests in lower case").built(),
+    switch("query_digests_replace_null", false, "NULL counts as a value").built(),
+    switch("query_digests_no_digits", false, "digits in names become `?`").built(),
+    switch("query_digests_normalize_digest_text", false, "one text per digest, whatever schema and user").built(),
+    switch("query_digests_track_hostname", false, "digests per client address").built(),
+    switch("query_digests_keep_comment", false, "digests keep comments").built(),
+    bytes(
+        "query_digests_max_memory",
+        134_217_728,
+        DIGEST_MEMORY,
+        "memory of the statistics per digest, all threads together: those that are used least make room for new ones; \
+         ProxySQL has no such variable",
+    )
+    .built(),
     switch(
         "parse_failure_logs_digest",
         false,

@@ -5,6 +5,7 @@
 //! it goes there.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 use wire::reply;
 
@@ -22,7 +23,10 @@ const FIRST_OWN_ID: u32 = 1 << 30;
 pub(in crate::session) struct Preparing {
     /// The statement, if it could be prepared elsewhere.
     pub(in crate::session) text: Option<Box<[u8]>>,
+    /// The hash of its digest.
     pub(in crate::session) digest: Option<u64>,
+    /// Its digest's text, as tables show it.
+    pub(in crate::session) digest_text: Arc<[u8]>,
     pub(in crate::session) change: Option<Change>,
 }
 
@@ -158,6 +162,18 @@ impl Registry {
         self.by_id.get_mut(&id)
     }
 
+    /// What is executed as `id` at the server of this hostgroup.
+    pub(in crate::session) fn executed(&self, id: u32, hostgroup: u32) -> Option<&Preparing> {
+        // MariaDB's clients execute a statement that was sent to be prepared just before.
+        if id == LAST
+            && let Some(what) = self.awaiting.back()
+        {
+            return Some(what);
+        }
+        let id = self.client_id_of(id, hostgroup)?;
+        self.by_id.get(&id).map(|prepared| &prepared.what)
+    }
+
     /// What the client calls the statement that the server of this hostgroup knows as `id`.
     fn client_id_of(&self, id: u32, hostgroup: u32) -> Option<u32> {
         let id = self.meant(id);
@@ -258,7 +274,7 @@ mod tests {
 
     fn what(text: &str) -> Preparing {
         let text = Some(text.as_bytes().into());
-        Preparing { text, digest: Some(1), change: None }
+        Preparing { text, digest: Some(1), digest_text: Arc::default(), change: None }
     }
 
     #[test]

@@ -1,0 +1,121 @@
+//! Statistics per digest: how often, how long, how much; by user, schema, hostgroup and, if that is asked for, client.
+//!
+//! A statement costs two looks into the worker's own table: [`Digests::enter`] when it is sent, [`Digests::note`] when it is
+//! answered. Whoever reads gets the table in slices, between which the worker serves its clients.
+//!
+//! - [`table`]: the entries, and which of them go when there are too many;
+//! - [`tally`]: what is counted of one;
+//! - [`times`]: how long executions took;
+//! - [`who`]: whose they were;
+//! - [`report`]: the tables of all workers put together.
+
+pub(crate) mod report;
+mod shards;
+mod table;
+mod tally;
+mod times;
+mod who;
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+pub(crate) use self::table::{Copied, Place, Size, Table};
+pub(crate) use self::tally::Done;
+pub(crate) use self::who::{Names, Who};
+
+use self::who::Everybody;
+
+/// The statistics of one worker.
+#[derive(Debug)]
+pub(crate) struct Digests {
+    table: RefCell<Table>,
+    everybody: RefCell<Everybody>,
+    /// Whether clients are told apart by their addresses.
+    by_client: Cell<bool>,
+}
+
+impl Digests {
+    /// An empty table for hashes that depend on `seed`.
+    pub(crate) fn new(seed: u64) -> Self {
+        Self {
+            table: RefCell::new(Table::new(seed)),
+            everybody: RefCell::default(),
+            by_client: Cell::new(false),
+        }
+    }
+
+    /// Sets what is configured: how many bytes the table may take, and whether clients are told apart by their addresses.
+    pub(crate) fn configure(&self, budget: usize, by_client: bool) {
+        self.table.borrow_mut().set_budget(budget);
+        self.by_client.set(by_client);
+    }
+
+    /// Whether clients are told apart by their addresses.
+    pub(crate) fn is_by_client(&self) -> bool {
+        self.by_client.get()
+    }
+
+    /// Whoever has these names.
+    pub(crate) fn who(&self, names: Names) -> Arc<Who> {
+        self.everybody.borrow_mut().who(names)
+    }
+
+    /// `who` has sent a statement with this digest to a server of `hostgroup`: where its execution is to be noted. The
+    /// digest's text is asked for if it is a new one. `None` if there is no memory for it.
+    pub(crate) fn enter(
+        &self,
+        who: &Arc<Who>,
+        hostgroup: u32,
+        digest: u64,
+        text: impl FnOnce() -> Arc<[u8]>,
+    ) -> Option<Place> {
+        self.table.borrow_mut().enter(who, hostgroup, digest, text)
+    }
+
+    /// The text of a digest, if there is an entry with it: so that it is kept once only.
+    pub(crate) fn text(&self, digest: u64) -> Option<Arc<[u8]>> {
+        self.table.borrow().text(digest)
+    }
+
+    /// The statement is over, at `now_s` in seconds of Unix time. One whose digest was pushed out meanwhile is not counted.
+    pub(crate) fn note(&self, place: Place, done: &Done, now_s: u64) {
+        self.table.borrow_mut().note(place, done, now_s);
+    }
+
+    /// A part of the table: the entries with the `n` numbers from `from` on, and the number that is next, if there are more.
+    /// With `times` their buckets come along.
+    pub(crate) fn slice(&self, from: u32, n: u32, times: bool) -> (Vec<Copied>, Option<u32>) {
+        self.table.borrow().slice(from, n, times)
+    }
+
+    /// Takes the table away, whatever its size. `running` gets a function that gives the place in the new table for one in
+    /// the old one: what runs now is counted there.
+    pub(crate) fn take(&self, running: impl FnOnce(&mut dyn FnMut(Place) -> Option<Place>)) -> Table {
+        let mut table = self.table.borrow_mut();
+        let new = table.successor();
+        let old = std::mem::replace(&mut *table, new);
+        running(&mut |place| table.adopt(&old, place));
+        old
+    }
+
+    /// Keeps to a budget that has become smaller; bounded work.
+    pub(crate) fn trim(&self) {
+        let mut table = self.table.borrow_mut();
+        for _ in 0..TRIMS_PER_TURN {
+            if table.make_room(0, None) {
+                break;
+            }
+        }
+    }
+
+    /// How large it is.
+    pub(crate) fn size(&self) -> Size {
+        self.table.borrow().size()
+    }
+}
+
+/// How often [`Digests::trim`] pushes digests out, 64 at a time: some hundred microseconds.
+const TRIMS_PER_TURN: usize = 16;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,79 @@
+//! The digests of all workers together.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::tally::Tally;
+use super::{Copied, Names, Size, Table};
+use crate::limits::DIGESTS_PER_TURN;
+use crate::stats::{DigestLatency, DigestStats};
+
+/// What is put together.
+type Key = (u32, Names, u64);
+
+/// Tables that are being put together.
+#[derive(Debug, Default)]
+pub(crate) struct Sums(HashMap<Key, (Arc<[u8]>, Tally)>);
+
+impl Sums {
+    /// Adds a part of a worker's table.
+    pub(crate) fn add(&mut self, part: Vec<Copied>) {
+        for Copied { names, hostgroup, digest, text, tally } in part {
+            self.0
+                .entry((hostgroup, names, digest))
+                .and_modify(|(_, sum)| sum.merge(&tally))
+                .or_insert((text, tally));
+        }
+    }
+
+    /// Adds a table that was taken from its worker.
+    pub(crate) fn add_table(&mut self, table: &Table, times: bool) {
+        let mut next = Some(0);
+        while let Some(from) = next {
+            let (part, behind) = table.slice(from, DIGESTS_PER_TURN, times);
+            self.add(part);
+            next = behind;
+        }
+    }
+
+    /// What there is of each digest, by hostgroup, user, schema, client and digest, in this order.
+    pub(crate) fn finish(self) -> Vec<DigestStats> {
+        let mut all: Vec<_> = self.0.into_iter().collect();
+        all.sort_unstable_by(|(left, _), (right, _)| left.cmp(right));
+        all.into_iter()
+            .map(|((hostgroup, names, digest), (text, tally))| DigestStats {
+                hostgroup,
+                schema: names.schema,
+                user: names.user,
+                client: names.client,
+                digest,
+                text,
+                count: tally.count,
+                first_seen: tally.first_s,
+                last_seen: tally.last_s,
+                sum_us: tally.sum_us,
+                min_us: tally.min_us,
+                max_us: tally.max_us,
+                rows_affected: tally.rows_affected,
+                rows_sent: tally.rows_sent,
+                bytes_received: tally.bytes_received,
+                bytes_sent: tally.bytes_sent,
+                errors: tally.errors,
+                latency: latency(tally.percentiles()),
+            })
+            .collect()
+    }
+}
+
+const fn latency([p50_us, p95_us, p99_us, p999_us]: [u64; 4]) -> DigestLatency {
+    DigestLatency { p50_us, p95_us, p99_us, p999_us }
+}
+
+/// The sizes of the tables of all workers together.
+pub(crate) fn size(workers: impl IntoIterator<Item = Size>) -> Size {
+    workers.into_iter().fold(Size::default(), |sum, size| Size {
+        bytes: sum.bytes + size.bytes,
+        entries: sum.entries + size.entries,
+        evicted: sum.evicted + size.evicted,
+    })
+}

@@ -1,0 +1,70 @@
+//! Counting statements by their digests: where the one that is being sent is counted.
+
+use std::sync::Arc;
+
+use wire::command::Kind;
+
+use super::Session;
+use super::course::Decided;
+use crate::counts::digests::{Digests, Names, Place, Who};
+
+impl Session {
+    /// Where a command is counted that the backend in use gets; nothing if it is no statement to be executed.
+    pub(super) fn place(&mut self, kind: Kind, payload: &[u8], decided: &Decided) -> Option<Place> {
+        let hostgroup = self.course.hostgroup;
+        match kind {
+            Kind::Query => {
+                let digest = decided.digest?;
+                let who = self.who();
+                let text = || self.digest_text(digest, self.statement(payload), decided);
+                self.worker.counts.digests.enter(&who, hostgroup, digest, text)
+            }
+            Kind::StmtExecute | Kind::StmtBulkExecute => {
+                let who = self.who();
+                let id = payload.get(1..5)?.try_into().map(u32::from_le_bytes).ok()?;
+                let what = self.course.prepared.as_ref()?.executed(id, hostgroup)?;
+                let text = || Arc::clone(&what.digest_text);
+                self.worker.counts.digests.enter(&who, hostgroup, what.digest?, text)
+            }
+            _ => None,
+        }
+    }
+
+    /// The digest's text of a statement that was decided about, as tables show it.
+    pub(super) fn digest_text(&self, digest: u64, text: &[u8], decided: &Decided) -> Arc<[u8]> {
+        let orders = decided.orders.as_ref();
+        // What a rule has rewritten is counted as what the client sent.
+        if let Some(original) = orders.and_then(|orders| orders.digest_text.clone()) {
+            return original;
+        }
+        self.worker.routing.borrow_mut().shown_of(digest, text).into()
+    }
+
+    /// Whose statements are counted.
+    fn who(&mut self) -> Arc<Who> {
+        let digests = &self.worker.counts.digests;
+        let by_client = digests.is_by_client();
+        match &self.course.who {
+            Some((who, was_by_client)) if *was_by_client == by_client => Arc::clone(who),
+            _ => {
+                let who = self.find_who(digests, by_client);
+                self.course.who = Some((Arc::clone(&who), by_client));
+                who
+            }
+        }
+    }
+
+    #[cold]
+    fn find_who(&self, digests: &Digests, by_client: bool) -> Arc<Who> {
+        let client = match &*self.course.client_addr {
+            _ if !by_client => "",
+            // As ProxySQL calls clients of a Unix socket.
+            "" => "localhost",
+            address => address,
+        };
+        let caller = &self.course.caller;
+        let names = [caller.user(), caller.schema(), client.as_bytes()];
+        let [user, schema, client] = names.map(Arc::from);
+        digests.who(Names { user, schema, client })
+    }
+}
