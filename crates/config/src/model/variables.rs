@@ -99,6 +99,8 @@ pub struct MysqlVariables {
     pub query_digests_no_digits: bool,
     /// Whether digests keep comments.
     pub query_digests_keep_comment: bool,
+    /// Makes no difference: the text of a digest is always kept once, whatever schema and user.
+    pub query_digests_normalize_digest_text: bool,
     /// Whether digests are counted by client address.
     pub query_digests_track_hostname: bool,
     /// Memory of the statistics per digest, in bytes, all workers together.
@@ -164,6 +166,7 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     query_digests_replace_null,
     query_digests_no_digits,
     query_digests_keep_comment,
+    query_digests_normalize_digest_text,
     query_digests_track_hostname,
     query_digests_max_memory,
     read_write_split,
