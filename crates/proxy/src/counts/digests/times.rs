@@ -49,9 +49,9 @@ const fn middle(bucket: u32) -> u64 {
         return bucket as u64;
     }
     let shift = bucket / SUB - 1;
-    let low = ((SUB + bucket % SUB) as u64) << shift;
-    let high = low + (1 << shift);
-    2 * low * high / (low + high)
+    // The same in eighths of the power of two: 8 to 15.
+    let low = (SUB + bucket % SUB) as u64;
+    ((2 * low * (low + 1)) << shift) / (2 * low + 1)
 }
 
 impl Times {
