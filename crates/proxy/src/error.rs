@@ -148,6 +148,18 @@ impl ClientError {
         Self::new(9008, *b"HY000", format!("Cannot prepare the session at server {server}: {why}"))
     }
 
+    /// 1065: `EXPLAIN ROUTE` of nothing.
+    pub(crate) fn nothing_to_explain() -> Self {
+        let message = "Query was empty: EXPLAIN ROUTE needs a statement to explain".to_owned();
+        Self::new(1065, *b"42000", message)
+    }
+
+    /// 1235: there is no trace to be shown.
+    pub(crate) fn not_traced() -> Self {
+        let message = "This session keeps no trace; SET pointsman_trace = 1 makes it keep one".to_owned();
+        Self::new(1235, *b"42000", message)
+    }
+
     /// 3923: a level of zstd that there is not.
     pub(crate) fn wrong_compression_level(level: u8) -> Self {
         let message = format!("Invalid zstd compression level {level}: there are 1 to 22");

@@ -106,6 +106,9 @@ pub(crate) const REFUSALS_INTERVAL: Duration = Duration::from_secs(10);
 /// tools write into a KILL. It is kept until it is complete.
 pub(crate) const OWN_STATEMENT_BYTES_MAX: u32 = 1024;
 
+/// Bytes of an `EXPLAIN ROUTE` with the statement that it is about: about as many as decide where that goes.
+pub(crate) const EXPLAINED_BYTES_MAX: u32 = 64 * 1024;
+
 /// Connections that one worker has open to servers in order to kill something there, beside those that the servers'
 /// `max_connections` allow. Whoever comes later waits in line.
 pub(crate) const KILLS_MAX: usize = 16;

@@ -2,8 +2,10 @@
 //!
 //! - [`routes`]: what the configuration says, compiled once for all workers;
 //! - [`facts`]: what matters for that of what is known of a statement;
+//! - [`explain`](mod@explain): the same, written down;
 //! - [`shapes`]: what a worker remembers of statements.
 
+pub(crate) mod explain;
 pub(crate) mod facts;
 pub(crate) mod routes;
 mod shapes;
@@ -179,11 +181,13 @@ impl Routing {
         if reading.doubts(text, found.escapes, found.quotes) {
             return Facts::default();
         }
-        let digest = self.digest.text();
-        // In the mode ANSI_QUOTES this calls a function.
-        let may_call = || found.quotes && digest.windows(2).any(|pair| pair == b"?(");
+        let digest = &self.digest;
         let look = || {
-            if may_call() { Facts::default() } else { facts::facts(&Shape::of(text, sql::Modes::default())) }
+            if may_call(digest) {
+                Facts::default()
+            } else {
+                facts::facts(&Shape::of(text, sql::Modes::default()))
+            }
         };
         if found.sound { self.shapes.get(self.digest.hash(), look) } else { look() }
     }
@@ -195,6 +199,23 @@ impl Reading {
         escapes && (quotes || self.no_backslash_escapes) && text.contains(&b'\\')
             || self.two_byte_quotes && !text.is_ascii()
     }
+
+    /// Whether what `text`, of which `digest` was made, does is better not told from its words.
+    fn is_in_doubt(self, digest: &Digest, text: &[u8]) -> bool {
+        let found = digest.facts();
+        self.doubts(text, found.escapes, found.quotes) || may_call(digest)
+    }
+}
+
+/// Whether a text in double quotes is in front of a parenthesis: in the mode `ANSI_QUOTES` this calls a function.
+fn may_call(digest: &Digest) -> bool {
+    digest.facts().quotes && digest.text().windows(2).any(|pair| pair == b"?(")
+}
+
+/// The time in milliseconds since 1970.
+fn unix_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// What rules, hints, the split and the session say together.
@@ -204,8 +225,7 @@ fn decide(
     statement: Statement<'_>,
     at: &Circumstances<'_>,
 ) -> Judged {
-    let since = |hints: &Hints<'_>| hints.min_epoch_ms.map(|_| SystemTime::now().duration_since(UNIX_EPOCH));
-    let now_ms = statement.hints.and_then(since).and_then(Result::ok).map_or(0, |now| now.as_millis());
+    let needs_time = statement.hints.is_some_and(|hints| hints.min_epoch_ms.is_some());
     let query = Query {
         statement,
         caller: at.caller,
@@ -215,7 +235,7 @@ fn decide(
         mirror: None,
         hints: at.hints,
         random: at.random,
-        now_ms: u64::try_from(now_ms).unwrap_or(u64::MAX),
+        now_ms: if needs_time { unix_ms() } else { 0 },
     };
     let decision = verdicts.decide(&query);
     let (verdict, split_on) = (&*decision.verdict, routes.split_on);

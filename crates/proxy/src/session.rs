@@ -9,6 +9,7 @@
 //! - [`owed`]: the answers of several commands that were sent together;
 //! - [`route`]: where a command goes, [`switch`]: getting there, [`execute`]: with a prepared statement;
 //! - [`course`]: what the session remembers for that, [`errand`]: what the proxy itself has to ask a server;
+//! - [`tell`]: answers about where statements go, [`trace`]: where the last one went, and how long that took;
 //! - [`ids`]: commands that name or show connections;
 //! - [`kill`]: killing and being killed;
 //! - [`last_words`]: what a backend says out of turn;
@@ -29,6 +30,8 @@ mod owed;
 mod own;
 mod route;
 mod switch;
+mod tell;
+mod trace;
 
 use std::convert::Infallible;
 use std::future::poll_fn;

@@ -4,12 +4,14 @@
 //! [`OWN_STATEMENT_BYTES_MAX`](crate::limits::OWN_STATEMENT_BYTES_MAX); whatever cannot be understood here for certain
 //! is the server's, which knows its language best.
 
+pub(crate) mod ask;
 pub(crate) mod class;
 pub(crate) mod kill;
 pub(crate) mod listing;
 pub(crate) mod naming;
 mod words;
 
+pub(crate) use ask::Ask;
 pub(crate) use kill::Kill;
 
 /// A statement that the proxy does not simply forward.
@@ -17,6 +19,8 @@ pub(crate) use kill::Kill;
 pub(crate) enum Own {
     /// Kills a session of the proxy.
     Kill(Kill),
+    /// Asks the proxy where statements go.
+    Ask(Ask),
     /// Shows ids of connections, in the first column.
     Listing,
     /// Has ids of sessions in it, in whose place the server needs its own.
@@ -33,7 +37,12 @@ pub(crate) const fn may_become_own(beginning: &[u8]) -> bool {
     begins_like_own(beginning) || naming::may_become_one(beginning)
 }
 
-/// Whether the first bytes are those of a KILL or of a statement that shows ids.
+/// Whether a statement of which this is the beginning may ask where a statement goes, which may be a long one.
+pub(crate) const fn begins_like_explain(text: &[u8]) -> bool {
+    matches!(text, [b'E' | b'e', b'X' | b'x', b'P' | b'p', ..])
+}
+
+/// Whether the first bytes are those of a KILL, of a statement that shows ids, or of one that asks about routes.
 const fn begins_like_own(text: &[u8]) -> bool {
     match text {
         // The plainest form of the most frequent statement: only `SELECT CO...` is looked at more closely.
@@ -41,8 +50,11 @@ const fn begins_like_own(text: &[u8]) -> bool {
             matches!((a, b), (b'C' | b'c', b'O' | b'o'))
         }
         [b'S' | b's', second, ..] => matches!(second, b'E' | b'e' | b'H' | b'h'),
+        [b'E' | b'e', b'X' | b'x', third, ..] => matches!(third, b'P' | b'p'),
         // Whitespace or a comment may come first.
-        [b'K' | b'k' | b'S' | b's' | b'/' | b'-' | b'#' | b'\t'..=b'\r' | b' ', ..] => true,
+        [b'E' | b'e']
+        | [b'E' | b'e', b'X' | b'x']
+        | [b'K' | b'k' | b'S' | b's' | b'/' | b'-' | b'#' | b'\t'..=b'\r' | b' ', ..] => true,
         _ => false,
     }
 }
@@ -54,7 +66,8 @@ pub(crate) fn judge(text: &[u8]) -> Option<Own> {
         first if first.eq_ignore_ascii_case(b"KILL") => {
             kill::parse(text).filter(Kill::is_of_a_session).map(Own::Kill)
         }
-        _ => listing::is_one(text).then_some(Own::Listing),
+        _ if listing::is_one(text) => Some(Own::Listing),
+        _ => ask::parse(text).map(Own::Ask),
     }
 }
 
@@ -76,16 +89,21 @@ mod tests {
         {
             assert_eq!(judge(text.as_bytes()), None, "{text}");
         }
-        for text in ["SELECT c FROM t", "INSERT INTO t", "(SELECT 1)", "UPDATE t", ""] {
+        for text in ["SELECT c FROM t", "INSERT INTO t", "(SELECT 1)", "EXECUTE s", "UPDATE t", ""] {
             assert!(!may_be_own(text.as_bytes()), "{text}");
         }
         for text in ["INSERT INTO t", "UPDATE t", "BEGIN", "CALL p"] {
             assert!(!may_become_own(text.as_bytes()), "{text}");
         }
         // However much of it has come.
-        for text in
-            ["KILL 1073741824", "SELECT CONNECTION_ID()", "select  connection_id()", "SHOW PROCESSLIST"]
-        {
+        for text in [
+            "KILL 1073741824",
+            "SELECT CONNECTION_ID()",
+            "select  connection_id()",
+            "SHOW PROCESSLIST",
+            "Explain Route x",
+            "SET pointsman_trace=1",
+        ] {
             assert!((0..text.len()).all(|len| may_become_own(&text.as_bytes()[..len])), "{text}");
         }
     }

@@ -14,6 +14,7 @@ use crate::rule::Rule;
 use crate::rules::Rules;
 use crate::split::Pairs;
 use crate::verdict::{Source, Verdict};
+pub use json::json_string;
 pub use step::Step;
 
 /// What a decision depends on besides the statement.

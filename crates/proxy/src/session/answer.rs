@@ -52,6 +52,9 @@ impl Session {
             match poll_fn(|cx| self.poll_answer(cx, &mut reply)).await? {
                 Event::Done(outcome) => {
                     self.flush_client().await?;
+                    if let Some(trace) = &self.course.trace {
+                        trace.answered(Instant::now());
+                    }
                     note(&mut self.status, outcome);
                     if self.course.settle(&self.identity, outcome, self.status) {
                         Box::pin(self.leave_others()).await;
@@ -93,6 +96,9 @@ impl Session {
                 }
                 Ok(n) => n,
             };
+            if let Some(trace) = &self.course.trace {
+                trace.answers(Instant::now());
+            }
             let input = scratch.get(..n).unwrap_or_default();
             // Where the client is, before it gets anything of this.
             let (seq, between_packets) = (reply.next_seq(), reply.is_between_packets());

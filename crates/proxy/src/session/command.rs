@@ -2,6 +2,7 @@
 
 use std::task::{Context, Poll, ready};
 
+use tokio::time::Instant;
 use wire::command::{Kind, Query};
 use wire::frame::{HEADER_LEN, Header, MessageScanner};
 use wire::reply::Answer;
@@ -173,6 +174,9 @@ impl Session {
         }
         if let Some((measured, payload, missing)) = runs {
             self.begin_sent(measured, payload, missing);
+        }
+        if let (Some(trace), Some(backend)) = (&self.course.trace, &self.backend) {
+            trace.sent(self.course.hostgroup, &backend.server().endpoint().endpoint, Instant::now());
         }
         let (now, later) = input.split_at_checked(sent).unwrap_or((input, &[]));
         if !later.is_empty() {

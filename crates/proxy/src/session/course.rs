@@ -20,6 +20,7 @@ use crate::counts::digests::Who;
 use crate::routing::{Judged, Orders, Reading};
 use crate::statement::class::{Class, used_schema};
 
+use super::trace::Trace;
 use prepared::{Preparing, Registry};
 use settings::{Setting, Settings};
 
@@ -73,6 +74,8 @@ pub(super) struct Course {
     /// What was decided about the command in the backlog.
     pub(super) decided: Option<Decided>,
     pub(super) prepared: Option<Box<Registry>>,
+    /// What is kept of the last statement, if the client wants that.
+    pub(super) trace: Option<Box<Trace>>,
 }
 
 /// A connection that is not in use.
@@ -148,6 +151,7 @@ impl Course {
             who: None,
             decided: None,
             prepared: None,
+            trace: None,
         }
     }
 

@@ -3,12 +3,14 @@
 use std::future::poll_fn;
 use std::task::{Poll, ready};
 
+use tokio::time::Instant;
 use tokio::time::timeout;
 use wire::frame::put_message;
 use wire::reply::{Answer, End, Event, Outcome, Prepared, ReplyScanner};
 
 use super::Session;
 use super::answer::note;
+use super::trace::Part;
 use crate::control::Signal;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -58,7 +60,12 @@ impl Session {
             }
             Ok(replies)
         };
-        let why = match control.until(Signal::Stop, timeout(limit, work)).await {
+        let begun = Instant::now();
+        let outcome = control.until(Signal::Stop, timeout(limit, work)).await;
+        if let Some(trace) = &self.course.trace {
+            trace.add(Part::Sync, begun.elapsed());
+        }
+        let why = match outcome {
             Err(_) => return Err(Ending::Silent),
             Ok(Ok(Ok(replies))) => return Ok(Ok(replies)),
             Ok(Ok(Err(why))) => why,

@@ -12,7 +12,7 @@ use wire::{Capabilities, Codec as _, packet};
 use super::Session;
 use super::course::{Course, Decided};
 use crate::ending::Ending;
-use crate::limits::{FIRST_CONNECTION_ID, OWN_STATEMENT_BYTES_MAX};
+use crate::limits::{EXPLAINED_BYTES_MAX, FIRST_CONNECTION_ID, OWN_STATEMENT_BYTES_MAX};
 use crate::listing::Listing;
 use crate::statement::{self, Kill, Own};
 use crate::worker::Worker;
@@ -34,7 +34,7 @@ impl Session {
         let behind = input.get(HEADER_LEN..).unwrap_or_default();
         let payload = behind.get(..header.len as usize);
         let may_be_ours = match (kind, payload) {
-            _ if header.len > OWN_STATEMENT_BYTES_MAX => false,
+            _ if header.len > self.own_bytes_max(kind, behind) => false,
             (Kind::ProcessKill | Kind::ProcessInfo, _) | (Kind::StmtPrepare, None) => true,
             (Kind::Query, Some(payload)) => statement::may_be_own(self.statement(payload)),
             (Kind::Query, None) => statement::may_become_own(self.statement(behind)),
@@ -57,6 +57,15 @@ impl Session {
         };
         let ours = ours.or_else(|| self.with_threads(kind, payload).map(|_| Own::Naming));
         ours.map_or(Look::Plain, Look::Ours)
+    }
+
+    /// Bytes of the longest command that is looked at, with the beginning of this one.
+    fn own_bytes_max(&self, kind: Kind, behind: &[u8]) -> u32 {
+        if kind == Kind::Query && statement::begins_like_explain(self.statement(behind)) {
+            EXPLAINED_BYTES_MAX
+        } else {
+            OWN_STATEMENT_BYTES_MAX
+        }
     }
 
     /// A command with a statement that names sessions, with their threads at the backend's server in their place; `None` if
@@ -87,6 +96,7 @@ impl Session {
                 self.answered_here();
                 Ok(())
             }
+            Look::Ours(Own::Ask(ask)) => self.tell(kind, ask).await,
             Look::Cut => self.complete_command(kind).await,
             Look::Ours(Own::Listing) => {
                 let session = self.course.session(self.status);

@@ -1,9 +1,12 @@
 //! Commands that the proxy answers itself, and getting a backend for the others.
 
+use std::cell::Cell;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
+use tokio::time::Instant;
 use wire::command::{self, Kind};
 use wire::frame::{MessageScanner, put_message};
 use wire::{Codec as _, StatusFlags};
@@ -12,6 +15,7 @@ use super::Session;
 use super::course::Course;
 use super::ids::Look;
 use super::kill::killed_here;
+use super::trace::Part;
 use crate::backend::{AcquireError, Full, Target, acquire, check_login, open};
 use crate::client::login::{Dialogue, ok};
 use crate::client::proof::Claim;
@@ -110,7 +114,14 @@ impl Session {
     /// Gets a backend of `hostgroup`. The command stays in the backlog and is forwarded when there is one; without one the
     /// command is answered with the reason, and it is false.
     pub(super) async fn borrow_backend(&mut self, hostgroup: u32) -> Result<bool, Ending> {
-        let open = async |target: &Target| open(&self.worker, target, &self.identity).await;
+        let connecting = Cell::new(Duration::ZERO);
+        let open = async |target: &Target| {
+            let begun = Instant::now();
+            let opened = open(&self.worker, target, &self.identity).await;
+            connecting.set(connecting.get() + begun.elapsed());
+            opened
+        };
+        let begun = Instant::now();
         self.show_waiting();
         let acquired = {
             let mut acquiring = pin!(acquire(&self.worker, hostgroup, Full::TryAgain, open));
@@ -124,6 +135,10 @@ impl Session {
             })
             .await?
         };
+        if let Some(trace) = &self.course.trace {
+            trace.add(Part::Connect, connecting.get());
+            trace.add(Part::Queue, begun.elapsed().saturating_sub(connecting.get()));
+        }
         self.end_running();
         if acquired.is_err() {
             self.measure_refused();

@@ -22,9 +22,13 @@ impl Session {
     /// What is to be done with the command that `input` begins with, if that is to send it to the backend in use. If not,
     /// it is kept in [`Course::decided`]; nothing is if more of the command has to be there first.
     pub(super) fn points_here(&mut self, kind: Kind, input: &[u8]) -> Option<Decided> {
-        let decided = match self.course.decided.take() {
-            Some(decided) => decided,
-            None => self.decide(kind, input)?,
+        let decided = if let Some(decided) = self.course.decided.take() {
+            decided
+        } else {
+            if let Some(trace) = &self.course.trace {
+                trace.clear();
+            }
+            self.decide(kind, input)?
         };
         if self.is_here(&decided) && (decided.is_ready || self.is_simple(kind, input, &decided)) {
             return Some(decided);
@@ -36,6 +40,10 @@ impl Session {
     /// What is to be done with the command that `rest` begins with, if it may be sent before the one in front of it is
     /// answered.
     pub(super) fn goes_along(&mut self, kind: Kind, rest: &[u8]) -> Option<Decided> {
+        if self.course.trace.is_some() {
+            // One after the other: there is one trace.
+            return None;
+        }
         let is_judged = matches!(kind, Kind::Query | Kind::StmtPrepare) || names_statement(kind);
         if is_judged && !(self.has_one_way() && self.course.others.is_empty()) {
             return None;
@@ -128,24 +136,37 @@ impl Session {
         execute: bool,
     ) -> Decided {
         let session = self.course.session(self.status);
-        let at = Circumstances {
+        let at = self.circumstances(&session, asked, execute);
+        if let Some(trace) = &self.course.trace {
+            trace.explained(self.explain(text, is_whole, &at));
+        }
+        let judged = self.worker.routing.borrow_mut().judge(text, is_whole, &at);
+        self.course.decide(judged, classify(text), text, self.status)
+    }
+
+    /// What a decision depends on besides the statement.
+    pub(super) fn circumstances<'a>(
+        &'a self,
+        session: &'a route::Session,
+        asked: Option<AccessMode>,
+        execute: bool,
+    ) -> Circumstances<'a> {
+        Circumstances {
             caller: &self.course.caller,
             client_addr: &self.course.client_addr,
             account: self.course.account,
             hints: self.course.hints,
-            session: &session,
+            session,
             flag_in: self.course.flag_in,
             reading: self.course.reading(self.status),
             asked,
             execute,
             random: self.worker.dice.roll(),
-        };
-        let judged = self.worker.routing.borrow_mut().judge(text, is_whole, &at);
-        self.course.decide(judged, classify(text), text, self.status)
+        }
     }
 
     /// The side that an attribute of the statement asks for.
-    fn asked(&self, payload: &[u8]) -> Option<AccessMode> {
+    pub(super) fn asked(&self, payload: &[u8]) -> Option<AccessMode> {
         if !self.capabilities().contains(Capabilities::QUERY_ATTRIBUTES) || payload.get(1) == Some(&0) {
             return None;
         }
@@ -249,7 +270,7 @@ impl Session {
     }
 
     /// Counts the command in the backlog as one that no server gets.
-    fn begin_own(&self, kind: Kind) {
+    pub(super) fn begin_own(&self, kind: Kind) {
         let measured = self.measure_own(kind, self.backlog.get(HEADER_LEN..).unwrap_or_default());
         self.begin_running(measured, &[]);
     }

@@ -46,13 +46,13 @@ fn comma(out: &mut String, at: usize) {
 }
 
 fn member(out: &mut String, name: &str, value: &str) {
-    string(out, name);
+    json_string(out, name);
     out.push(':');
-    string(out, value);
+    json_string(out, value);
 }
 
-/// A JSON string.
-fn string(out: &mut String, text: &str) {
+/// Appends `text` as a JSON string.
+pub fn json_string(out: &mut String, text: &str) {
     out.push('"');
     for character in text.chars() {
         match character {

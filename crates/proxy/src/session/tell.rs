@@ -1,0 +1,146 @@
+//! Answers to questions about where statements go: `EXPLAIN ROUTE`, and the trace of the last statement.
+
+use route::Explanation;
+use wire::command::Kind;
+use wire::frame::{HEADER_LEN, Header, put_message, put_packet};
+use wire::packet::{self, TextRow};
+use wire::{Capabilities, StatusFlags};
+
+use super::Session;
+use crate::choosing::candidates;
+use crate::client::login::ok;
+use crate::ending::Ending;
+use crate::error::ClientError;
+use crate::routing::Circumstances;
+use crate::routing::explain::explain;
+use crate::statement::Ask;
+
+/// `utf8mb4_general_ci`, the collation of all cells.
+const COLLATION: u16 = 45;
+
+/// `MYSQL_TYPE_VAR_STRING`, the type of all cells.
+const VAR_STRING: u8 = 253;
+
+/// Digits after the point of what is no number.
+const NOT_FIXED: u8 = 31;
+
+/// Bytes of a cell, as columns announce them: nobody has counted.
+const CELL_BYTES: u32 = 65_535;
+
+/// What a question is answered with.
+enum Told {
+    Done,
+    Rows(Vec<[String; 3]>),
+    Json(String),
+    Refused(ClientError),
+}
+
+impl Session {
+    /// Answers a question, which is in the backlog.
+    pub(super) async fn tell(&mut self, kind: Kind, ask: Ask) -> Result<(), Ending> {
+        let told = match ask {
+            Ask::Route { json, from } => match self.explain_backlog(from) {
+                Some(explanation) if json => Told::Json(explanation.json()),
+                Some(explanation) => Told::Rows(explanation.rows()),
+                None => Told::Refused(ClientError::nothing_to_explain()),
+            },
+            Ask::Trace { json } => match &self.course.trace {
+                Some(trace) if json => Told::Json(trace.json()),
+                Some(trace) => Told::Rows(trace.rows()),
+                None => Told::Refused(ClientError::not_traced()),
+            },
+            Ask::Tracing(on) => {
+                if on != self.course.trace.is_some() {
+                    self.course.trace = on.then(Box::default);
+                }
+                Told::Done
+            }
+        };
+        let (columns, rows) = match told {
+            Told::Done => return self.answer_here(kind, &ok(self.capabilities(), self.status)).await,
+            Told::Refused(error) => return self.refuse_here(kind, &error).await,
+            Told::Rows(rows) => (&Explanation::COLUMNS[..], rows.into_iter().map(Vec::from).collect()),
+            Told::Json(json) => (&["EXPLAIN"][..], vec![vec![json]]),
+        };
+        self.begin_own(kind);
+        let seq = self.skip_command().await?;
+        let packets = result(seq, columns, rows, self.status, self.capabilities());
+        self.write_to_client(&packets).await?;
+        self.answered_here();
+        Ok(())
+    }
+
+    /// Explains the statement in the backlog that begins `from` bytes behind the beginning of its text.
+    fn explain_backlog(&self, from: usize) -> Option<Explanation> {
+        let (header, behind) = self.backlog.split_first_chunk::<HEADER_LEN>()?;
+        let payload = behind.get(..Header::parse(*header).len as usize)?;
+        let text = self.statement(payload).get(from..)?;
+        let session = self.course.session(self.status);
+        self.explain(text, true, &self.circumstances(&session, self.asked(payload), false))
+    }
+
+    /// What becomes of `text`, and why; nothing if it is no statement.
+    pub(super) fn explain(&self, text: &[u8], is_whole: bool, at: &Circumstances<'_>) -> Option<Explanation> {
+        let shared = &self.worker.shared;
+        let candidates = |hostgroup| candidates(&shared.pool, hostgroup, shared.uptime());
+        let routing = self.worker.routing.borrow();
+        explain(routing.routes(), text, is_whole, at, &candidates)
+    }
+}
+
+/// The packets of a result of texts, the first one with sequence id `seq`.
+fn result(
+    seq: u8,
+    columns: &[&str],
+    rows: Vec<Vec<String>>,
+    status: StatusFlags,
+    capabilities: Capabilities,
+) -> Vec<u8> {
+    let mut out = Vec::new();
+    let count = packet::ColumnCount { count: columns.len() as u64, metadata_follows: None };
+    let mut seq = put_packet(&mut out, seq, &count, capabilities);
+    for name in columns {
+        let column = packet::Column {
+            catalog: b"def",
+            schema: b"",
+            table: b"",
+            org_table: b"",
+            name: name.as_bytes(),
+            org_name: b"",
+            extended_type: b"",
+            collation: COLLATION,
+            max_len: CELL_BYTES,
+            kind: VAR_STRING,
+            flags: 0,
+            decimals: NOT_FIXED,
+            default_value: packet::DefaultValue::Absent,
+        };
+        seq = put_packet(&mut out, seq, &column, capabilities);
+    }
+    let eof = packet::Eof { warnings: 0, status };
+    let new_style = capabilities.contains(Capabilities::DEPRECATE_EOF);
+    if !new_style {
+        seq = put_packet(&mut out, seq, &eof, capabilities);
+    }
+    let mut row = Vec::new();
+    for cells in rows {
+        row.clear();
+        TextRow::put(&mut row, cells.into_iter().map(Some));
+        seq = put_message(&mut out, seq, &row);
+    }
+    if new_style {
+        let end = packet::Ok {
+            header: packet::OkHeader::Eof,
+            affected_rows: 0,
+            last_insert_id: 0,
+            status,
+            warnings: 0,
+            info: b"",
+            session_state: None,
+        };
+        put_packet(&mut out, seq, &end, capabilities);
+    } else {
+        put_packet(&mut out, seq, &eof, capabilities);
+    }
+    out
+}

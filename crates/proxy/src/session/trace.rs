@@ -1,0 +1,149 @@
+//! What is kept of the last statement for `SHOW POINTSMAN TRACE`: why it went where it went, and where the time went. There
+//! is none unless the client has said `SET pointsman_trace = 1`.
+
+use std::cell::RefCell;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use config::Endpoint;
+use route::{Explanation, json_string};
+use tokio::time::Instant;
+
+/// The trace of one session.
+#[derive(Debug, Default)]
+pub(super) struct Trace(RefCell<Kept>);
+
+/// What is known of the last statement.
+#[derive(Debug, Default)]
+struct Kept {
+    explanation: Option<Explanation>,
+    /// The hostgroup and the server that got it, as text.
+    sent_to: Option<(u32, String)>,
+    /// The times of [`Part::ALL`], as far as they were taken.
+    took: [Option<Duration>; Part::ALL.len()],
+    /// Since when the part that goes on now does.
+    since: Option<Instant>,
+}
+
+/// A part of the way of a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Waiting for a server that has room.
+    Queue,
+    /// Making a connection to it, with the login.
+    Connect,
+    /// Saying there what the client has set before, and what else must come first.
+    Sync,
+    /// From the statement to the first byte of its answer.
+    Server,
+    /// From there to the last byte.
+    Relay,
+}
+
+impl Part {
+    const ALL: [Self; 5] = [Self::Queue, Self::Connect, Self::Sync, Self::Server, Self::Relay];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Queue => "queue",
+            Self::Connect => "connect",
+            Self::Sync => "sync",
+            Self::Server => "server",
+            Self::Relay => "relay",
+        }
+    }
+
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Queue => "waiting for a server with room",
+            Self::Connect => "connecting and logging in",
+            Self::Sync => "settings and other things said there first",
+            Self::Server => "from the statement to the first byte of the answer",
+            Self::Relay => "from there to the last byte",
+        }
+    }
+}
+
+impl Trace {
+    /// Another command has come.
+    pub(super) fn clear(&self) {
+        *self.0.borrow_mut() = Kept::default();
+    }
+
+    /// It was decided where it goes.
+    pub(super) fn explained(&self, explanation: Option<Explanation>) {
+        self.0.borrow_mut().explanation = explanation;
+    }
+
+    /// A part took so long, once more.
+    pub(super) fn add(&self, part: Part, took: Duration) {
+        *self.0.borrow_mut().took[part as usize].get_or_insert_default() += took;
+    }
+
+    /// The command is on its way to a server, since `now`.
+    pub(super) fn sent(&self, hostgroup: u32, server: &Endpoint, now: Instant) {
+        let mut kept = self.0.borrow_mut();
+        kept.sent_to = Some((hostgroup, server.to_string()));
+        kept.since = Some(now);
+    }
+
+    /// A part of the answer has come.
+    pub(super) fn answers(&self, now: Instant) {
+        self.0.borrow_mut().next(Part::Server, now);
+    }
+
+    /// The client has all of the answer.
+    pub(super) fn answered(&self, now: Instant) {
+        self.0.borrow_mut().next(Part::Relay, now);
+    }
+
+    /// The rows of [`Explanation::rows`], and behind them those about the way. Nothing if there was no statement.
+    pub(super) fn rows(&self) -> Vec<[String; 3]> {
+        let kept = self.0.borrow();
+        let mut rows = kept.explanation.as_ref().map(Explanation::rows).unwrap_or_default();
+        if let Some((hostgroup, server)) = &kept.sent_to {
+            rows.push(["sent to".to_owned(), server.clone(), format!("hostgroup {hostgroup}")]);
+        }
+        for (part, took) in kept.times() {
+            rows.push([part.name().to_owned(), format!("{} us", took.as_micros()), part.text().to_owned()]);
+        }
+        rows
+    }
+
+    /// The object of [`Explanation::json`] with the members `sent_to` and `times_us`; empty if there was no statement.
+    pub(super) fn json(&self) -> String {
+        let kept = self.0.borrow();
+        let mut json = kept.explanation.as_ref().map_or_else(|| "{}".to_owned(), Explanation::json);
+        json.pop();
+        if json.len() > 1 {
+            json.push(',');
+        }
+        json.push_str("\"sent_to\":");
+        match &kept.sent_to {
+            Some((_, server)) => json_string(&mut json, server),
+            None => json.push_str("null"),
+        }
+        json.push_str(",\"times_us\":{");
+        for (at, (part, took)) in kept.times().enumerate() {
+            let comma = if at > 0 { "," } else { "" };
+            let _ = write!(json, "{comma}\"{}\":{}", part.name(), took.as_micros());
+        }
+        json.push_str("}}");
+        json
+    }
+}
+
+impl Kept {
+    /// `part` ends at `now`, if it has not ended before, and the next one begins.
+    fn next(&mut self, part: Part, now: Instant) {
+        let took = &mut self.took[part as usize];
+        if let (None, Some(since)) = (*took, self.since) {
+            *took = Some(now.saturating_duration_since(since));
+            self.since = Some(now);
+        }
+    }
+
+    fn times(&self) -> impl Iterator<Item = (Part, Duration)> {
+        Part::ALL.into_iter().zip(self.took).filter_map(|(part, took)| Some((part, took?)))
+    }
+}
