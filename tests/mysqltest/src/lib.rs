@@ -15,6 +15,7 @@ pub mod environment;
 mod needs;
 pub mod place;
 pub mod plan;
+pub mod reader;
 pub mod record;
 pub mod suite;
 pub mod trial;

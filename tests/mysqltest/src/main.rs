@@ -27,6 +27,10 @@ struct Options {
     /// Only tests whose name matches; `*` stands for anything; may be repeated
     #[arg(long, value_name = "NAME")]
     test: Vec<String>,
+    /// With the read/write split, the same server being writer and reader: fails when something comes to the reader that is
+    /// no plain read. What the suite sees of being on two connections does not count
+    #[arg(long)]
+    split: bool,
     /// Servers that tests run against at the same time
     #[arg(long, value_name = "N", default_value_t = 2)]
     servers: usize,
@@ -58,10 +62,19 @@ fn main() -> anyhow::Result<ExitCode> {
         let keep = Keep::new(&options.out, mode, account)?;
         let report = |test: &Test, outcome: &Outcome, times| keep.note(test, outcome, times);
         let (suite, template, tests, report) = (&suite, &template, &tests, &report);
-        let job = Job { suite, template, tests, mode, account, report };
+        let job = Job { suite, template, tests, mode, account, split: options.split, report };
         let outcomes = plan::run(&job, options.servers)?;
         println!("{}", Counts::of(&outcomes).line(mode, account, &outcomes));
-        good &= judge(&known, &outcomes);
+        let as_directly = judge(&known, &outcomes);
+        good &= if options.split { outcomes.reader.strangers.is_empty() } else { as_directly };
+        if options.split {
+            let (reader, strangers) = (&outcomes.reader, outcomes.reader.strangers.len());
+            println!(
+                "          {} statements at the reader, {strangers} of which do not belong there",
+                reader.statements
+            );
+            keep.note_strangers(&reader.strangers)?;
+        }
         println!("          differences are in {}", keep.folder().display());
     }
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -16,6 +16,7 @@ use testkit::guard::Sandbox;
 use testkit::mariadb::{self, Server, Setup};
 
 use crate::needs::{Needs, Passwords};
+use crate::reader::ReaderLog;
 use crate::suite::Suite;
 
 /// Whom tests log in as, unless they say otherwise.
@@ -64,6 +65,8 @@ pub struct Place {
     greeting: String,
     proxy: Option<(Needs, Proxy)>,
     restarts: u32,
+    /// What came to the reader, if the proxy splits reads from writes.
+    reader: Option<ReaderLog>,
 }
 
 impl Template {
@@ -93,11 +96,11 @@ fn start(suite: &Suite, sandbox: &Sandbox, folder: &Path) -> anyhow::Result<Serv
 }
 
 impl Place {
-    /// Starts a server with a copy of the template.
+    /// Starts a server with a copy of the template. With `split` the proxy has the same server as a reader, too.
     ///
     /// # Errors
     /// When it does not start.
-    pub fn new(suite: &Suite, template: &Template, account: Account) -> anyhow::Result<Self> {
+    pub fn new(suite: &Suite, template: &Template, account: Account, split: bool) -> anyhow::Result<Self> {
         let sandbox = template.sandbox.clone();
         let number = template.places.fetch_add(1, Ordering::Relaxed);
         let folder = sandbox.path().join(format!("{number}"));
@@ -107,7 +110,9 @@ impl Place {
         let greeting = state::version_in_greeting(&server.socket())?;
         let template = template.datadir.clone();
         let (state, proxy, restarts) = (String::new(), None, 0);
-        let mut place = Self { template, sandbox, server, account, folder, state, greeting, proxy, restarts };
+        let reader = split.then(ReaderLog::default);
+        let mut place =
+            Self { template, sandbox, server, account, folder, state, greeting, proxy, restarts, reader };
         place.admit()?;
         Ok(place)
     }
@@ -197,6 +202,16 @@ impl Place {
             .pointsman_variable("tls_cert", quoted(certificates.join("server-cert.pem")))
             .pointsman_variable("tls_key", quoted(certificates.join("server-key.pem")))
             .pointsman_variable("tls_ca", quoted(certificates.join("cacert.pem")));
+        let setup = match &self.reader {
+            None => setup,
+            Some(_) => setup
+                .row(
+                    "mysql_servers",
+                    &format!("hostgroup_id = 1\nhostname = \"127.0.0.1\"\nport = {}", self.server.port()),
+                )
+                .row("mysql_replication_hostgroups", "writer_hostgroup = 0\nreader_hostgroup = 1")
+                .variable("read_write_split", true),
+        };
         let setup = needs
             .users
             .iter()
@@ -240,6 +255,28 @@ impl Place {
     /// What the proxy has logged; empty without one.
     pub fn proxy_log(&self) -> Vec<String> {
         self.proxy.as_ref().map(|(_, proxy)| proxy.log()).unwrap_or_default()
+    }
+
+    /// The size of the server's log, in bytes.
+    pub(crate) fn log_size(&self) -> u64 {
+        std::fs::metadata(self.general_log()).map_or(0, |data| data.len())
+    }
+
+    /// Takes note of what came to the reader in a test, since the log had this size.
+    pub(crate) fn note_reader(&mut self, test: &str, since: u64) {
+        let log = self.general_log();
+        if let Some(reader) = &mut self.reader {
+            reader.read(test, &log, since);
+        }
+    }
+
+    /// What came to the reader.
+    pub fn take_reader(&mut self) -> ReaderLog {
+        self.reader.take().unwrap_or_default()
+    }
+
+    fn general_log(&self) -> PathBuf {
+        self.folder.join("mysqld.1/mysqld.log")
     }
 
     /// How often the server had to be started again.

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::place::{Account, Place, Template};
+use crate::reader::ReaderLog;
 use crate::suite::{Suite, Test};
 use crate::trial::{self, Mode, Verdict};
 
@@ -33,6 +34,8 @@ pub struct Outcomes {
     pub restarts: u32,
     /// Time of all first runs, directly and through the proxy.
     pub times: (Duration, Duration),
+    /// What came to the reader.
+    pub reader: ReaderLog,
 }
 
 /// Hears of a test that is through, with the times of its first runs, directly and through the proxy.
@@ -50,6 +53,8 @@ pub struct Job<'a> {
     pub mode: Mode,
     /// By whom.
     pub account: Account,
+    /// Whether the proxy splits reads from writes.
+    pub split: bool,
     /// Called for each test.
     pub report: &'a Report<'a>,
 }
@@ -80,7 +85,7 @@ pub fn run(job: &Job<'_>, servers: usize) -> anyhow::Result<Outcomes> {
 }
 
 fn work(job: &Job<'_>, next: &AtomicUsize, outcomes: &Mutex<Outcomes>) -> anyhow::Result<()> {
-    let mut place = Place::new(job.suite, job.template, job.account)?;
+    let mut place = Place::new(job.suite, job.template, job.account, job.split)?;
     while let Some(test) = job.tests.get(next.fetch_add(1, Ordering::Relaxed)) {
         let (outcome, times) = both_ways(job, &mut place, test)?;
         (job.report)(test, &outcome, times)?;
@@ -89,7 +94,9 @@ fn work(job: &Job<'_>, next: &AtomicUsize, outcomes: &Mutex<Outcomes>) -> anyhow
         outcomes.times.1 += times.1;
         outcomes.by_test.insert(test.name.clone(), outcome);
     }
-    outcomes.lock().unwrap_or_else(PoisonError::into_inner).restarts += place.restarts();
+    let mut outcomes = outcomes.lock().unwrap_or_else(PoisonError::into_inner);
+    outcomes.restarts += place.restarts();
+    outcomes.reader.add(place.take_reader());
     Ok(())
 }
 

@@ -153,6 +153,14 @@ impl Keep {
         &self.folder
     }
 
+    /// Writes down what does not belong to a reader.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn note_strangers(&self, strangers: &[String]) -> anyhow::Result<()> {
+        Ok(std::fs::write(self.folder.join("strangers"), strangers.join("\n"))?)
+    }
+
     /// Writes down how a test went.
     ///
     /// # Errors

@@ -86,9 +86,12 @@ pub fn run(
     let surroundings = Surroundings { suite, place, test, target: &target, alternatives: &alternatives };
     surroundings.write_option_file()?;
     let result = result_file(suite, place, test, &alternatives)?;
-    let start = Instant::now();
+    let (start, log_size) = (Instant::now(), place.log_size());
     let verdict = attempt(&surroundings, mode, &result)?;
     let time = start.elapsed();
+    if through_proxy {
+        place.note_reader(&test.name, log_size);
+    }
     place.restore()?;
     Ok((verdict, time))
 }

@@ -56,16 +56,24 @@ fn a_sample_of_the_suite_passes_through_the_proxy_as_it_does_directly() {
         }
         Ok(())
     };
-    let job = Job {
-        suite: &suite,
-        template: &template,
-        tests: &tests,
-        mode: Mode::Text,
-        account: ROOT,
-        report: &report,
-    };
-    let outcomes = plan::run(&job, 2).unwrap();
-    let bad = bad.into_inner().unwrap();
-    assert!(bad.is_empty(), "{}", bad.join("\n"));
-    assert!(outcomes.by_test.len() > SAMPLE.len() / 2, "the suite has other tests now: {outcomes:?}");
+    for split in [false, true] {
+        // It reads its session's counters of what its statements did, which are of two sessions then.
+        let is_of_both = |test: &&Test| !(split && test.name == "update");
+        let tests: Vec<Test> = tests.iter().filter(is_of_both).cloned().collect();
+        let job = Job {
+            suite: &suite,
+            template: &template,
+            tests: &tests,
+            mode: Mode::Text,
+            account: ROOT,
+            split,
+            report: &report,
+        };
+        let outcomes = plan::run(&job, 2).unwrap();
+        assert_eq!(outcomes.reader.strangers, [""; 0], "no write goes to a reader");
+        assert_eq!(outcomes.reader.statements > 0, split);
+        let bad = std::mem::take(&mut *bad.lock().unwrap());
+        assert!(bad.is_empty(), "{}", bad.join("\n"));
+        assert!(outcomes.by_test.len() > SAMPLE.len() / 2, "the suite has other tests now: {outcomes:?}");
+    }
 }
