@@ -26,6 +26,11 @@ impl ClientError {
         self.code == 9001
     }
 
+    /// Whether it is about what servers lack: there is none in time, or none that does what the session needs.
+    pub(crate) const fn is_of_server(&self) -> bool {
+        matches!(self.code, 9001 | 9002 | 9008)
+    }
+
     const fn new(code: u16, sql_state: [u8; 5], message: String) -> Self {
         Self { code, sql_state, message }
     }

@@ -16,6 +16,7 @@ use tokio::runtime::Handle;
 use crate::counts::{digests, report};
 use crate::limits::{ASK_WAIT_MAX, DIGESTS_PER_TURN, FLUSH_LOGS_MAX};
 use crate::listeners::{ListenError, Listeners};
+use crate::routing::Routing;
 use crate::routing::routes;
 use crate::servers::probe_new;
 use crate::shared::Shared;
@@ -76,13 +77,19 @@ impl Remote {
         let _alone = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         let prepared = self.shared.prepare(config)?;
         // Kept until no worker has it any more: to free 50,000 users takes milliseconds, which workers do not have.
-        let _before = self.shared.snapshot();
+        let before = self.shared.snapshot();
+        let others = !Arc::ptr_eq(&before.routes.rules, &prepared.routes().rules);
+        let routings = others.then(|| self.workers.iter().map(|_| Routing::new(prepared.routes())).collect());
+        let routings: Arc<Mutex<Vec<Routing>>> = Arc::new(Mutex::new(routings.unwrap_or_default()));
         // Workers may wait for its locks, and the caller may be a thread that has to stand back.
         let shared = Arc::clone(&self.shared);
         let committed = self.control.spawn_blocking(move || shared.commit(prepared));
         // Of a proxy that has ended, the runtime may have as well.
         let Ok((snapshot, new)) = self.control.block_on(committed) else { return Ok(()) };
-        self.ask(move |worker| worker.configure(Arc::clone(&snapshot)));
+        self.ask(move |worker| {
+            let routing = routings.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            worker.configure(Arc::clone(&snapshot), routing)
+        });
         self.probe(new);
         Ok(())
     }

@@ -105,6 +105,11 @@ impl Routing {
         }
     }
 
+    /// Judges by `routes` from now on, whose rules are those that it was made of.
+    pub(crate) fn follow(&mut self, routes: &Arc<Routes>) {
+        self.routes = Arc::clone(routes);
+    }
+
     /// The configuration that it judges by.
     pub(crate) const fn routes(&self) -> &Arc<Routes> {
         &self.routes

@@ -20,6 +20,7 @@ use crate::limits::{FIRST_CONNECTION_ID, LAST_CONNECTION_ID};
 use crate::logs;
 use crate::refusals::Refusals;
 use crate::remote::ApplyError;
+use crate::routing::routes::Routes;
 use crate::servers::Servers;
 use crate::snapshot::Snapshot;
 use crate::threads::Threads;
@@ -55,6 +56,13 @@ pub(crate) struct Shared {
 pub(crate) struct Prepared {
     snapshot: Arc<Snapshot>,
     tls: Option<TlsChange>,
+}
+
+impl Prepared {
+    /// What it says about where statements go.
+    pub(crate) fn routes(&self) -> &Arc<Routes> {
+        &self.snapshot.routes
+    }
 }
 
 impl Shared {

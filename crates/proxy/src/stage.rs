@@ -21,6 +21,7 @@ use crate::counts::report;
 use crate::keys::Keys;
 use crate::memory::{End, pair};
 use crate::remote::{ApplyError, listed};
+use crate::routing::Routing;
 use crate::shared::Shared;
 use crate::sock::Sock;
 use crate::stats::{ClientHost, CommandCounts, ErrorStats, ServerStats, SessionStats};
@@ -81,7 +82,7 @@ impl Stage {
     pub fn apply(&self, config: Config) -> Result<(), ApplyError> {
         let prepared = self.shared.prepare(&Arc::new(config))?;
         let (snapshot, _) = self.shared.commit(prepared);
-        self.worker.configure(snapshot);
+        self.worker.configure(Arc::clone(&snapshot), Some(Routing::new(&snapshot.routes)));
         Ok(())
     }
 

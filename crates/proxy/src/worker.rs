@@ -268,16 +268,16 @@ impl Worker {
         Rc::clone(&self.settings.borrow())
     }
 
-    /// Uses another configuration from now on.
-    pub(crate) fn configure(&self, snapshot: Arc<Snapshot>) {
-        let routes = Arc::clone(self.routing.borrow().routes());
-        if !Arc::ptr_eq(&routes, &snapshot.routes) {
-            self.routing.replace(Routing::new(&snapshot.routes));
-        }
+    /// Uses another configuration from now on. If its rules are others, `routing` was made of them; what was used before comes
+    /// back, to be freed where nobody waits.
+    pub(crate) fn configure(&self, snapshot: Arc<Snapshot>, routing: Option<Routing>) -> Option<Routing> {
+        let before = routing.map(|routing| self.routing.replace(routing));
+        self.routing.borrow_mut().follow(&snapshot.routes);
         self.settings.replace(Rc::new(Settings(snapshot)));
         self.configure_digests();
         let known: HashSet<u64> = self.shared.pool.servers().iter().map(|server| server.id()).collect();
         self.counts.forget_servers(|id| known.contains(&id));
+        before
     }
 
     /// What it has counted, and what it has to do.

@@ -1,5 +1,7 @@
 //! All rules, compiled; immutable, shared by workers.
 
+use std::sync::Arc;
+
 use config::{FastRoute, QueryRule};
 
 use crate::fast::FastRoutes;
@@ -22,7 +24,7 @@ pub struct Options {
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
     pub(crate) list: Box<[Rule]>,
-    pub(crate) fast: FastRoutes,
+    pub(crate) fast: Arc<FastRoutes>,
     pub(crate) options: Options,
 }
 
@@ -47,7 +49,7 @@ impl Rules {
         if !errors.is_empty() {
             return Err(errors);
         }
-        Ok(Self { list: compiled.into(), fast: FastRoutes::new(fast_routes), options })
+        Ok(Self { list: compiled.into(), fast: Arc::new(FastRoutes::new(fast_routes)), options })
     }
 
     /// How many rules there are.

@@ -233,10 +233,7 @@ impl Course {
                 };
             }
             Class::Use => {
-                return Some(
-                    used_schema(text)
-                        .map_or(Change::Lock, |schema| Change::Settings(vec![schema_setting(schema)])),
-                );
+                return Some(used_schema(text).map_or(Change::Lock, schema_change));
             }
             Class::LockTable => return Some(Change::Hold(Hold::LockedTables)),
             Class::UnlockTables => return Some(Change::Release),
@@ -275,7 +272,7 @@ impl Course {
 
     /// The schema that the client has asked for will be another one.
     pub(super) fn propose_schema(&mut self, schema: &[u8]) {
-        self.propose_change(Some(Change::Settings(vec![schema_setting(schema)])));
+        self.propose_change(Some(schema_change(schema)));
     }
 
     /// What `COM_SET_OPTION` says, with its payload.
@@ -371,8 +368,14 @@ pub(super) enum Said {
     Statement(Vec<u8>),
 }
 
-fn schema_setting(schema: &[u8]) -> Setting {
-    Setting { key: SCHEMA.into(), text: schema.into() }
+/// What it changes to be in this schema.
+fn schema_change(schema: &[u8]) -> Change {
+    // What other letters mean depends on the character set of that moment.
+    if schema.is_ascii() {
+        Change::Settings(vec![Setting { key: SCHEMA.into(), text: schema.into() }])
+    } else {
+        Change::Lock
+    }
 }
 
 /// Whom the rules see in a client that is in this schema.

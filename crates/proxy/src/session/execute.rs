@@ -88,7 +88,8 @@ impl Session {
                 Some(known_as) => known_as,
                 // What it cannot do there it can do where it was prepared.
                 None if hostgroup != home => {
-                    if !self.go_to(home).await? {
+                    if let Err(why) = self.go_to(home).await? {
+                        self.refuse_unserved(why).await?;
                         return Ok(false);
                     }
                     *decided = Course::plainly_to(home).with_orders_of(decided);

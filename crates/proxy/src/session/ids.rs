@@ -102,10 +102,10 @@ impl Session {
                 let session = self.course.session(self.status);
                 let anywhere = if self.backend.is_some() { Some(self.course.hostgroup) } else { None };
                 let default = self.course.account.default_hostgroup;
-                if self.go_to(session.transaction.or(anywhere).unwrap_or(default)).await? {
-                    self.list(kind).await?;
+                match self.go_to(session.transaction.or(anywhere).unwrap_or(default)).await? {
+                    Ok(()) => self.list(kind).await,
+                    Err(why) => self.refuse_unserved(why).await,
                 }
-                Ok(())
             }
             Look::Ours(Own::Naming) => {
                 self.name_threads(kind);

@@ -111,9 +111,11 @@ impl Session {
         self.control.about.set_backend(None);
     }
 
-    /// Gets a backend of `hostgroup`. The command stays in the backlog and is forwarded when there is one; without one the
-    /// command is answered with the reason, and it is false.
-    pub(super) async fn borrow_backend(&mut self, hostgroup: u32) -> Result<bool, Ending> {
+    /// Gets a backend of `hostgroup` for the command in the backlog, which stays there.
+    pub(super) async fn borrow_backend(
+        &mut self,
+        hostgroup: u32,
+    ) -> Result<Result<(), AcquireError>, Ending> {
         let connecting = Cell::new(Duration::ZERO);
         let open = async |target: &Target| {
             let begun = Instant::now();
@@ -140,27 +142,27 @@ impl Session {
             trace.add(Part::Queue, begun.elapsed().saturating_sub(connecting.get()));
         }
         self.end_running();
-        if acquired.is_err() {
-            self.measure_refused();
-        }
-        match acquired {
-            Ok(backend) => {
-                self.control.about.set_backend(Some(&backend));
-                self.backend = Some(backend);
-                return Ok(true);
-            }
-            Err(AcquireError::Proxy(error)) => {
+        Ok(acquired.map(|backend| {
+            self.control.about.set_backend(Some(&backend));
+            self.backend = Some(backend);
+        }))
+    }
+
+    /// Answers the command in the backlog with the reason why it got no server.
+    pub(super) async fn refuse_unserved(&mut self, why: AcquireError) -> Result<(), Ending> {
+        self.measure_refused();
+        match why {
+            AcquireError::Proxy(error) => {
                 let (connection, peer) = (self.identity.connection_id, self.identity.peer);
                 tracing::warn!(connection, %peer, %error, "a session got no server");
                 let seq = self.skip_command().await?;
-                self.reply_error(seq, &error).await?;
+                self.reply_error(seq, &error).await
             }
-            Err(AcquireError::Server(payload)) => {
+            AcquireError::Server(payload) => {
                 let seq = self.skip_command().await?;
-                self.reply(seq, &payload).await?;
+                self.reply(seq, &payload).await
             }
         }
-        Ok(false)
     }
 
     /// `COM_CHANGE_USER`: checks the new user like a login, then starts over with another backend.

@@ -1,6 +1,6 @@
 //! Where the next command goes: decided before it is sent, and carried out if it cannot simply go on to the backend in use.
 
-use route::{AccessMode, Destination};
+use route::{AccessMode, Destination, Why};
 use wire::command::{Kind, Query};
 use wire::frame::{HEADER_LEN, Header, put_message};
 use wire::reply::Answer;
@@ -9,6 +9,7 @@ use wire::{Capabilities, Codec as _, packet};
 use super::Session;
 use super::course::prepared::Preparing;
 use super::course::{Course, Decided};
+use crate::backend::AcquireError;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::JUDGED_BYTES_MAX;
@@ -218,9 +219,7 @@ impl Session {
                 return self.refuse_here(kind, &error).await;
             }
         }
-        if !self.go_to(hostgroup).await? {
-            return Ok(());
-        }
+        let Some(hostgroup) = self.reach(hostgroup, &mut decided).await? else { return Ok(()) };
         if names_statement(kind) && !self.bring_statement(kind, &mut decided).await? {
             return Ok(());
         }
@@ -232,6 +231,28 @@ impl Session {
         decided.is_ready = true;
         self.course.decided = Some(decided);
         Ok(())
+    }
+
+    /// Gets to where the command in the backlog was decided to go. A read that the split sends to a reader does without it: if
+    /// there is none, or it lacks what the session needs, the writer does it. Nothing if the client was told why there is no
+    /// server.
+    async fn reach(&mut self, hostgroup: u32, decided: &mut Decided) -> Result<Option<u32>, Ending> {
+        let Err(why) = self.go_to(hostgroup).await? else { return Ok(Some(hostgroup)) };
+        let writer = self.course.account.default_hostgroup;
+        let by_split = matches!(decided.destination, Destination::Hostgroup { why: Why::Split(_), .. });
+        let is_lack = match &why {
+            AcquireError::Proxy(error) => error.is_of_server(),
+            AcquireError::Server(_) => true,
+        };
+        if !(by_split && is_lack && hostgroup != writer) {
+            self.refuse_unserved(why).await?;
+            return Ok(None);
+        }
+        decided.destination = Destination::Hostgroup { hostgroup: writer, why: Why::Default };
+        match self.go_to(writer).await? {
+            Ok(()) => Ok(Some(writer)),
+            Err(why) => self.refuse_unserved(why).await.map(|()| None),
+        }
     }
 
     /// Puts a rule's text in the place of the client's into the command in the backlog.

@@ -12,6 +12,7 @@ use wire::reply::Answer;
 
 use super::Session;
 use super::course::{Other, Said};
+use crate::backend::AcquireError;
 use crate::ending::Ending;
 use crate::sock::Input;
 
@@ -21,8 +22,8 @@ const DOES_NOT_HAVE_IT: [u16; 4] = [1064, 1193, 1227, 1651];
 
 impl Session {
     /// Makes the session's connection to `hostgroup` the one in use, opens it if there is none, and says there what the client
-    /// has set. If that cannot be done the command in the backlog is answered with the reason; then it is false.
-    pub(super) async fn go_to(&mut self, hostgroup: u32) -> Result<bool, Ending> {
+    /// has set.
+    pub(super) async fn go_to(&mut self, hostgroup: u32) -> Result<Result<(), AcquireError>, Ending> {
         if self.course.hostgroup != hostgroup {
             self.put_aside();
             self.course.hostgroup = hostgroup;
@@ -31,11 +32,11 @@ impl Session {
         }
         if self.backend.is_none() {
             self.course.applied = 0;
-            if !self.borrow_backend(hostgroup).await? {
-                return Ok(false);
+            if let Err(why) = self.borrow_backend(hostgroup).await? {
+                return Ok(Err(why));
             }
         }
-        if self.course.applied == self.course.version() { Ok(true) } else { self.say_settings().await }
+        if self.course.applied == self.course.version() { Ok(Ok(())) } else { self.say_settings().await }
     }
 
     /// The connection in use is in use no more.
@@ -66,26 +67,21 @@ impl Session {
     }
 
     /// Says at the backend what it has not heard yet of what the client has set.
-    async fn say_settings(&mut self) -> Result<bool, Ending> {
+    async fn say_settings(&mut self) -> Result<Result<(), AcquireError>, Ending> {
         let missing = self.course.missing();
         let commands: Vec<_> = missing.into_iter().map(|said| self.command(said)).collect();
         let replies = match self.errand(&commands).await? {
             Ok(replies) => replies,
-            Err(error) => {
-                let seq = self.skip_command().await?;
-                self.reply_error(seq, &error).await?;
-                return Ok(false);
-            }
+            Err(error) => return Ok(Err(AcquireError::Proxy(error))),
         };
         let refused = |code: u16| !DOES_NOT_HAVE_IT.contains(&code);
         if let Some(reply) = replies.into_iter().find(|reply| reply.error().is_some_and(refused)) {
             // What has been said is said again next time, until it is taken.
-            let seq = self.skip_command().await?;
-            self.reply(seq, reply.bytes.get(HEADER_LEN..).unwrap_or_default()).await?;
-            return Ok(false);
+            let payload = reply.bytes.get(HEADER_LEN..).unwrap_or_default();
+            return Ok(Err(AcquireError::Server(payload.to_vec())));
         }
         self.course.applied = self.course.version();
-        Ok(true)
+        Ok(Ok(()))
     }
 
     fn command(&self, said: Said) -> (Vec<u8>, Answer) {
