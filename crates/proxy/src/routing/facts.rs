@@ -60,7 +60,9 @@ pub(crate) fn facts(shape: &Shape) -> Facts {
         let only_functions = kind == Kind::Read && !found.contains(Found::WRITES);
         effects = effects.with(if only_functions { Effects::FUNCTION } else { Effects::UNKNOWN });
     }
-    if shape.reads.iter().any(is_about_the_server) {
+    if shape.reads.iter().any(is_about_the_statement_before) {
+        effects = effects.with(Effects::LAST_RESULT);
+    } else if shape.reads.iter().any(is_about_the_server) {
         effects = effects.with(Effects::SERVER);
     }
     let tables = !(shape.reads.is_empty() && shape.writes.is_empty()) || found.contains(Found::UNKNOWN);
@@ -102,6 +104,11 @@ const fn of_kind(kind: Statement) -> Effects {
         | Statement::Xa
         | Statement::Several => Effects::NONE,
     }
+}
+
+/// Whether it is one of the tables of `information_schema` that tell what the server has done for the session last.
+fn is_about_the_statement_before(table: &Table) -> bool {
+    ["optimizer_trace", "profiling"].iter().any(|name| name.eq_ignore_ascii_case(&table.name))
 }
 
 fn is_about_the_server(table: &Table) -> bool {

@@ -62,9 +62,12 @@ pub(super) struct Course {
     pub(super) last: Option<u32>,
     /// The hostgroup that the session cannot leave.
     locked_on: Option<u32>,
+    /// Where the session has left something that lasts.
     hold: Option<(Hold, u32)>,
-    /// A `SET TRANSACTION` waits for its transaction.
-    next_transaction: bool,
+    /// Where it has locked tables.
+    locked_tables: Option<u32>,
+    /// Where a `SET TRANSACTION` waits for its transaction.
+    next_transaction: Option<u32>,
     two_byte_quotes: bool,
     settings: Settings,
     /// What the statement that runs changes if it succeeds.
@@ -144,7 +147,8 @@ impl Course {
             last: None,
             locked_on: None,
             hold: None,
-            next_transaction: false,
+            locked_tables: None,
+            next_transaction: None,
             two_byte_quotes: TWO_BYTE_QUOTE_COLLATIONS.contains(&(identity.collation % NOPAD)),
             settings: Settings::default(),
             proposed: None,
@@ -163,9 +167,16 @@ impl Course {
             transaction: if open(status) { Some(self.hostgroup) } else { elsewhere() },
             autocommit: status.contains(StatusFlags::AUTOCOMMIT),
             locked_on: self.locked_on,
-            hold: self.hold,
+            hold: self.held(),
             last_hostgroup: self.last,
         }
+    }
+
+    /// What keeps reads where the session is, and where that is.
+    fn held(&self) -> Option<(Hold, u32)> {
+        let locked = self.locked_tables.map(|hostgroup| (Hold::LockedTables, hostgroup));
+        let next = self.next_transaction.map(|hostgroup| (Hold::Unknown, hostgroup));
+        self.hold.or(locked).or(next)
     }
 
     /// How the session's texts are to be read.
@@ -182,9 +193,8 @@ impl Course {
         let is_bound = |to: Option<u32>| to == Some(self.hostgroup);
         !(self.hostgroup == self.account.default_hostgroup
             || status.contains(StatusFlags::IN_TRANSACTION)
-            || self.next_transaction
             || is_bound(self.locked_on)
-            || is_bound(self.hold.map(|(_, hostgroup)| hostgroup))
+            || is_bound(self.held().map(|(_, hostgroup)| hostgroup))
             || self.prepared.as_ref().is_some_and(|registry| registry.is_bound_to(self.hostgroup)))
     }
 
@@ -254,7 +264,7 @@ impl Course {
     pub(super) fn propose_change(&mut self, change: Option<Change>) {
         // The one before has not been answered. That it is in vain to stay does no harm.
         if let Some(Change::Hold(hold)) = self.proposed.take() {
-            self.hold = Some((hold, self.hostgroup));
+            self.keep(hold);
         }
         self.proposed = change;
     }
@@ -294,20 +304,15 @@ impl Course {
         self.last = Some(self.hostgroup);
         let change = self.proposed.take();
         let in_transaction = status.contains(StatusFlags::IN_TRANSACTION);
-        if self.next_transaction && !in_transaction && !matches!(change, Some(Change::Settings(_))) {
-            self.next_transaction = false;
-            self.hold = None;
+        if !in_transaction && !matches!(change, Some(Change::Settings(_))) {
+            self.next_transaction = None;
         }
         let Some(change) = change.filter(|_| !matches!(outcome.end, End::Err { .. })) else { return false };
         match change {
             Change::Settings(settings) => self.set(identity, settings),
-            Change::NextTransaction => {
-                self.next_transaction = true;
-                self.hold = Some((Hold::Unknown, self.hostgroup));
-            }
-            Change::Hold(hold) => self.hold = Some((hold, self.hostgroup)),
-            Change::Release if matches!(self.hold, Some((Hold::LockedTables, _))) => self.hold = None,
-            Change::Release => {}
+            Change::NextTransaction => self.next_transaction = Some(self.hostgroup),
+            Change::Hold(hold) => self.keep(hold),
+            Change::Release => self.locked_tables = None,
             Change::Lock => self.locked_on = Some(self.hostgroup),
             Change::Reset => {
                 let (caller, hostgroup) = (Arc::clone(&self.caller), self.hostgroup);
@@ -320,6 +325,13 @@ impl Course {
             }
         }
         false
+    }
+
+    fn keep(&mut self, hold: Hold) {
+        match hold {
+            Hold::LockedTables => self.locked_tables = Some(self.hostgroup),
+            _ => self.hold = Some((hold, self.hostgroup)),
+        }
     }
 
     fn set(&mut self, identity: &Identity, settings: Vec<Setting>) {

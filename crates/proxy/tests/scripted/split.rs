@@ -210,6 +210,21 @@ fn c04_what_cannot_be_said_again_keeps_the_session() {
 }
 
 #[test]
+fn unlocked_tables_free_nothing_else() {
+    play(async || {
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair()).await;
+        run(&mut client, &mut writer, "LOCK TABLES t READ").await;
+        run(&mut client, &mut writer, "SELECT a FROM t").await;
+        run(&mut client, &mut writer, "UNLOCK TABLES").await;
+        run(&mut client, &mut reader, "SELECT a FROM t").await;
+        run(&mut client, &mut writer, "CREATE TEMPORARY TABLE x (a INT)").await;
+        run(&mut client, &mut writer, "LOCK TABLES t READ").await;
+        run(&mut client, &mut writer, "UNLOCK TABLES").await;
+        run(&mut client, &mut writer, "SELECT a FROM x").await;
+    });
+}
+
+#[test]
 fn c05_who_asks_about_the_statement_before_asks_its_server() {
     play(async || {
         let Scene { mut client, mut writer, mut reader, .. } = scene(pair()).await;
