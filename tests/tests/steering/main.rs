@@ -2,6 +2,7 @@
 //! was sent.
 
 mod counters;
+mod digests;
 mod orders;
 mod runtime;
 
