@@ -15,12 +15,15 @@ use std::pin::pin;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 use wire::command::Kind;
 
 use crate::directory::Seat;
-use crate::kill::Request;
+use crate::kill::{Request, Verdict};
 use crate::limits::SWEEP_INTERVAL;
+use crate::statement::Kill;
+use crate::statement::kill::{Force, What};
 use crate::stats::SessionStats;
 use about::About;
 use mail::Mail;
@@ -80,6 +83,8 @@ pub(crate) struct Control {
     seat: Cell<Option<Seat>>,
     mail: Mail,
     turns: Turns,
+    /// Whether the statement that runs is being killed because it takes too long.
+    overdue: Cell<bool>,
     pub(crate) about: About,
     pub(crate) running: Running,
     /// Whether the client has said goodbye.
@@ -96,6 +101,7 @@ impl Control {
             seat: Cell::new(None),
             mail: Mail::default(),
             turns: Turns::default(),
+            overdue: Cell::new(false),
             about: About::default(),
             running: Running::default(),
             quit: Cell::new(false),
@@ -183,6 +189,22 @@ impl Control {
 
     pub(crate) fn end_statement(&self) {
         self.turns.end();
+        self.overdue.set(false);
+    }
+
+    /// Has the statement that runs killed, if there is one that takes longer than it may by `now`.
+    pub(crate) fn end_overdue(&self, now: Instant) {
+        let Some(seat) = self.seat.get().filter(|_| self.statement().is_some()) else { return };
+        if self.running.is_overdue(now) {
+            self.overdue.set(true);
+            self.mail.put(overdue_request(seat.id));
+            self.wake();
+        }
+    }
+
+    /// Whether the statement that runs is being killed because it takes too long.
+    pub(crate) const fn is_overdue(&self) -> bool {
+        self.overdue.get()
     }
 
     /// The number of the statement that runs.
@@ -289,6 +311,7 @@ impl Control {
     ///
     /// Sessions note times that are up to a sweep old; a limit may act a sweep late, but never early.
     pub(crate) fn sweep(&self, now: Instant, patience: &Patience) {
+        self.end_overdue(now);
         let elapsed = |since| now.duration_since(since).saturating_sub(SWEEP_INTERVAL);
         let transaction = self.transaction_since.get();
         let allowed = if transaction.is_some() { patience.idle_in_transaction } else { patience.idle };
@@ -311,6 +334,21 @@ const fn command(kind: Kind) -> &'static str {
         Kind::ResetConnection => "Resetting connection",
         _ => "Query",
     }
+}
+
+/// A KILL of the statement of the session `id`. That it could not be killed is said in the log.
+fn overdue_request(id: u32) -> Request {
+    let (reply, verdict) = oneshot::channel();
+    tokio::task::spawn_local(async move {
+        match verdict.await {
+            Ok(Verdict::Done | Verdict::Unknown) | Err(_) => {}
+            Ok(verdict) => {
+                tracing::warn!(connection = id, ?verdict, "a statement that takes too long cannot be killed");
+            }
+        }
+    });
+    let kill = Kill { id: id.into(), what: What::Query, force: Force::Unsaid };
+    Request { kill, stranger: None, reply }
 }
 
 #[cfg(test)]

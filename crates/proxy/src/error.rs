@@ -118,9 +118,20 @@ impl ClientError {
         }
     }
 
+    /// 1226: a limit of a user or a query rule. `full` says which one, with numbers.
+    pub(crate) fn limit(full: &impl Display) -> Self {
+        Self::new(1226, *b"42000", full.to_string())
+    }
+
     /// 1317: somebody has killed the statement before a server had it.
     pub(crate) fn interrupted() -> Self {
         Self::new(1317, *b"70100", "Query execution was interrupted".to_owned())
+    }
+
+    /// 1907: the statement took longer than a rule, a hint or a variable allows; the code is ProxySQL's.
+    pub(crate) fn query_timeout() -> Self {
+        let message = "Query execution was interrupted, query_timeout exceeded".to_owned();
+        Self::new(1907, *b"70100", message)
     }
 
     /// 1927: somebody has killed the session. The code is MariaDB's; MySQL says nothing to idle clients.

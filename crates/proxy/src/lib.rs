@@ -17,6 +17,7 @@ mod explain;
 mod hosts;
 mod keys;
 mod kill;
+mod limit;
 mod limits;
 mod listener;
 mod listeners;

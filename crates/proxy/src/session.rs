@@ -14,6 +14,8 @@
 //! - [`kill`]: killing and being killed;
 //! - [`last_words`]: what a backend says out of turn;
 //! - [`measure`](mod@measure): counting;
+//! - [`overdue`]: statements that take too long;
+//! - [`pace`]: statements that have to wait;
 //! - [`own`]: commands that the proxy answers itself, and getting a backend.
 
 mod answer;
@@ -26,8 +28,10 @@ mod ids;
 mod kill;
 mod last_words;
 mod measure;
+mod overdue;
 mod owed;
 mod own;
+mod pace;
 mod route;
 mod switch;
 mod tell;
@@ -152,6 +156,9 @@ impl Session {
                 Command::Cut(upload) => Box::pin(self.finish_upload(upload)).await?,
                 Command::Own(kind) => Box::pin(self.handle(kind)).await?,
                 Command::Unknown => Box::pin(self.refuse_unknown()).await?,
+            }
+            if self.course.decided.is_none() {
+                self.leave_places();
             }
             self.set_idle();
         }

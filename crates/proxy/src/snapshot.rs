@@ -16,6 +16,7 @@ use route::RuleError;
 use crate::backend::{Announced, Target};
 use crate::choosing::{Policies, max_latency};
 use crate::control::Patience;
+use crate::limit::RuleLimits;
 use crate::logs::LogSettings;
 use crate::routing::routes::Routes;
 use crate::users::Users;
@@ -31,6 +32,8 @@ pub(crate) struct Snapshot {
     pub(crate) announced: Announced,
     pub(crate) routes: Arc<Routes>,
     pub(crate) logs: LogSettings,
+    /// How many statements may run to which rules point.
+    pub(crate) limits: RuleLimits,
     policies: Policies,
     config: Arc<Config>,
 }
@@ -70,8 +73,9 @@ impl Snapshot {
             drain_timeout: config.pointsman.drain_timeout,
             users,
             announced: Announced::new(config),
-            routes: Arc::new(routes),
             logs: LogSettings::new(config),
+            limits: RuleLimits::new(&routes.rules, before.map(|before| &before.limits)),
+            routes: Arc::new(routes),
             policies: Policies::new(config),
             config: Arc::clone(config),
         })

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
 use wire::auth::{Credential, Secret, caching_sha2};
 
+use crate::limit::{Limit, Rates};
 use crate::limits::{DECOYS_MAX, VOUCHED_FOR, VOUCHED_SCHEMAS_MAX};
 use crate::random;
 use crate::shared::Slot;
@@ -37,6 +38,8 @@ pub(crate) struct User {
     pub(crate) hints: bool,
     pub(crate) default_schema: Option<Vec<u8>>,
     pub(crate) max_connections: u32,
+    /// How many statements it may run.
+    pub(crate) limit: Option<Limit>,
     /// Whether the proxy may log in to servers as this user: its row, or another one of the same name, says so.
     pub(crate) for_servers: bool,
     /// Whether clients must use TLS.
@@ -89,8 +92,12 @@ impl Users {
                 let additional = additional.transpose().ok()?;
                 let name = row.username.clone().into_bytes();
                 let for_servers = for_servers.contains(row.username.as_str());
-                let user = User { additional, ..User::new(name.clone(), credential, for_servers, row) };
-                let user = match before(&name) {
+                let before = before(&name);
+                let limit = before.and_then(|before| before.limit.as_ref());
+                let limit = Limit::of_user(&name, rates(row), limit);
+                let user =
+                    User { additional, limit, ..User::new(name.clone(), credential, for_servers, row) };
+                let user = match before {
                     Some(before) => user.after(before),
                     None => Arc::new(user),
                 };
@@ -129,6 +136,11 @@ impl Users {
     }
 }
 
+/// How many statements the user may run.
+fn rates(row: &config::User) -> Rates {
+    Rates { max_qps: row.attributes.max_qps, max_concurrent: row.attributes.max_concurrent }
+}
+
 /// A user with a random password of the kind that `user` has; none for an empty password.
 fn decoy(user: &User) -> Option<Arc<User>> {
     let credential = match &user.credential {
@@ -163,6 +175,7 @@ impl User {
             hints: row.attributes.hints,
             default_schema: row.default_schema.clone().map(String::into_bytes),
             max_connections: row.max_connections,
+            limit: None,
             for_servers,
             use_ssl: row.use_ssl,
             additional: None,
@@ -184,6 +197,7 @@ impl User {
             hints: true,
             default_schema: None,
             max_connections: 0,
+            limit: None,
             for_servers: false,
             use_ssl: false,
             is_decoy: true,
@@ -202,6 +216,7 @@ impl User {
             && self.hints == before.hints
             && self.default_schema == before.default_schema
             && self.max_connections == before.max_connections
+            && self.limit.as_ref().map(Limit::rates) == before.limit.as_ref().map(Limit::rates)
             && self.for_servers == before.for_servers
             && self.use_ssl == before.use_ssl;
         if same {

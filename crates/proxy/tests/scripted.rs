@@ -19,6 +19,8 @@ mod scripted {
     mod listing;
     mod methods;
     mod naming;
+    mod overdue;
+    mod pace;
     mod pipeline;
     mod pressure;
     mod proxy_header;

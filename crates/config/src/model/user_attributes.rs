@@ -15,12 +15,16 @@ pub struct UserAttributes {
     pub additional_password: Option<Vec<u8>>,
     /// Whether hints in the comments of the user's statements count (`hints`).
     pub hints: bool,
+    /// Most statements of the user in a second, on all its connections together; at least 1.
+    pub max_qps: Option<u64>,
+    /// Most statements of the user at a time; at least 1.
+    pub max_concurrent: Option<u64>,
 }
 
 /// What an empty text says: hints count.
 impl Default for UserAttributes {
     fn default() -> Self {
-        Self { additional_password: None, hints: true }
+        Self { additional_password: None, hints: true, max_qps: None, max_concurrent: None }
     }
 }
 
@@ -37,7 +41,23 @@ impl FromStr for UserAttributes {
             None | Some(Json::Null) => true,
             Some(value) => value.switch().ok_or("must have `hints` as true or false")?,
         };
-        Ok(Self { additional_password: additional_password(&json)?, hints })
+        Ok(Self {
+            additional_password: additional_password(&json)?,
+            hints,
+            max_qps: limit(&json, "max_qps")?,
+            max_concurrent: limit(&json, "max_concurrent")?,
+        })
+    }
+}
+
+/// A limit, if there is one.
+fn limit(json: &Json, name: &str) -> Result<Option<u64>, String> {
+    match json.get(name) {
+        None | Some(Json::Null) => Ok(None),
+        Some(value) => match value.unsigned() {
+            Some(limit) if limit > 0 => Ok(Some(limit)),
+            _ => Err(format!("must have `{name}` as a whole number above 0")),
+        },
     }
 }
 
@@ -73,6 +93,8 @@ impl fmt::Debug for UserAttributes {
         f.debug_struct("UserAttributes")
             .field("additional_password", &password)
             .field("hints", &self.hints)
+            .field("max_qps", &self.max_qps)
+            .field("max_concurrent", &self.max_concurrent)
             .finish()
     }
 }
@@ -130,11 +152,25 @@ mod tests {
     }
 
     #[test]
+    fn limits_are_numbers_above_zero() {
+        let limits = |text: &str| {
+            let parsed: Result<UserAttributes, String> = text.parse();
+            parsed.map(|all| (all.max_qps, all.max_concurrent))
+        };
+        assert_eq!(limits("{}"), Ok((None, None)));
+        assert_eq!(limits(r#"{"max_qps": 5, "max_concurrent": null}"#), Ok((Some(5), None)));
+        assert_eq!(limits(r#"{"max_concurrent": 1}"#), Ok((None, Some(1))));
+        for text in [r#"{"max_qps": 0}"#, r#"{"max_qps": -1}"#, r#"{"max_concurrent": "7"}"#] {
+            assert!(limits(text).unwrap_err().ends_with("as a whole number above 0"), "{text}");
+        }
+    }
+
+    #[test]
     fn debug_hides_it() {
         let attributes: UserAttributes = r#"{"additional_password": "736563726574"}"#.parse().unwrap();
         assert_eq!(
             format!("{attributes:?}"),
-            r#"UserAttributes { additional_password: "hidden", hints: true }"#
+            r#"UserAttributes { additional_password: "hidden", hints: true, max_qps: None, max_concurrent: None }"#
         );
     }
 }

@@ -111,6 +111,10 @@ pub struct MysqlVariables {
     pub query_processor_iterations: u32,
     /// The engine of the rules' expressions: 1 PCRE, 2 RE2.
     pub query_processor_regex: u16,
+    /// A statement that takes longer is killed.
+    pub default_query_timeout: Duration,
+    /// Artificial delay of every statement.
+    pub default_query_delay: Duration,
     /// What the names of the query log's files begin with; empty: no log.
     pub eventslog_filename: String,
     /// Bytes of its longest file.
@@ -172,6 +176,8 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     read_write_split,
     query_processor_iterations,
     query_processor_regex,
+    default_query_timeout,
+    default_query_delay,
     eventslog_filename,
     eventslog_filesize,
     eventslog_default_log,

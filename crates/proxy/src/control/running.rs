@@ -46,6 +46,8 @@ pub(crate) struct Running {
     text_len: Cell<usize>,
     /// The client's number of the prepared statement, if there is one.
     statement: Cell<u32>,
+    /// When it has taken too long.
+    deadline: Cell<Option<Instant>>,
 }
 
 /// What logs want of a statement that was sent with the one before; nothing without a log.
@@ -93,6 +95,22 @@ impl Running {
         self.statement.set(also.statement);
     }
 
+    /// What runs has taken too long after this time; returns when that is.
+    pub(crate) fn expire_after(&self, limit: Duration) -> Option<Instant> {
+        let deadline = self.current.get().and_then(|(_, since)| since.checked_add(limit));
+        self.deadline.set(deadline);
+        deadline
+    }
+
+    /// Whether what runs has taken too long by `now`; true once for each.
+    pub(crate) fn is_overdue(&self, now: Instant) -> bool {
+        let is_overdue = self.deadline.get().is_some_and(|deadline| now >= deadline);
+        if is_overdue {
+            self.deadline.set(None);
+        }
+        is_overdue
+    }
+
     /// What runs has the client's number of a prepared statement.
     pub(crate) fn set_statement(&self, id: u32) {
         self.statement.set(id);
@@ -116,6 +134,7 @@ impl Running {
 
     /// The statement is over at `now`; what it was, and how long it took.
     pub(crate) fn end(&self, now: Instant) -> Option<(Measured, Duration)> {
+        self.deadline.set(None);
         self.current.take().map(|(measured, since)| (measured, now.saturating_duration_since(since)))
     }
 

@@ -12,14 +12,17 @@ use wire::{Capabilities, StatusFlags};
 use super::Session;
 use super::ids::{refusal_with_session, translate};
 use super::measure::answered;
+use super::overdue::{is_interrupted, timed_out};
+use super::owed::Step;
 use crate::backend::Target;
-use crate::control::Signal;
+use crate::control::{Control, Signal};
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::FILLS_PER_TURN;
 use crate::relay::Parked;
 use crate::sock::Input;
+use crate::worker::Worker;
 
 /// The transaction was the victim of a deadlock.
 const ER_LOCK_DEADLOCK: u16 = 1213;
@@ -27,6 +30,14 @@ const ER_LOCK_DEADLOCK: u16 = 1213;
 impl Session {
     /// Relays this answer, which begins with sequence id `seq`, and all that are owed after it.
     pub(super) async fn relay_answers(&mut self, first: Answer, seq: u8) -> Result<(), Ending> {
+        match self.course.deadline.take() {
+            None => self.relay_all(first, seq).await,
+            Some(deadline) => Box::pin(self.relay_until(deadline, first, seq)).await,
+        }
+    }
+
+    /// The same, however long it takes.
+    pub(super) async fn relay_all(&mut self, first: Answer, seq: u8) -> Result<(), Ending> {
         self.control.begin_statement();
         self.relay_answer(first, seq).await?;
         while let Some(answer) = self.go_on() {
@@ -39,9 +50,7 @@ impl Session {
 
     /// The server works at the next command that was sent, if there is one; what answers it.
     fn go_on(&mut self) -> Option<Answer> {
-        let next = self.owed.pop()?;
-        self.control.running.go_on(next.measured, &next.also, Instant::now());
-        Some(next.answer)
+        self.owed.pop().map(|next| work_at(&self.worker, &self.control, &next))
     }
 
     /// Relays the answer to a command; it begins with sequence id `seq`. Answers behind it that came in the same read
@@ -135,8 +144,8 @@ impl Session {
                         self.course.settle(&self.identity, outcome, self.status);
                         // There is one: it was seen above.
                         let Some(next) = self.owed.pop() else { break scan.event };
-                        self.control.running.go_on(next.measured, &next.also, Instant::now());
-                        *reply = ReplyScanner::new(next.answer, self.identity.capabilities);
+                        let answer = work_at(&self.worker, &self.control, &next);
+                        *reply = ReplyScanner::new(answer, self.identity.capabilities);
                     }
                     (event, _) => break event,
                 }
@@ -157,6 +166,10 @@ impl Session {
                     let translated = refusal_with_session(output, &self.worker, server);
                     let output = translated.as_deref().unwrap_or(output);
                     self.to_client.send(cx, &mut self.client, output)?;
+                }
+                None if self.control.is_overdue() && between_packets && is_interrupted(event) => {
+                    let told = timed_out(output, self.identity.capabilities);
+                    self.to_client.send(cx, &mut self.client, told.as_deref().unwrap_or(output))?;
                 }
                 None => self.to_client.send(cx, &mut self.client, output)?,
                 Some(listing) => {
@@ -287,6 +300,13 @@ impl Session {
         cx.waker().wake_by_ref();
         Poll::Pending
     }
+}
+
+/// The server works at this command now, which was sent with the one before; what answers it.
+fn work_at(worker: &Worker, control: &Control, next: &Step) -> Answer {
+    control.running.go_on(next.measured, &next.also, Instant::now());
+    control.running.expire_after(worker.settings().variables.default_query_timeout);
+    next.answer
 }
 
 /// Whether an answer ends with what servers have against a KILL.

@@ -133,6 +133,7 @@ impl Session {
         mut decided: Decided,
     ) -> Result<Command, Ending> {
         let mut sent = 0;
+        let timeout = decided.orders.as_ref().and_then(|orders| orders.verdict.timeout);
         // The first one that is answered is the one that runs.
         let mut runs = None;
         let mut upload = loop {
@@ -174,6 +175,7 @@ impl Session {
         }
         if let Some((measured, payload, missing)) = runs {
             self.begin_sent(measured, payload, missing);
+            self.set_deadline(timeout);
         }
         if let (Some(trace), Some(backend)) = (&self.course.trace, &self.backend) {
             trace.sent(self.course.hostgroup, &backend.server().endpoint().endpoint, Instant::now());

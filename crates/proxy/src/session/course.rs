@@ -10,6 +10,7 @@ mod settings;
 use std::sync::Arc;
 
 use route::{Account, Caller, Destination, Effects, Hold};
+use tokio::time::Instant;
 use wire::StatusFlags;
 use wire::reply::{End, Outcome};
 
@@ -17,6 +18,7 @@ use crate::arrival::Peer;
 use crate::backend::Backend;
 use crate::client::login::Identity;
 use crate::counts::digests::Who;
+use crate::limit::Place;
 use crate::routing::{Judged, Orders, Reading};
 use crate::statement::class::{Class, used_schema};
 
@@ -79,6 +81,10 @@ pub(super) struct Course {
     pub(super) prepared: Option<Box<Registry>>,
     /// What is kept of the last statement, if the client wants that.
     pub(super) trace: Option<Box<Trace>>,
+    /// The places of the statement that runs under limits.
+    pub(super) places: Vec<Place>,
+    /// When the statement that runs is to be killed, if a rule or a hint says so.
+    pub(super) deadline: Option<Instant>,
 }
 
 /// A connection that is not in use.
@@ -100,6 +106,8 @@ pub(super) struct Decided {
     pub(super) orders: Option<Box<Orders>>,
     /// What it changes if it succeeds.
     pub(super) change: Option<Change>,
+    /// It has had its delay, and has its places under limits.
+    pub(super) had_its_turn: bool,
     /// All is done that has to be done before it is sent.
     pub(super) is_ready: bool,
     /// The transaction that is open is to be committed first: the statement begins one that may belong elsewhere.
@@ -115,7 +123,8 @@ impl Decided {
 
     /// The same with what is to be done with `other`.
     pub(super) fn with_orders_of(self, other: &mut Self) -> Self {
-        Self { digest: other.digest, orders: other.orders.take(), ..self }
+        let (digest, had_its_turn) = (other.digest, other.had_its_turn);
+        Self { digest, had_its_turn, orders: other.orders.take(), ..self }
     }
 }
 
@@ -156,6 +165,8 @@ impl Course {
             decided: None,
             prepared: None,
             trace: None,
+            places: Vec::new(),
+            deadline: None,
         }
     }
 
@@ -214,7 +225,7 @@ impl Course {
                 why: route::Why::Default,
             };
         }
-        Decided { destination, digest, orders, change, is_ready: false, commits_first }
+        Decided { destination, digest, orders, change, had_its_turn: false, is_ready: false, commits_first }
     }
 
     /// A command that goes to this hostgroup and changes nothing.
@@ -225,6 +236,7 @@ impl Course {
             digest: None,
             orders: None,
             change: None,
+            had_its_turn: false,
             is_ready: false,
             commits_first: false,
         }

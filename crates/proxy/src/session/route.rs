@@ -69,7 +69,7 @@ impl Session {
 
     /// Whether the command is all that has to be sent.
     fn is_simple(&self, kind: Kind, input: &[u8], decided: &Decided) -> bool {
-        if decided.orders.is_some() || decided.commits_first {
+        if decided.orders.is_some() || decided.commits_first || self.has_to_wait(kind) {
             return false;
         }
         match (&self.course.prepared, kind) {
@@ -204,6 +204,12 @@ impl Session {
                 return self.refuse_here(kind, &ClientError::locked(*locked_on, *hostgroup)).await;
             }
         };
+        if !decided.had_its_turn {
+            decided.had_its_turn = true;
+            if !self.wait_for_turn(kind, decided.orders.as_deref()).await? {
+                return Ok(());
+            }
+        }
         if let Some(orders) = &mut decided.orders {
             if let Some(flag) = orders.verdict.next_query_flag_in {
                 self.course.flag_in = flag;

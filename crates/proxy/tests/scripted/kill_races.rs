@@ -16,7 +16,7 @@ use super::support::{
 const KILLS_MAX: usize = 16;
 
 /// Nothing has come to a server for some seconds.
-async fn expect_silence(server: &mut Database) {
+pub(super) async fn expect_silence(server: &mut Database) {
     let waited = timeout(Duration::from_secs(5), server.read_command()).await;
     assert!(waited.is_err(), "expected nothing, got {waited:?}");
 }

@@ -10,8 +10,8 @@ pub(super) const FIELDS: &[Field] = &[
          `mysql_replication_hostgroups` has them; ProxySQL has no such variable",
     )
     .built(),
-    ms("default_query_timeout", 86_400_000, (1_000, DAYS_20_MS), "a statement that takes longer is killed"),
-    ms("default_query_delay", 0, (0, 3_600_000), "artificial delay of every statement"),
+    ms("default_query_timeout", 86_400_000, (1_000, DAYS_20_MS), "a statement that takes longer is killed").built(),
+    ms("default_query_delay", 0, (0, 3_600_000), "artificial delay of every statement").built(),
     ms(
         "default_max_latency_ms",
         1_000,
