@@ -293,6 +293,9 @@ mod tests {
         fn errors(&self, _: bool) -> Vec<crate::plane::ServerError> {
             Vec::new()
         }
+        fn rule_hits(&self) -> Vec<(i64, u64)> {
+            Vec::new()
+        }
         fn client_hosts(&self, _: bool) -> Vec<crate::plane::ClientHost> {
             Vec::new()
         }

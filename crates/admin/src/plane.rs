@@ -51,6 +51,9 @@ pub trait DataPlane: Send + Sync + 'static {
     /// Errors that servers answered; `reset` forgets them.
     fn errors(&self, reset: bool) -> Vec<ServerError>;
 
+    /// How often each rule matched since rules were loaded: `rule_id` and the number.
+    fn rule_hits(&self) -> Vec<(i64, u64)>;
+
     /// Addresses whose connections failed; `reset` forgets them.
     fn client_hosts(&self, reset: bool) -> Vec<ClientHost>;
 

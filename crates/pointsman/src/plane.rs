@@ -48,7 +48,7 @@ impl DataPlane for Plane {
     fn apply(&self, config: &Arc<Config>) -> Result<(), NotApplied> {
         self.remote.apply(config).map_err(|error| match error {
             ApplyError::Rules(errors) => NotApplied::Rows(errors.iter().map(rule_problem).collect()),
-            other => NotApplied::Because(other.to_string()),
+            ApplyError::Tls(error) => NotApplied::Because(error.to_string()),
         })
     }
 
@@ -141,6 +141,10 @@ impl DataPlane for Plane {
 
     fn errors(&self, reset: bool) -> Vec<ServerError> {
         self.remote.errors(reset).into_iter().map(server_error).collect()
+    }
+
+    fn rule_hits(&self) -> Vec<(i64, u64)> {
+        self.remote.rule_hits().into_iter().collect()
     }
 
     fn client_hosts(&self, reset: bool) -> Vec<ClientHost> {

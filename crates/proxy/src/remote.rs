@@ -3,6 +3,7 @@
 //!
 //! Calls block until they are done, mostly for less than a millisecond, and never wait for a client.
 
+use std::collections::BTreeMap;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -212,6 +213,20 @@ impl Remote {
     /// Errors that servers have answered; with `reset` they are forgotten.
     pub fn errors(&self, reset: bool) -> Vec<ErrorStats> {
         report::errors(&self.shared.pool, self.ask(move |worker| worker.errors(reset)))
+    }
+
+    /// How often each rule matched since rules were loaded, by its `rule_id`.
+    pub fn rule_hits(&self) -> BTreeMap<i64, u64> {
+        let of_worker = |worker: &Worker| -> Vec<(i64, u64)> {
+            let routing = worker.routing.borrow();
+            let ids = routing.routes().rules.ids();
+            ids.zip(routing.hits().matches()).collect()
+        };
+        let mut hits = BTreeMap::new();
+        for (rule, matches) in self.ask(of_worker).into_iter().flatten() {
+            *hits.entry(rule).or_default() += matches;
+        }
+        hits
     }
 
     /// Addresses whose connections have failed, in no order; with `reset` they are forgotten.

@@ -116,7 +116,6 @@ impl Routing {
     }
 
     /// How often rules matched here.
-    #[expect(dead_code, reason = "no table shows it yet")]
     pub(crate) const fn hits(&self) -> &Arc<route::Hits> {
         self.verdicts.hits()
     }

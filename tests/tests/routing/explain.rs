@@ -113,4 +113,9 @@ fn a_rule_that_does_not_compile_is_refused_with_its_number() {
                 POINTSMAN EXPLAIN ROUTE SELECT 1";
     let rows = ask_admin(&proxy, "admin", rule).expect_success();
     assert_eq!(step(&rows, "rule 7").0, "match");
+    // What was explained was not counted, and what was counted stays when something else is loaded.
+    let hits = "SELECT * FROM stats_mysql_query_rules; LOAD MYSQL USERS TO RUNTIME; SELECT * FROM stats_mysql_query_rules";
+    assert_eq!(ask_admin(&proxy, "admin", hits).expect_success(), "7\t0\n7\t0\n");
+    ask(&proxy, "SELECT 1; DO 1; SELECT 1").expect_success();
+    assert_eq!(ask_admin(&proxy, "admin", hits).expect_success(), "7\t2\n7\t2\n");
 }

@@ -23,7 +23,7 @@ fn split() -> Setup {
 
 /// Runs statements with MariaDB's command-line client as an ordinary user; cells are separated by tabs.
 fn ask(proxy: &Proxy, sql: &str) -> tools::Output {
-    tools::mariadb_through(&WRITER.sandbox, proxy, &["--execute", sql])
+    tools::mariadb_through(&WRITER.sandbox, proxy, &["--comments", "--execute", sql])
 }
 
 /// The same on the admin port.

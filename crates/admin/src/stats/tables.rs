@@ -23,7 +23,7 @@ pub(super) struct Table {
 }
 
 /// All tables that have something in them.
-pub(super) static TABLES: [Table; 9] = [
+pub(super) static TABLES: [Table; 10] = [
     Table { name: "stats_mysql_global", reset: None, rows: |plane, _| pairs(plane.globals()) },
     Table { name: "stats_memory_metrics", reset: None, rows: |plane, _| pairs(plane.memory()) },
     Table {
@@ -57,6 +57,11 @@ pub(super) static TABLES: [Table; 9] = [
         rows: |plane, _| plane.users().into_iter().map(user).collect(),
     },
     Table {
+        name: "stats_mysql_query_rules",
+        reset: None,
+        rows: |plane, _| plane.rule_hits().into_iter().map(rule_hits).collect(),
+    },
+    Table {
         name: "stats_mysql_client_host_cache",
         reset: Some("stats_mysql_client_host_cache_reset"),
         rows: |plane, reset| plane.client_hosts(reset).into_iter().map(client_host).collect(),
@@ -74,6 +79,10 @@ pub(super) fn text(value: impl Into<String>) -> Value {
 
 fn optional(value: Option<impl Into<String>>) -> Value {
     value.map_or(Value::Null, text)
+}
+
+fn rule_hits((rule, matches): (i64, u64)) -> Row {
+    vec![Value::Integer(rule), number(matches)]
 }
 
 /// Bytes of a statement as text: what is no UTF-8 in them is shown as such.

@@ -99,6 +99,10 @@ impl DataPlane for Plane {
         Vec::new()
     }
 
+    fn rule_hits(&self) -> Vec<(i64, u64)> {
+        Vec::new()
+    }
+
     fn client_hosts(&self, _: bool) -> Vec<ClientHost> {
         Vec::new()
     }

@@ -165,6 +165,10 @@ impl DataPlane for FakePlane {
         }]
     }
 
+    fn rule_hits(&self) -> Vec<(i64, u64)> {
+        vec![(1, 4), (100, 0)]
+    }
+
     fn client_hosts(&self, reset: bool) -> Vec<ClientHost> {
         self.reset(reset);
         vec![ClientHost { address: "127.0.0.3".to_owned(), errors: 2, last_updated: 9 }]
