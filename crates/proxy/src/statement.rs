@@ -71,9 +71,51 @@ pub(crate) fn judge(text: &[u8]) -> Option<Own> {
     }
 }
 
+/// What a statement does to an XA transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Xa {
+    /// It begins one.
+    Begins,
+    /// It ends one.
+    Ends,
+}
+
+/// Whether a statement begins or ends an XA transaction.
+pub(crate) fn xa(text: &[u8]) -> Option<Xa> {
+    let mut words = words::Words::new(text);
+    if !words.keyword("XA") {
+        return None;
+    }
+    match words.name()? {
+        word if ["START", "BEGIN"].iter().any(|begin| word.eq_ignore_ascii_case(begin.as_bytes())) => {
+            Some(Xa::Begins)
+        }
+        word if ["COMMIT", "ROLLBACK"].iter().any(|end| word.eq_ignore_ascii_case(end.as_bytes())) => {
+            Some(Xa::Ends)
+        }
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn xa_transactions_begin_and_end() {
+        for (text, what) in [
+            ("XA START 'a'", Some(Xa::Begins)),
+            ("xa begin 'a','b'", Some(Xa::Begins)),
+            ("/* c */ XA COMMIT 'a' ONE PHASE", Some(Xa::Ends)),
+            ("xa rollback 'a'", Some(Xa::Ends)),
+            ("XA PREPARE 'a'", None),
+            ("XA RECOVER", None),
+            ("XA", None),
+            ("SELECT xa", None),
+        ] {
+            assert_eq!(xa(text.as_bytes()), what, "{text}");
+        }
+    }
 
     #[test]
     fn what_is_ours_begins_like_it() {

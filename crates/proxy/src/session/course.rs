@@ -21,6 +21,7 @@ use crate::counts::digests::Who;
 use crate::limit::Place;
 use crate::routing::{Judged, Orders, Reading};
 use crate::statement::class::{Class, used_schema};
+use crate::statement::{Xa, xa};
 
 use super::trace::Trace;
 use prepared::{Preparing, Registry};
@@ -68,6 +69,8 @@ pub(super) struct Course {
     hold: Option<(Hold, u32)>,
     /// Where it has locked tables.
     locked_tables: Option<u32>,
+    /// Where an XA transaction is. After an error no flag of the server tells of it.
+    xa: Option<u32>,
     /// Where a `SET TRANSACTION` waits for its transaction.
     next_transaction: Option<u32>,
     two_byte_quotes: bool,
@@ -135,6 +138,7 @@ pub(super) enum Change {
     NextTransaction,
     Hold(Hold),
     Release,
+    Xa(Xa),
     /// The session cannot leave the server any more.
     Lock,
     Reset,
@@ -157,6 +161,7 @@ impl Course {
             locked_on: None,
             hold: None,
             locked_tables: None,
+            xa: None,
             next_transaction: None,
             two_byte_quotes: TWO_BYTE_QUOTE_COLLATIONS.contains(&(identity.collation % NOPAD)),
             settings: Settings::default(),
@@ -187,7 +192,8 @@ impl Course {
     fn held(&self) -> Option<(Hold, u32)> {
         let locked = self.locked_tables.map(|hostgroup| (Hold::LockedTables, hostgroup));
         let next = self.next_transaction.map(|hostgroup| (Hold::Unknown, hostgroup));
-        self.hold.or(locked).or(next)
+        let xa = self.xa.map(|hostgroup| (Hold::Unknown, hostgroup));
+        self.hold.or(locked).or(xa).or(next)
     }
 
     /// How the session's texts are to be read.
@@ -267,6 +273,11 @@ impl Course {
         if effects.any_of(Effects::SESSION) {
             return Some(Change::Lock);
         }
+        if class == Class::Unknown
+            && let Some(xa) = xa(text)
+        {
+            return Some(Change::Xa(xa));
+        }
         // What stored code does nobody sees. A function in a query is not expected to leave anything behind.
         let runs_code = matches!(class, Class::Call | Class::Execute | Class::Unknown);
         (runs_code && effects.any_of(Effects::UNKNOWN)).then_some(Change::Hold(Hold::Unknown))
@@ -325,6 +336,8 @@ impl Course {
             Change::NextTransaction => self.next_transaction = Some(self.hostgroup),
             Change::Hold(hold) => self.keep(hold),
             Change::Release => self.locked_tables = None,
+            Change::Xa(Xa::Begins) => self.xa = Some(self.hostgroup),
+            Change::Xa(Xa::Ends) => self.xa = None,
             Change::Lock => self.locked_on = Some(self.hostgroup),
             Change::Reset => {
                 let (caller, hostgroup) = (Arc::clone(&self.caller), self.hostgroup);

@@ -100,9 +100,8 @@ impl Session {
             Look::Cut => self.complete_command(kind).await,
             Look::Ours(Own::Listing) => {
                 let session = self.course.session(self.status);
-                let anywhere = if self.backend.is_some() { Some(self.course.hostgroup) } else { None };
-                let default = self.course.account.default_hostgroup;
-                match self.go_to(session.transaction.or(anywhere).unwrap_or(default)).await? {
+                let writer = self.course.account.default_hostgroup;
+                match self.go_to(session.transaction.unwrap_or(writer)).await? {
                     Ok(()) => self.list(kind).await,
                     Err(why) => self.refuse_unserved(why).await,
                 }

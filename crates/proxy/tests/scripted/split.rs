@@ -210,6 +210,18 @@ fn c04_what_cannot_be_said_again_keeps_the_session() {
 }
 
 #[test]
+fn an_xa_transaction_stays_to_its_end() {
+    play(async || {
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair()).await;
+        run(&mut client, &mut writer, "XA START 'a'").await;
+        run(&mut client, &mut writer, "XA END 'a'").await;
+        run(&mut client, &mut writer, "SELECT a FROM t").await;
+        run(&mut client, &mut writer, "XA ROLLBACK 'a'").await;
+        run(&mut client, &mut reader, "SELECT a FROM t").await;
+    });
+}
+
+#[test]
 fn unlocked_tables_free_nothing_else() {
     play(async || {
         let Scene { mut client, mut writer, mut reader, .. } = scene(pair()).await;

@@ -78,19 +78,23 @@ impl Settings {
     }
 }
 
-/// Session variables that mean something for one statement, or for one server, only.
+/// Session variables that mean something for one statement or for one server only, or that make a server answer with what the
+/// session did there before.
 const NOT_SETTINGS: &[&str] = &[
     "gtid_next",
     "gtid_seq_no",
     "identity",
     "insert_id",
     "last_insert_id",
+    "optimizer_trace",
+    "profiling",
     "pseudo_replica_mode",
     "pseudo_slave_mode",
     "pseudo_thread_id",
     "rand_seed1",
     "rand_seed2",
     "server_id",
+    "sql_auto_is_null",
     "gtid_domain_id",
 ];
 
@@ -293,6 +297,8 @@ mod tests {
             "SET time_zone = @old",
             "SET sql_mode = @@global.sql_mode",
             "SET insert_id = 5",
+            "SET profiling = 1",
+            "SET sql_auto_is_null = 1",
             "SET gtid_next = 'AUTOMATIC'",
             "SET ROLE admin",
             "SET a = 1; DROP TABLE t",
