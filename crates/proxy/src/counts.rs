@@ -59,6 +59,14 @@ pub(crate) enum Counter {
     ConnectTimeouts,
     KilledConnections,
     KilledQueries,
+    /// Copies of statements that were run, that were not because there were too many, and that found no server or got no whole
+    /// answer.
+    Copies,
+    CopiesDropped,
+    CopiesFailed,
+    /// Copies of which both answers were compared, and those of them that differed.
+    CopiesCompared,
+    CopiesDifferent,
     /// Errors that the proxy made.
     OwnErrors,
     WrongPassword,
@@ -101,6 +109,13 @@ pub(crate) struct ServerTally {
     pub(crate) flow: Rc<Flow>,
 }
 
+/// Copies of statements that run, and that wait.
+#[derive(Debug, Default)]
+pub(crate) struct Copies {
+    pub(crate) running: Cell<u32>,
+    pub(crate) waiting: Cell<u32>,
+}
+
 /// Everything that one worker counts.
 #[derive(Debug)]
 pub(crate) struct Counts {
@@ -108,6 +123,7 @@ pub(crate) struct Counts {
     pub(crate) commands: Commands,
     pub(crate) digests: Digests,
     pub(crate) errors: RefCell<Errors>,
+    pub(crate) copies: Copies,
     /// All clients.
     pub(crate) clients: Rc<Flow>,
     /// By the pool's id of the server.
@@ -123,6 +139,7 @@ impl Default for Counts {
             commands: Commands::default(),
             digests: Digests::new(Dice::new().roll()),
             errors: RefCell::default(),
+            copies: Copies::default(),
             clients: Rc::default(),
             servers: RefCell::default(),
             before: Flow::default(),

@@ -64,6 +64,7 @@ impl Remote {
             reading: Reading::default(),
             asked: None,
             execute: false,
+            mirror: None,
             random: u64::from_le_bytes(random::bytes()),
         };
         let candidates = |hostgroup| candidates(&self.shared.pool, hostgroup, self.shared.uptime());

@@ -23,6 +23,7 @@ mod listener;
 mod listeners;
 mod listing;
 mod logs;
+mod mirror;
 mod proxy;
 mod random;
 mod refusals;

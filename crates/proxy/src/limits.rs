@@ -122,6 +122,19 @@ pub(crate) const KILL_ANSWER_MAX: Duration = Duration::from_secs(25);
 /// How long a session whose connection was killed at its server has for the rest of its answer.
 pub(crate) const KILL_GRACE: Duration = Duration::from_secs(2);
 
+/// Bytes of mirrored statements that wait on one worker: `mysql-mirror_max_queue_length` alone would allow gigabytes.
+pub(crate) const COPIES_WAITING_BYTES_MAX: usize = 16 << 20;
+
+/// How long a mirrored statement may take, from looking for a connection to the end of its answer. It holds one of few places.
+pub(crate) const COPY_TIME_MAX: Duration = Duration::from_mins(10);
+
+/// How long a connection for mirrored statements is kept for the next one: longer than the pause between two of a stream,
+/// short for a place at a server that others may need.
+pub(crate) const COPY_IDLE_MAX: Duration = Duration::from_secs(10);
+
+/// Connections for mirrored statements that a worker keeps while they have nothing to do.
+pub(crate) const COPY_IDLE_CONNECTIONS_MAX: usize = 64;
+
 /// Bits of the RSA key that protects passwords of `caching_sha2_password` on unencrypted connections.
 pub(crate) const RSA_KEY_SIZE: aws_lc_rs::rsa::KeySize = aws_lc_rs::rsa::KeySize::Rsa2048;
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use route::{
-    AccessMode, Account, Caller, Destination, Facts, Query, Session, Statement, Verdict, Verdicts,
+    AccessMode, Account, Caller, Destination, Facts, Mirror, Query, Session, Statement, Verdict, Verdicts,
     destination,
 };
 use sql::{Digest, Hints, Shape, hint};
@@ -56,6 +56,8 @@ pub(crate) struct Circumstances<'a> {
     pub(crate) asked: Option<AccessMode>,
     /// Whether a prepared statement is executed.
     pub(crate) execute: bool,
+    /// If this is a mirrored copy: what the rule or the hint said.
+    pub(crate) mirror: Option<Mirror>,
     /// A random number.
     pub(crate) random: u64,
 }
@@ -91,6 +93,8 @@ pub(crate) struct Orders {
     pub(crate) text: Option<Vec<u8>>,
     /// The digest's text of the statement as it came, if rules rewrote it.
     pub(crate) digest_text: Option<Arc<[u8]>>,
+    /// Whether the answer is compared with that to the mirrored copy.
+    pub(crate) compare: bool,
 }
 
 impl Routing {
@@ -159,7 +163,7 @@ impl Routing {
             hints.get_or_insert_default().access_mode = at.asked;
         }
         let hash = self.digest.hash();
-        if trivial && hints.is_none() {
+        if trivial && hints.is_none() && at.mirror.is_none() {
             return self.plain(hash, facts, at);
         }
         let statement = Statement {
@@ -236,7 +240,7 @@ fn decide(
         client_addr: at.client_addr,
         flag_in: at.flag_in,
         execute: at.execute,
-        mirror: None,
+        mirror: at.mirror,
         hints: at.hints,
         random: at.random,
         now_ms: if needs_time { unix_ms() } else { 0 },
@@ -245,9 +249,11 @@ fn decide(
     let (verdict, split_on) = (&*decision.verdict, routes.split_on);
     let destination = destination(verdict, at.account, at.session, statement.facts, &routes.pairs, split_on);
     let orders = if decision.text.is_some() || verdict.says_more_than_where() {
+        let compares = |place: &u32| routes.rules.rule(*place).is_some_and(|rule| rule.extras().compare);
+        let compare = verdict.extras && verdict.matched.iter().any(compares);
         let verdict = Cow::into_owned(decision.verdict);
         let digest_text = decision.text.as_ref().map(|_| statement.digest_text.into());
-        Some(Box::new(Orders { verdict, text: decision.text, digest_text }))
+        Some(Box::new(Orders { verdict, text: decision.text, digest_text, compare }))
     } else {
         None
     };

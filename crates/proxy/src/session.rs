@@ -14,6 +14,7 @@
 //! - [`kill`]: killing and being killed;
 //! - [`last_words`]: what a backend says out of turn;
 //! - [`measure`](mod@measure): counting;
+//! - [`mirror`]: copies for other hostgroups;
 //! - [`overdue`]: statements that take too long;
 //! - [`pace`]: statements that have to wait;
 //! - [`own`]: commands that the proxy answers itself, and getting a backend.
@@ -28,6 +29,7 @@ mod ids;
 mod kill;
 mod last_words;
 mod measure;
+mod mirror;
 mod overdue;
 mod owed;
 mod own;

@@ -29,6 +29,7 @@ use crate::counts::{Counter, Counts};
 use crate::directory::Seat;
 use crate::kill::{Request, Verdict};
 use crate::limits::{KILLS_MAX, SCRATCH_BYTES, SWEEP_INTERVAL};
+use crate::mirror::Mirrors;
 use crate::random::Dice;
 use crate::routing::Routing;
 use crate::seldom::Seldom;
@@ -136,6 +137,8 @@ pub(crate) struct Worker {
     inbox: mpsc::WeakUnboundedSender<Message>,
     /// Places for connections that kill something at a server.
     pub(crate) kills: Semaphore,
+    /// Copies of statements.
+    pub(crate) mirrors: Mirrors,
 }
 
 /// Starts a worker thread; it ends when all senders of its inbox are gone or it has drained.
@@ -193,6 +196,7 @@ impl Worker {
             drain: Cell::new(None),
             inbox,
             kills: Semaphore::new(KILLS_MAX),
+            mirrors: Mirrors::default(),
         };
         worker.configure_digests();
         worker
@@ -331,6 +335,7 @@ impl Worker {
 
     fn sweep(&self) {
         let now = Instant::now();
+        self.mirrors.sweep(self, now);
         self.clock.set(now);
         self.unix.set((now, unix_time()));
         self.counts.digests.trim();

@@ -18,6 +18,7 @@ mod scripted {
     mod kill_races;
     mod listing;
     mod methods;
+    mod mirror;
     mod naming;
     mod overdue;
     mod pace;

@@ -176,6 +176,11 @@ impl ReplyScanner {
         matches!(self.place, Place::Message) && self.header_len == 0
     }
 
+    /// Rows in all results of the answer so far.
+    pub const fn rows(&self) -> u64 {
+        self.rows
+    }
+
     /// Whether any byte of the answer was seen.
     pub const fn started(&self) -> bool {
         self.started

@@ -49,6 +49,10 @@ pub struct MysqlVariables {
     pub shun_on_failures: u32,
     /// How long a server stays shunned; zero: until no other is left.
     pub shun_recovery_time: Duration,
+    /// Mirrored statements that run at a time, of all workers together.
+    pub mirror_max_concurrency: u32,
+    /// Mirrored statements that wait, of all workers together.
+    pub mirror_max_queue_length: u32,
     /// From where connections must begin with a PROXY header.
     pub proxy_protocol_networks: Networks,
     /// Whether TCP keepalive probes are sent to clients and servers.
@@ -145,6 +149,8 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     min_num_servers_latency_awareness = "min_num_servers_lantency_awareness",
     shun_on_failures,
     shun_recovery_time = "shun_recovery_time_sec",
+    mirror_max_concurrency,
+    mirror_max_queue_length,
     proxy_protocol_networks,
     use_tcp_keepalive,
     tcp_keepalive_time,

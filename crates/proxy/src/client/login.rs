@@ -53,6 +53,14 @@ impl Identity {
         Stranger { user: Arc::clone(user), secret: secret.clone(), peer: self.peer }
     }
 
+    /// The same user in this schema, none if it is empty, on a connection for copies of statements.
+    pub(crate) fn for_copies(&self, connection_id: u32, schema: &[u8]) -> Box<Self> {
+        let mut identity = self.for_own_use(connection_id, None);
+        identity.capabilities |= self.capabilities & COPIED;
+        identity.account.schema = (!schema.is_empty()).then(|| schema.into());
+        identity
+    }
+
     /// The same user, or this other one, on a connection that the proxy opens for itself: for plain statements, in no
     /// schema, and with an id that no client has.
     pub(crate) fn for_own_use(&self, connection_id: u32, stranger: Option<&Stranger>) -> Box<Self> {
@@ -71,6 +79,14 @@ impl Identity {
         })
     }
 }
+
+/// What of a client's capabilities a copy of its statements needs: what changes how they are read, and how many answers they
+/// have.
+const COPIED: Capabilities = Capabilities::FOUND_ROWS
+    .union(Capabilities::NO_SCHEMA)
+    .union(Capabilities::IGNORE_SPACE)
+    .union(Capabilities::MULTI_STATEMENTS)
+    .union(Capabilities::MULTI_RESULTS);
 
 /// The user that a client is logged in as, which `COM_CHANGE_USER` may replace.
 #[derive(Debug)]

@@ -19,6 +19,8 @@ pub(crate) struct Report {
     clients: [u64; 2],
     /// Bytes received from servers, and sent to them.
     servers: [u64; 2],
+    /// Copies of statements that run, and that wait.
+    copies: [u64; 2],
     /// Sessions that run a command now.
     pub(crate) busy: u64,
     /// Sessions in a transaction.
@@ -140,8 +142,8 @@ const ROWS: &[(&str, Source)] = &[
     ("max_connect_timeouts", Counted(Counter::ConnectTimeouts)),
     ("generated_error_packets", Counted(Counter::OwnErrors)),
     ("client_host_error_killed_connections", From(|_, globals| globals.hosts_refused)),
-    ("Mirror_concurrency", Absent),
-    ("Mirror_queue_length", Absent),
+    ("Mirror_concurrency", From(|report, _| report.copies[0])),
+    ("Mirror_queue_length", From(|report, _| report.copies[1])),
     ("Selects_for_update__autocommit0", Absent),
     ("Servers_table_version", From(|_, globals| globals.servers_version)),
     ("MySQL_Thread_Workers", From(|_, globals| globals.workers)),
@@ -198,6 +200,11 @@ const ROWS: &[(&str, Source)] = &[
     ("Query_log_dropped", From(|_, globals| globals.logs.dropped)),
     ("Query_digests", From(|report, _| report.digests.entries)),
     ("Query_digests_evicted", From(|report, _| report.digests.evicted)),
+    ("Mirror_done", Counted(Counter::Copies)),
+    ("Mirror_dropped", Counted(Counter::CopiesDropped)),
+    ("Mirror_failed", Counted(Counter::CopiesFailed)),
+    ("Mirror_compared", Counted(Counter::CopiesCompared)),
+    ("Mirror_different", Counted(Counter::CopiesDifferent)),
 ];
 
 impl Report {
@@ -210,6 +217,7 @@ impl Report {
             busy,
             transactions,
             digests: counts.digests.size(),
+            copies: [counts.copies.running.get().into(), counts.copies.waiting.get().into()],
         }
     }
 
@@ -224,6 +232,7 @@ impl Report {
         pairs(&mut self.counters, &other.counters);
         pairs(&mut self.clients, &other.clients);
         pairs(&mut self.servers, &other.servers);
+        pairs(&mut self.copies, &other.copies);
         self.busy += other.busy;
         self.transactions += other.transactions;
         self.digests = digests::report::size([self.digests, other.digests]);

@@ -20,6 +20,7 @@ use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::FILLS_PER_TURN;
+use crate::mirror::comparison::Watched;
 use crate::relay::Parked;
 use crate::sock::Input;
 use crate::worker::Worker;
@@ -126,6 +127,10 @@ impl Session {
                 };
                 scanned += scan.len;
                 self.control.running.add_answered(scan.len);
+                if self.course.watched.is_some() {
+                    let seen = rest.get(..scan.len).unwrap_or_default();
+                    Watched::read(&mut self.course.watched, &self.worker, seen);
+                }
                 if let Event::Done(outcome) = scan.event {
                     if self.control.running.kind() == Some(Kind::StmtPrepare)
                         && let Some(registry) = &mut self.course.prepared

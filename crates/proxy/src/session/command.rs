@@ -44,7 +44,7 @@ pub(super) enum Command {
 #[derive(Debug)]
 pub(super) struct Upload {
     scanner: MessageScanner,
-    complete: bool,
+    pub(super) complete: bool,
     pub(super) answer: Answer,
 }
 
@@ -153,6 +153,7 @@ impl Session {
             }
             self.note_sent(kind, payload, &mut decided);
             let upload = Upload { scanner, complete: scanned.done, answer: answer(kind, payload) };
+            self.mirror(kind, payload, &upload, &decided);
             let also = if runs.is_some() { self.also(kind, payload) } else { Also::default() };
             if runs.is_none() && upload.answer != Answer::None {
                 let len = rest.first_chunk().map_or(0, |bytes| Header::parse(*bytes).len as usize);

@@ -19,6 +19,7 @@ use crate::backend::Backend;
 use crate::client::login::Identity;
 use crate::counts::digests::Who;
 use crate::limit::Place;
+use crate::mirror::comparison::Watched;
 use crate::routing::{Judged, Orders, Reading};
 use crate::statement::class::{Class, used_schema};
 use crate::statement::{Xa, xa};
@@ -88,6 +89,8 @@ pub(super) struct Course {
     pub(super) places: Vec<Place>,
     /// When the statement that runs is to be killed, if a rule or a hint says so.
     pub(super) deadline: Option<Instant>,
+    /// The answer that is on its way, if it is compared with another one.
+    pub(super) watched: Option<Box<Watched>>,
 }
 
 /// A connection that is not in use.
@@ -172,6 +175,7 @@ impl Course {
             trace: None,
             places: Vec::new(),
             deadline: None,
+            watched: None,
         }
     }
 

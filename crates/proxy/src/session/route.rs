@@ -162,6 +162,7 @@ impl Session {
             reading: self.course.reading(self.status),
             asked,
             execute,
+            mirror: None,
             random: self.worker.dice.roll(),
         }
     }

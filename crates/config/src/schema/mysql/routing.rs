@@ -59,8 +59,20 @@ pub(super) const FIELDS: &[Field] = &[
     .built(),
     int("query_processor_regex", 1, (1, 2), "engine of the rules: 1 PCRE, 2 RE2").built(),
     int("query_rules_fast_routing_algorithm", 1, (1, 2), "copies of the map: 1 one per thread, 2 one"),
-    int("mirror_max_concurrency", 16, (1, 8_192), "mirrored statements that run at a time"),
-    int("mirror_max_queue_length", 32_000, (0, 1_048_576), "mirrored statements that wait"),
+    int(
+        "mirror_max_concurrency",
+        16,
+        (1, 8_192),
+        "mirrored statements that run at a time; each worker has its share, and at least 1",
+    )
+    .built(),
+    int(
+        "mirror_max_queue_length",
+        32_000,
+        (0, 1_048_576),
+        "mirrored statements that wait, of all workers; further ones are left out",
+    )
+    .built(),
     switch("verbose_query_error", false, "log user, schema and digest with a failed statement"),
     switch("log_mysql_warnings_enabled", false, "log the warnings of statements"),
     int("handle_warnings", 1, (0, 1), "1: keep the connection so that SHOW WARNINGS works"),

@@ -52,10 +52,12 @@ const RULE: &[Field] = &[
         .built(),
     int("mirror_flagOUT", 0, UNSIGNED, "the state that the mirrored copy starts with")
         .null()
-        .sql_type("INT UNSIGNED"),
+        .sql_type("INT UNSIGNED")
+        .built(),
     int("mirror_hostgroup", 0, UNSIGNED, "where a copy of the statement goes")
         .null()
-        .sql_type("INT UNSIGNED"),
+        .sql_type("INT UNSIGNED")
+        .built(),
     text("error_msg", "", "answer with this error").null().built(),
     text("OK_msg", "", "answer with OK").null().built(),
     switch("sticky_conn", false, "no effect in ProxySQL either").null(),
@@ -65,7 +67,11 @@ const RULE: &[Field] = &[
         .sql_type("INT UNSIGNED"),
     switch("log", false, "write the statement to the query log").null(),
     switch("apply", false, "stop here").built(),
-    json("attributes", "JSON: `flagOUTs`").built(),
+    json(
+        "attributes",
+        "JSON: `flagOUTs`; `compare`, with which the answer is compared with that of the mirrored copy",
+    )
+    .built(),
     text("comment", "", "free text").null().built(),
 ];
 

@@ -1,0 +1,125 @@
+//! Running a copy: finding out where it goes, getting a connection, reading the answer.
+
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::{Poll, ready};
+
+use route::{Destination, Effects, Session};
+use wire::StatusFlags;
+use wire::command::Kind;
+use wire::frame::put_message;
+use wire::reply::{End, Outcome};
+
+use super::Copy;
+use super::comparison::{Half, Sum};
+use super::idle::Login;
+use super::tally::Tally;
+use crate::backend::{AcquireError, Backend, Full, Target, acquire, open};
+use crate::routing::Circumstances;
+use crate::worker::Worker;
+
+/// What a statement may leave behind in its server's session: a connection that has run one is not used for another copy,
+/// which may be somebody else's.
+const LEAVES_SOMETHING: Effects = Effects::USER_VARIABLES
+    .with(Effects::USER_LOCKS)
+    .with(Effects::TEMPORARY_TABLE)
+    .with(Effects::SESSION)
+    .with(Effects::FUNCTION)
+    .with(Effects::UNKNOWN);
+
+/// Runs a copy. The error says why it could not be run, or how its answer broke off; what a server has against the
+/// statement is an answer.
+pub(super) async fn run(worker: &Rc<Worker>, copy: Copy) -> Result<(), String> {
+    let Copy { text, mirror, identity, caller, client_addr, account, reading, compared } = copy;
+    let session = Session::default();
+    let at = Circumstances {
+        caller: &caller,
+        client_addr: &client_addr,
+        account,
+        hints: false,
+        session: &session,
+        flag_in: 0,
+        reading,
+        asked: None,
+        execute: false,
+        mirror: Some(mirror),
+        random: worker.dice.roll(),
+    };
+    let judged = worker.routing.borrow_mut().judge(&text, true, &at);
+    // What rules answer themselves needs no copy.
+    let Destination::Hostgroup { hostgroup, .. } = judged.destination else { return Ok(()) };
+    let rewritten = judged.orders.and_then(|orders| orders.text);
+    let login = Login::new(hostgroup, identity);
+    let mut backend = match worker.mirrors.idle.take(&login).await {
+        Some(backend) => backend,
+        None => connect(worker, hostgroup, &login).await?,
+    };
+    let outcome =
+        ask(worker, &mut backend, &login, rewritten.as_deref().unwrap_or(&text), compared, hostgroup).await?;
+    let leaves_nothing = !judged.facts.effects.any_of(LEAVES_SOMETHING) && is_at_rest(outcome);
+    worker.mirrors.idle.put(worker, login, backend, leaves_nothing);
+    Ok(())
+}
+
+/// Whether the server says that no transaction is open.
+const fn is_at_rest(outcome: Outcome) -> bool {
+    match outcome.end {
+        End::Ok { status, .. } | End::Eof { status, .. } => !status.contains(StatusFlags::IN_TRANSACTION),
+        // Each copy that kept its connection left none open, and an error opens none.
+        End::Err { .. } => true,
+        End::Other => false,
+    }
+}
+
+async fn connect(worker: &Worker, hostgroup: u32, login: &Login) -> Result<Backend, String> {
+    let identity = login.identity(worker.shared.connection_id());
+    let open = async |target: &Target| open(worker, target, &identity).await;
+    acquire(worker, hostgroup, Full::TryAgain, open).await.map_err(|error| match error {
+        AcquireError::Proxy(error) => error.to_string(),
+        AcquireError::Server(packet) => {
+            format!("a server refuses the login: {}", String::from_utf8_lossy(&packet))
+        }
+    })
+}
+
+/// Sends the statement and reads the answer to its end.
+async fn ask(
+    worker: &Worker,
+    backend: &mut Backend,
+    login: &Login,
+    text: &[u8],
+    compared: Option<Half>,
+    hostgroup: u32,
+) -> Result<Outcome, String> {
+    let server = backend.server().endpoint().clone();
+    let lost = |error: &dyn std::fmt::Display| format!("{server}: {error}");
+    let mut packets = Vec::new();
+    put_message(&mut packets, 0, &[&[Kind::Query as u8], text].concat());
+    let link = backend.connection_mut();
+    link.note_query();
+    link.write_all(&packets).await.map_err(|error| lost(&error))?;
+    let mut tally = Tally::new(login.capabilities(), 1, compared.is_some());
+    let outcome = poll_fn(|cx| {
+        let mut scratch = worker.scratch.borrow_mut();
+        loop {
+            let n = ready!(link.poll_read(cx, &mut scratch)).map_err(|error| lost(&error))?;
+            let bytes = scratch.get(..n).filter(|bytes| !bytes.is_empty());
+            let bytes = bytes.ok_or_else(|| lost(&"the server has closed the connection"))?;
+            let read = tally.read(bytes).map_err(|error| lost(&error))?;
+            if let Some((outcome, len)) = read {
+                let is_all = len == n;
+                return Poll::Ready(if is_all {
+                    Ok(outcome)
+                } else {
+                    Err(lost(&"it has sent more than its answer"))
+                });
+            }
+        }
+    })
+    .await?;
+    link.note_answered();
+    if let Some(half) = compared {
+        half.settle(worker, Sum::new(hostgroup, outcome, tally.checksum()));
+    }
+    Ok(outcome)
+}

@@ -1,0 +1,43 @@
+//! Copies of a session's statements for other hostgroups.
+
+use route::Mirror;
+use wire::command::Kind;
+
+use super::Session;
+use super::command::Upload;
+use super::course::Decided;
+use crate::counts::Counter;
+use crate::mirror::comparison::{Half, Watched};
+use crate::mirror::{Copy, submit};
+
+impl Session {
+    /// Has a copy of the command run that is being sent, if its rules want one. Of one that is so long that it is sent in
+    /// pieces there is none.
+    pub(super) fn mirror(&mut self, kind: Kind, payload: &[u8], upload: &Upload, decided: &Decided) {
+        let Some(orders) = &decided.orders else { return };
+        let mirror =
+            Mirror { hostgroup: orders.verdict.mirror_hostgroup, flag_in: orders.verdict.mirror_flag_out };
+        if kind != Kind::Query || mirror.hostgroup.is_none() && mirror.flag_in.is_none() {
+            return;
+        }
+        if !upload.complete {
+            return self.worker.counts.note(Counter::CopiesDropped);
+        }
+        let halves = orders.compare.then(|| Half::pair(decided.digest)).unzip();
+        let course = &mut self.course;
+        let (original, compared) = halves;
+        course.watched = original
+            .map(|half| Watched::new(half, course.hostgroup, self.identity.capabilities, upload.next_seq()));
+        let copy = Copy {
+            text: self.statement(payload).into(),
+            mirror,
+            identity: self.identity.for_copies(0, self.course.caller.schema()),
+            caller: std::sync::Arc::clone(&self.course.caller),
+            client_addr: self.course.client_addr.clone(),
+            account: self.course.account,
+            reading: self.course.reading(self.status),
+            compared,
+        };
+        submit(&self.worker, copy);
+    }
+}

@@ -1,0 +1,305 @@
+//! Copies of statements for another hostgroup: what is copied and what is not, that no client waits for one, and that their
+//! answers are compared.
+
+use config::{Config, QueryRule, Server};
+use proxy::memory::End;
+use proxy::stage::Stage;
+use testkit::script::{LoginSeen, ScriptedServer};
+use tokio::time::sleep;
+use wire::command::Kind;
+
+use super::acquire::ms;
+use super::support::{
+    Client, Database, Servers, config, database, expect_alive, log_in, log_in_as, options_for, play, run,
+    settle, stage, user,
+};
+
+/// A row of two columns.
+type Cells<'a> = [Option<&'a str>; 2];
+
+/// Hostgroups 0 and 1 of one server each, and a rule that mirrors SELECTs.
+fn mirrored() -> Config {
+    let servers = vec![database("db"), Server { hostgroup_id: 1, ..database("mirror") }];
+    Config { servers, query_rules: vec![rule()], ..config() }
+}
+
+fn rule() -> QueryRule {
+    QueryRule {
+        rule_id: 1,
+        active: true,
+        match_digest: Some("^SELECT".to_owned()),
+        mirror_hostgroup: Some(1),
+        ..QueryRule::default()
+    }
+}
+
+/// The same whose answers are compared.
+fn compared() -> Config {
+    let rule = QueryRule { attributes: r#"{"compare": true}"#.to_owned(), ..rule() };
+    Config { query_rules: vec![rule], ..mirrored() }
+}
+
+/// The client's first statement with its answer; its server, and the end of the connection for the copy.
+async fn first_select(client: &mut Client, servers: &mut Servers, sql: &str) -> (Database, End) {
+    client.send_query(sql).await;
+    let (name, end) = servers.dialled().await;
+    assert_eq!(name, "db:3306");
+    let mut server = ScriptedServer::accept(end).await.0;
+    server.expect_query(sql).await;
+    server.rows(&["a"], &[&[Some("1")]]).await;
+    client.expect_rows(&[&[Some("1")]]).await;
+    let (name, end) = servers.dialled().await;
+    assert_eq!(name, "mirror:3306");
+    (server, end)
+}
+
+async fn log_in_copy(end: End) -> (Database, LoginSeen) {
+    ScriptedServer::accept(end).await
+}
+
+#[test]
+fn c24_a_client_does_not_wait_for_the_copy_of_its_statement() {
+    play(async || {
+        let (stage, mut servers) = stage(mirrored());
+        let mut client = log_in(&stage).await;
+        // Nobody answers at the mirror.
+        let (mut server, copy) = first_select(&mut client, &mut servers, "SELECT 1").await;
+        assert_eq!(stage.global("Mirror_concurrency"), 1);
+        expect_alive(&mut client, &mut server).await;
+        let (mut mirror, _) = log_in_copy(copy).await;
+        mirror.expect_query("SELECT 1").await;
+        mirror.rows(&["a"], &[&[Some("2")]]).await;
+        // The next one is a connection of its own: two ran at a time.
+        let mut second = servers.accept().await;
+        second.expect_query("SELECT 'alive'").await;
+        second.err(1146, "42S02", "No such table").await;
+        settle().await;
+        assert_eq!((stage.global("Mirror_concurrency"), stage.global("Mirror_done")), (0, 2));
+        assert_eq!((stage.global("Mirror_failed"), stage.global("Questions")), (0, 2));
+    });
+}
+
+#[test]
+fn a_connection_is_used_for_one_copy_after_the_other_and_ends_when_it_is_idle() {
+    play(async || {
+        let (stage, mut servers) = stage(mirrored());
+        let mut client = log_in(&stage).await;
+        let (mut server, copy) = first_select(&mut client, &mut servers, "SELECT 1").await;
+        let (mut mirror, _) = log_in_copy(copy).await;
+        mirror.expect_query("SELECT 1").await;
+        mirror.ok().await;
+        for _ in 0..3 {
+            expect_alive(&mut client, &mut server).await;
+            mirror.expect_query("SELECT 'alive'").await;
+            mirror.ok().await;
+            settle().await;
+        }
+        // What no rule names is not copied.
+        run(&mut client, &mut server, "DO 1").await;
+        assert!(servers.settled().await.is_none());
+        assert_eq!(stage.usage(1).open, 1);
+        mirror.expect_command(Kind::Quit, b"").await;
+        mirror.expect_end().await;
+        settle().await;
+        assert_eq!(stage.usage(1).open, 0);
+        // And the next one gets another.
+        expect_alive(&mut client, &mut server).await;
+        servers.accept().await.expect_query("SELECT 'alive'").await;
+    });
+}
+
+#[test]
+fn a_copy_is_run_as_its_user_in_its_schema() {
+    play(async || {
+        let other = config::User { default_hostgroup: 0, ..user("other", "secret") };
+        let mut all = mirrored();
+        all.users.push(other);
+        let (stage, mut servers) = stage(all);
+        let options = options_for("other", "secret").schema("before");
+        let mut client = log_in_as(&stage, &options).await;
+        let (mut server, copy) = first_select(&mut client, &mut servers, "SELECT 1").await;
+        let (mut mirror, login) = log_in_copy(copy).await;
+        assert_eq!((login.username.as_str(), login.schema.as_deref()), ("other", Some("before")));
+        mirror.expect_query("SELECT 1").await;
+        mirror.ok().await;
+        run(&mut client, &mut server, "USE behind").await;
+        expect_alive(&mut client, &mut server).await;
+        // Another schema is another connection.
+        let (_, login) = log_in_copy(servers.dialled().await.1).await;
+        assert_eq!(login.schema.as_deref(), Some("behind"));
+    });
+}
+
+#[test]
+fn a_connection_on_which_something_may_be_left_is_not_used_again() {
+    for sql in ["SELECT @a := 1", "SELECT GET_LOCK('a', 1)", "SELECT f(1)"] {
+        play(async || {
+            let (stage, mut servers) = stage(mirrored());
+            let mut client = log_in(&stage).await;
+            let (_server, copy) = first_select(&mut client, &mut servers, sql).await;
+            let (mut mirror, _) = log_in_copy(copy).await;
+            mirror.expect_query(sql).await;
+            mirror.ok().await;
+            mirror.expect_command(Kind::Quit, b"").await;
+            settle().await;
+            assert_eq!(stage.usage(1).open, 0);
+        });
+    }
+}
+
+#[test]
+fn copies_beyond_the_limits_are_left_out_and_counted() {
+    play(async || {
+        let mut config = mirrored();
+        config.variables.threads = 1;
+        config.variables.mirror_max_concurrency = 1;
+        config.variables.mirror_max_queue_length = 2;
+        let (stage, mut servers) = stage(config);
+        let mut client = log_in(&stage).await;
+        let (mut server, copy) = first_select(&mut client, &mut servers, "SELECT 1").await;
+        for _ in 0..5 {
+            expect_alive(&mut client, &mut server).await;
+        }
+        let globals =
+            ["Mirror_concurrency", "Mirror_queue_length", "Mirror_dropped"].map(|name| stage.global(name));
+        assert_eq!(globals, [1, 2, 3]);
+        let (mut mirror, _) = log_in_copy(copy).await;
+        for sql in ["SELECT 1", "SELECT 'alive'", "SELECT 'alive'"] {
+            mirror.expect_query(sql).await;
+            mirror.ok().await;
+        }
+        settle().await;
+        let globals =
+            ["Mirror_concurrency", "Mirror_queue_length", "Mirror_done"].map(|name| stage.global(name));
+        assert_eq!(globals, [0, 0, 3]);
+        assert!(servers.settled().await.is_none());
+    });
+}
+
+#[test]
+fn a_mirror_that_fails_is_nobodys_concern() {
+    play(async || {
+        let (stage, mut servers) = stage(mirrored());
+        let mut client = log_in(&stage).await;
+        let (mut server, copy) = first_select(&mut client, &mut servers, "SELECT 1").await;
+        let (mut mirror, _) = log_in_copy(copy).await;
+        mirror.expect_query("SELECT 1").await;
+        drop(mirror);
+        settle().await;
+        assert_eq!((stage.global("Mirror_failed"), stage.global("Mirror_concurrency")), (1, 0));
+        expect_alive(&mut client, &mut server).await;
+        // Nor one that talks nonsense.
+        let mut mirror = servers.accept().await;
+        mirror.expect_query("SELECT 'alive'").await;
+        mirror.send(b"\x00").await;
+        mirror.send(b"\x00").await;
+        settle().await;
+        assert_eq!((stage.global("Mirror_failed"), stage.usage(1).open), (2, 0));
+        expect_alive(&mut client, &mut server).await;
+    });
+}
+
+#[test]
+fn a_hint_mirrors_and_prepared_statements_are_not_mirrored() {
+    play(async || {
+        let (stage, mut servers) = stage(Config { query_rules: Vec::new(), ..mirrored() });
+        let mut client = log_in(&stage).await;
+        let sql = "/* mirror=1 */ SELECT 1";
+        let (_server, copy) = first_select(&mut client, &mut servers, sql).await;
+        log_in_copy(copy).await.0.expect_query(sql).await;
+        client.send_command(Kind::StmtPrepare, sql.as_bytes()).await;
+        assert!(servers.settled().await.is_none());
+    });
+}
+
+#[test]
+fn a_copy_has_rules_of_its_own() {
+    play(async || {
+        let first = QueryRule { mirror_hostgroup: None, mirror_flag_out: Some(7), ..rule() };
+        let second = QueryRule {
+            rule_id: 2,
+            active: true,
+            flag_in: 7,
+            match_pattern: Some("FROM old".to_owned()),
+            replace_pattern: Some("FROM new".to_owned()),
+            destination_hostgroup: Some(1),
+            apply: true,
+            ..QueryRule::default()
+        };
+        let (stage, mut servers) = stage(Config { query_rules: vec![first, second], ..mirrored() });
+        let mut client = log_in(&stage).await;
+        let (_server, copy) = first_select(&mut client, &mut servers, "SELECT a FROM old").await;
+        log_in_copy(copy).await.0.expect_query("SELECT a FROM new").await;
+    });
+}
+
+/// Has both servers answer a compared statement with these rows; what is counted then: compared, and different.
+async fn compare(
+    stage: &Stage,
+    servers: &mut Servers,
+    original: &[Cells<'_>],
+    copy: &[Cells<'_>],
+) -> [u64; 2] {
+    let mut client = log_in(stage).await;
+    client.send_query("SELECT a, b FROM t").await;
+    let mut server = servers.accept().await;
+    server.expect_query("SELECT a, b FROM t").await;
+    let rows = |rows: &[Cells<'_>]| -> Vec<Vec<Option<String>>> {
+        rows.iter().map(|row| row.iter().map(|cell| cell.map(str::to_owned)).collect()).collect()
+    };
+    let mut mirror = servers.accept().await;
+    mirror.expect_query("SELECT a, b FROM t").await;
+    for (server, rows) in [(&mut server, rows(original)), (&mut mirror, rows(copy))] {
+        let rows: Vec<Vec<Option<&str>>> =
+            rows.iter().map(|row| row.iter().map(Option::as_deref).collect()).collect();
+        let rows: Vec<&[Option<&str>]> = rows.iter().map(Vec::as_slice).collect();
+        server.rows(&["a", "b"], &rows).await;
+    }
+    let expected: Vec<&[Option<&str>]> = original.iter().map(|row| &row[..]).collect();
+    client.expect_rows(&expected).await;
+    settle().await;
+    // The connection for copies is not to be used for the next comparison.
+    sleep(ms(20_000)).await;
+    ["Mirror_compared", "Mirror_different"].map(|name| stage.global(name))
+}
+
+#[test]
+fn answers_are_compared_whatever_the_order_of_their_rows() {
+    play(async || {
+        let (stage, mut servers) = stage(compared());
+        let (one, two) = ([Some("1"), Some("x")], [Some("2"), None]);
+        assert_eq!(compare(&stage, &mut servers, &[one, two], &[two, one]).await, [1, 0]);
+        assert_eq!(compare(&stage, &mut servers, &[one, two], &[one]).await, [2, 1]);
+        assert_eq!(compare(&stage, &mut servers, &[one, one], &[one, two]).await, [3, 2]);
+        assert_eq!(compare(&stage, &mut servers, &[], &[]).await, [4, 2]);
+    });
+}
+
+#[test]
+fn an_error_is_not_the_same_as_no_rows() {
+    play(async || {
+        let (stage, mut servers) = stage(compared());
+        let mut client = log_in(&stage).await;
+        client.send_query("SELECT 1").await;
+        let mut server = servers.accept().await;
+        let mut mirror = servers.accept().await;
+        for server in [&mut server, &mut mirror] {
+            server.expect_query("SELECT 1").await;
+        }
+        // The copy may be the first to be answered.
+        mirror.err(1146, "42S02", "No such table").await;
+        settle().await;
+        server.rows(&["a"], &[]).await;
+        client.expect_rows(&[]).await;
+        settle().await;
+        assert_eq!((stage.global("Mirror_compared"), stage.global("Mirror_different")), (1, 1));
+        // A client that leaves in the middle takes its half along.
+        client.send_query("SELECT 1").await;
+        server.expect_query("SELECT 1").await;
+        drop(client);
+        mirror.expect_query("SELECT 1").await;
+        mirror.rows(&["a"], &[]).await;
+        settle().await;
+        assert_eq!((stage.global("Mirror_compared"), stage.global("Mirror_done")), (1, 2));
+    });
+}
