@@ -3,6 +3,7 @@
 
 mod counters;
 mod digests;
+mod limits;
 mod orders;
 mod runtime;
 

@@ -165,24 +165,19 @@ impl Session {
                 return Poll::Ready(Err(self.told_if(between_packets, &error, seq)));
             }
             let output = input.get(..scanned).unwrap_or(input);
-            match &mut self.listing {
+            let server = &backend.server().endpoint().endpoint;
+            let caps = self.identity.capabilities;
+            let rewritten = match &mut self.listing {
                 None if self.past.named_threads && is_refused_kill(event) => {
-                    let server = &backend.server().endpoint().endpoint;
-                    let translated = refusal_with_session(output, &self.worker, server);
-                    let output = translated.as_deref().unwrap_or(output);
-                    self.to_client.send(cx, &mut self.client, output)?;
+                    refusal_with_session(output, &self.worker, server)
                 }
                 None if self.control.is_overdue() && between_packets && is_interrupted(event) => {
-                    let told = timed_out(output, self.identity.capabilities);
-                    self.to_client.send(cx, &mut self.client, told.as_deref().unwrap_or(output))?;
+                    timed_out(output, caps)
                 }
-                None => self.to_client.send(cx, &mut self.client, output)?,
-                Some(listing) => {
-                    let output =
-                        translate(listing, output, &self.worker, &backend.server().endpoint().endpoint);
-                    self.to_client.send(cx, &mut self.client, &output)?;
-                }
-            }
+                None => None,
+                Some(listing) => Some(translate(listing, output, &self.worker, server)),
+            };
+            self.to_client.send(cx, &mut self.client, rewritten.as_deref().unwrap_or(output))?;
             if event == Event::More {
                 continue;
             }
