@@ -1,4 +1,4 @@
-//! Traffic while the admin port applies large configurations: does anybody notice?
+//! Traffic while the admin port applies large configurations, or reads large statistics: does anybody notice?
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow};
 use testkit::client::{Client, Options};
+use testkit::mariadb::{PASSWORD, USER};
 use tokio::runtime::{Builder, Runtime};
+use tokio::task::JoinSet;
 
 use crate::plan::Cell;
 use crate::progress::Progress;
@@ -49,6 +51,17 @@ const LOADS: [(&str, &str, &str); 3] = [
     ),
 ];
 
+/// What is read: many digests, and the statement.
+pub(crate) const READ: &str = "100,000 digests";
+const READS: (&str, &str) = (READ, "SELECT COUNT(*) FROM stats_mysql_query_digest");
+/// As many as its name says.
+const DIGESTS: u32 = 100_000;
+
+/// What the admin port does in the name of a step.
+pub(crate) fn verb(load: &str) -> &'static str {
+    if load == READ { "read" } else { "loaded" }
+}
+
 /// One run of the traffic.
 #[derive(Debug, Clone)]
 pub(crate) struct Busy {
@@ -74,7 +87,9 @@ pub(crate) fn measure(
     for (_, rows, _) in LOADS {
         admin.run(rows)?;
     }
-    let steps: Vec<_> = [None].into_iter().chain(LOADS.map(|(name, _, load)| Some((name, load)))).collect();
+    admin.runtime.block_on(make_digests(target.address()))?;
+    let loads = LOADS.map(|(name, _, load)| Some((name, load)));
+    let steps: Vec<_> = [None, Some(READS)].into_iter().chain(loads).collect();
     let mut progress = Progress::new("admin port", rounds * u32::try_from(steps.len())?);
     let mut results = Vec::new();
     for round in 0..rounds {
@@ -154,4 +169,20 @@ impl Admin {
 async fn connect(port: u16) -> anyhow::Result<Client> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     Client::connect(&Options::tcp(address, "admin", "admin")).await.context("cannot log in to the admin port")
+}
+
+/// Sends as many statements with digests of their own.
+async fn make_digests(address: SocketAddr) -> anyhow::Result<()> {
+    let mut clients = JoinSet::new();
+    for first in 0..CLIENTS {
+        let options = Options::tcp(address, USER, PASSWORD);
+        clients.spawn(async move {
+            let mut client = Client::connect(&options).await?;
+            for n in (first..DIGESTS).step_by(CLIENTS as usize) {
+                client.query(&format!("SELECT 1 AS c{n}")).await?;
+            }
+            anyhow::Ok(())
+        });
+    }
+    clients.join_all().await.into_iter().collect()
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
+use crate::admin::verb;
 use crate::machine::{free_name, slug, today};
 use crate::results::Results;
 use crate::table::table;
@@ -83,7 +84,7 @@ fn raw(results: &Results) -> String {
     }
     for busy in &results.busy {
         let measure = busy.load.map_or("traffic alone".to_owned(), |load| {
-            format!("traffic while {load} are loaded").replace(',', "")
+            format!("traffic while {load} are {}", verb(load)).replace(',', "")
         });
         let longest = busy
             .times

@@ -122,7 +122,7 @@ fn busy(out: &mut String, results: &Results) -> std::fmt::Result {
     }
     writeln!(
         out,
-        "\ntraffic while LOAD ... TO RUNTIME is repeated\nof                p99 ms     x  longest LOAD ms"
+        "\ntraffic while LOAD ... TO RUNTIME or a reading is repeated\nof                p99 ms     x       longest ms"
     )?;
     let (alone, _) = results.busy(None);
     writeln!(out, "{:<15} {alone:>8.3} {:>5.2}", "nothing", 1.0)?;

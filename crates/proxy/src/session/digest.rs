@@ -15,16 +15,18 @@ impl Session {
         match kind {
             Kind::Query => {
                 let digest = decided.digest?;
-                let who = self.who();
+                self.know_who();
+                let (who, _) = self.course.who.as_ref()?;
                 let text = || self.digest_text(digest, self.statement(payload), decided);
-                self.worker.counts.digests.enter(&who, hostgroup, digest, text)
+                self.worker.counts.digests.enter(who, hostgroup, digest, text)
             }
             Kind::StmtExecute | Kind::StmtBulkExecute => {
-                let who = self.who();
+                self.know_who();
+                let (who, _) = self.course.who.as_ref()?;
                 let id = payload.get(1..5)?.try_into().map(u32::from_le_bytes).ok()?;
                 let what = self.course.prepared.as_ref()?.executed(id, hostgroup)?;
                 let text = || Arc::clone(&what.digest_text);
-                self.worker.counts.digests.enter(&who, hostgroup, what.digest?, text)
+                self.worker.counts.digests.enter(who, hostgroup, what.digest?, text)
             }
             _ => None,
         }
@@ -40,17 +42,12 @@ impl Session {
         self.worker.routing.borrow_mut().shown_of(digest, text).into()
     }
 
-    /// Whose statements are counted.
-    fn who(&mut self) -> Arc<Who> {
+    /// Finds out whose statements are counted, unless that is known.
+    fn know_who(&mut self) {
         let digests = &self.worker.counts.digests;
         let by_client = digests.is_by_client();
-        match &self.course.who {
-            Some((who, was_by_client)) if *was_by_client == by_client => Arc::clone(who),
-            _ => {
-                let who = self.find_who(digests, by_client);
-                self.course.who = Some((Arc::clone(&who), by_client));
-                who
-            }
+        if self.course.who.as_ref().is_none_or(|(_, was_by_client)| *was_by_client != by_client) {
+            self.course.who = Some((self.find_who(digests, by_client), by_client));
         }
     }
 
