@@ -152,6 +152,34 @@ fn c07_statements_count_under_the_schema_that_the_session_has() {
 }
 
 #[test]
+fn statements_count_where_they_went_as_what_the_client_sent() {
+    run(async {
+        let proxy = Setup::before(&DB.sandbox, &DB.server)
+            .server(&DB.server, "hostgroup_id = 1")
+            .admin("mysql_ifaces", "\"127.0.0.1:0\"")
+            .start();
+        let (mut client, mut admin) = (Client::connect(&proxy.options()).await.unwrap(), admin(&proxy).await);
+        let rules = "INSERT INTO mysql_query_rules \
+                     (rule_id, active, match_pattern, match_digest, replace_pattern, destination_hostgroup, apply) VALUES \
+                     (1, 1, '^SELECT 7$', NULL, 'SELECT 8, 9', NULL, 1), (2, 1, NULL, '^SELECT c ', NULL, 1, 1)";
+        tell(&mut admin, &[rules, "LOAD MYSQL QUERY RULES TO RUNTIME"]).await;
+        assert_eq!(rows(&mut client, "SELECT 7").await, ["8|9"]);
+        let elsewhere = "SELECT c FROM (SELECT 5 AS c) t";
+        tell(&mut client, &["SELECT 6", elsewhere, "DO 1", elsewhere]).await;
+        let here = client.prepare("DO ?").await.unwrap();
+        let there = client.prepare("SELECT c FROM (SELECT ? AS c) t").await.unwrap();
+        for statement in [&here, &there, &here] {
+            client.execute(statement, &[Value::Int(1)]).await.unwrap();
+        }
+        tell(&mut client, &["SELECT CONNECTION_ID()"]).await;
+        let sql = "SELECT hostgroup, digest_text, count_star FROM stats_mysql_query_digest ORDER BY 1, 2";
+        let expected =
+            ["0|DO ?|3", "0|SELECT ?|2", "0|SELECT CONNECTION_ID()|1", "1|SELECT c FROM (SELECT ? AS c) t|3"];
+        assert_eq!(rows(&mut admin, sql).await, expected);
+    });
+}
+
+#[test]
 fn variables_hold_for_the_next_statements() {
     run(async {
         let proxy = start();
