@@ -18,9 +18,13 @@ use super::say;
 
 /// Number of replicas.
 const REPLICAS: usize = 2;
-/// The user whose queries go to the primary; the password is the same.
+/// The hostgroup of the primary.
+const WRITERS: u32 = 0;
+/// That of the replicas.
+const READERS: u32 = 1;
+/// The user that writes to the primary, and whose plain reads go to the replicas; the password is the same.
 const WRITER: &str = "demo";
-/// The user whose queries go to the replicas; the password is the same.
+/// The user whose queries all go to the replicas; the password is the same.
 const READER: &str = "report";
 /// Longest time until the proxy serves.
 const SERVE_TIME_MAX: Duration = Duration::from_secs(20);
@@ -86,13 +90,14 @@ impl Stage {
         let (port, tcp_port) = (self.address.port(), self.tcp_address.port());
         say!("\nConnect to it:");
         for (port, user, what) in [
-            (port, WRITER, "the primary"),
+            (port, WRITER, "the primary; plain reads: the replicas"),
             (port, READER, "the replicas"),
             (tcp_port, WRITER, "the primary, through the layer-4 listener"),
         ] {
             let command = format!("mariadb -h127.0.0.1 -P{port} -u{user} -p{user} {SCHEMA}");
             say!("  {command:<60} # {what}");
         }
+        say!("There, ask where a statement goes, and why: EXPLAIN ROUTE SELECT ...");
         say!("Ctrl-C ends the demo and removes everything.\n");
     }
 
@@ -163,14 +168,15 @@ fn configuration(
     tcp_address: SocketAddr,
 ) -> String {
     let mut toml = format!(
-        "[mysql_variables]\nserver_version = \"{}\"\n\n\
+        "[mysql_variables]\nserver_version = \"{}\"\nread_write_split = true\n\n\
          [admin_variables]\nmysql_ifaces = \"\"\n\n\
          [[listeners]]\naddress = \"{address}\"\n\n\
-         [[listeners]]\naddress = \"{tcp_address}\"\nprotocol = \"tcp\"\nhostgroup = 0\n",
+         [[listeners]]\naddress = \"{tcp_address}\"\nprotocol = \"tcp\"\nhostgroup = 0\n\n\
+         [[mysql_replication_hostgroups]]\nwriter_hostgroup = {WRITERS}\nreader_hostgroup = {READERS}\n",
         binaries.version
     );
-    let servers = topology.replicas.iter().map(|server| (1, server));
-    for (hostgroup, server) in std::iter::once((0, &topology.primary)).chain(servers) {
+    let servers = topology.replicas.iter().map(|server| (READERS, server));
+    for (hostgroup, server) in std::iter::once((WRITERS, &topology.primary)).chain(servers) {
         // Writing to a string cannot fail.
         let _ = write!(
             toml,
@@ -180,7 +186,7 @@ fn configuration(
             server.name()
         );
     }
-    for (hostgroup, user) in [(0, WRITER), (1, READER)] {
+    for (hostgroup, user) in [(WRITERS, WRITER), (READERS, READER)] {
         let _ = write!(
             toml,
             "\n[[mysql_users]]\nusername = \"{user}\"\npassword = \"{user}\"\ndefault_hostgroup = {hostgroup}\n"
