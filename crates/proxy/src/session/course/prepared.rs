@@ -25,9 +25,15 @@ pub(in crate::session) struct Preparing {
     pub(in crate::session) text: Option<Box<[u8]>>,
     /// The hash of its digest.
     pub(in crate::session) digest: Option<u64>,
-    /// Its digest's text, as tables show it.
+    /// Its digest's text, as tables show it; empty if it is not counted by that.
     pub(in crate::session) digest_text: Arc<[u8]>,
     pub(in crate::session) change: Option<Change>,
+}
+
+impl Preparing {
+    fn bytes(&self) -> usize {
+        self.text.as_ref().map_or(0, |text| text.len()) + self.digest_text.len()
+    }
 }
 
 /// A prepared statement.
@@ -78,10 +84,13 @@ impl Default for Registry {
 }
 
 impl Registry {
-    /// A statement is on its way to its first server. Its text is forgotten if there are too many.
+    /// A statement is on its way to its first server. Its texts are forgotten if there are too many.
     pub(in crate::session) fn expect(&mut self, mut what: Preparing) {
-        if self.bytes + what.text.as_ref().map_or(0, |text| text.len()) > PREPARED_BYTES_MAX {
+        if self.bytes + what.bytes() > PREPARED_BYTES_MAX {
             what.text = None;
+        }
+        if self.bytes + what.bytes() > PREPARED_BYTES_MAX {
+            what.digest_text = Arc::default();
         }
         self.awaiting.push_back(what);
     }
@@ -102,7 +111,7 @@ impl Registry {
         statement: reply::Prepared,
     ) {
         self.close(id);
-        self.bytes += what.text.as_ref().map_or(0, |text| text.len());
+        self.bytes += what.bytes();
         let places = vec![Place { hostgroup: home, statement, types_version: 0 }];
         let prepared = Prepared {
             what,
@@ -202,7 +211,7 @@ impl Registry {
     pub(in crate::session) fn close(&mut self, id: u32) -> Vec<(u32, u32)> {
         let id = self.meant(id);
         let Some(prepared) = self.by_id.remove(&id) else { return Vec::new() };
-        self.bytes -= prepared.what.text.as_ref().map_or(0, |text| text.len());
+        self.bytes -= prepared.what.bytes();
         prepared.places.iter().map(|place| (place.hostgroup, place.statement.id)).collect()
     }
 
@@ -329,6 +338,9 @@ mod tests {
             all.answered(0, Some(statement(id, 0)));
             assert_eq!(all.get(id).unwrap().what.text.is_some(), kept);
         }
+        all.expect(Preparing { digest_text: b"SELECT ?"[..].into(), ..what("") });
+        all.answered(0, Some(statement(4, 0)));
+        assert!(all.executed(4, 0).unwrap().digest_text.is_empty());
         all.close(1);
         all.expect(what(&large));
         all.answered(0, Some(statement(3, 0)));
