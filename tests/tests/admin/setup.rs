@@ -13,7 +13,10 @@ fn an_empty_proxy_becomes_one_that_serves_and_stays_one() {
     let port = DB.server.port();
     let mut proxy = setup.clone().start();
     for sql in [
-        format!("INSERT INTO mysql_servers (hostgroup_id, hostname, port) VALUES (10, '127.0.0.1', {port})"),
+        format!(
+            "INSERT INTO mysql_servers (hostgroup_id, hostname, port) VALUES (10, '127.0.0.1', {port}), \
+             (20, '127.0.0.1', {port})"
+        ),
         "LOAD MYSQL SERVERS TO RUNTIME; SAVE MYSQL SERVERS TO DISK".to_owned(),
         format!(
             "INSERT INTO mysql_users (username, password, default_hostgroup) VALUES ('{USER}', '{PASSWORD}', 10)"
@@ -44,7 +47,7 @@ fn an_empty_proxy_becomes_one_that_serves_and_stays_one() {
     serves(&again);
     let sql = "SELECT COUNT(*) FROM mysql_servers; SELECT COUNT(*) FROM mysql_replication_hostgroups; \
                SELECT COUNT(*) FROM mysql_query_rules; SELECT @@mysql-max_connections";
-    assert_eq!(cli(&again, sql).expect_success(), "1\n0\n1\n123\n");
+    assert_eq!(cli(&again, sql).expect_success(), "2\n0\n1\n123\n");
 }
 
 #[test]
