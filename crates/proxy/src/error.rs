@@ -16,6 +16,11 @@ pub struct ClientError {
 }
 
 impl ClientError {
+    /// Its number.
+    pub(crate) const fn code(&self) -> u16 {
+        self.code
+    }
+
     /// Whether the code is one of those that client libraries use for themselves.
     pub(crate) const fn is_of_clients(&self) -> bool {
         matches!(self.code, 2000..3000)

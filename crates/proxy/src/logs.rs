@@ -79,6 +79,8 @@ pub(crate) struct Over {
     pub(crate) took: Duration,
     /// How the server has answered; nothing if the proxy has.
     pub(crate) outcome: Option<Outcome>,
+    /// The number of the error that the proxy itself has answered; 0 if there is none.
+    pub(crate) own_error: u16,
 }
 
 /// Logs a statement that is over, if it is one of those that are wanted. Called only if there is a log.
@@ -109,7 +111,10 @@ fn record(control: &Control, over: &Over, logs: Logs, text_max: usize) -> Box<Re
         end_us: unix_us(SystemTime::now()),
         took_us: u64::try_from(over.took.as_micros()).unwrap_or(u64::MAX),
         digest,
-        outcome: over.outcome.map(|outcome| ending(outcome, class)).unwrap_or_default(),
+        outcome: match over.outcome {
+            Some(outcome) => ending(outcome, class),
+            None => querylog::Outcome { error: over.own_error, ..querylog::Outcome::default() },
+        },
         text,
         text_len,
     };

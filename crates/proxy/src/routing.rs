@@ -97,6 +97,13 @@ pub(crate) struct Orders {
     pub(crate) compare: bool,
 }
 
+impl Orders {
+    /// Whether something is to be done with the statement before it is sent.
+    pub(crate) fn come_first(&self) -> bool {
+        self.text.is_some() || self.verdict.says_more_than_where_and_log()
+    }
+}
+
 impl Routing {
     /// What a worker needs to judge statements by `routes`.
     pub(crate) fn new(routes: &Arc<Routes>) -> Self {

@@ -132,13 +132,15 @@ fn a_rule_says_what_is_logged() {
             .pointsman_variable("slow_log_filename", "\"slow\"")
             .pointsman_variable("eventslog_sample", 1_000_000)
             .row("mysql_query_rules", &rule(1, "wanted", 1))
-            .row("mysql_query_rules", &rule(2, "secret", 0));
+            .row("mysql_query_rules", &rule(2, "secret", 0))
+            .row("mysql_query_rules", &format!("{}\nerror_msg = 'no'", rule(3, "refused", 1)));
         let folder = setup.folder().to_owned();
         let proxy = setup.start();
         let mut client = Client::connect(&proxy.options()).await.unwrap();
         for sql in ["DO 'wanted'", "DO 'other'", "DO 'secret'", "DO 'wanted secret'", "DO 'wanted too'"] {
             client.query(sql).await.unwrap();
         }
+        client.query("DO 'refused'").await.unwrap_err();
         let statement = client.prepare("SELECT 'wanted', ?").await.unwrap();
         client.execute(&statement, &[Value::Int(7)]).await.unwrap();
         flush(&proxy).await;
@@ -150,17 +152,20 @@ fn a_rule_says_what_is_logged() {
             [
                 ["COM_QUERY", "DO 'wanted'"],
                 ["COM_QUERY", "DO 'wanted too'"],
+                ["COM_QUERY", "DO 'refused'"],
                 ["COM_STMT_PREPARE", "SELECT 'wanted', ?"],
                 ["COM_STMT_EXECUTE", "SELECT 'wanted', ?"],
             ]
         );
-        assert_eq!(value(&lines[2], "client_stmt_id"), value(&lines[3], "client_stmt_id"));
-        assert_eq!(value(&lines[2], "digest"), value(&lines[3], "digest"));
+        let refused = ["hostgroup_id", "errno", "server"].map(|name| value(&lines[2], name));
+        assert_eq!(refused, [Some("-1"), Some("1148"), None]);
+        assert_eq!(value(&lines[3], "client_stmt_id"), value(&lines[4], "client_stmt_id"));
+        assert_eq!(value(&lines[3], "digest"), value(&lines[4], "digest"));
         // The hash of `DO ?`.
         assert_eq!(value(&lines[0], "digest"), value(&lines[1], "digest"));
         assert_ne!(value(&lines[0], "digest"), Some("0x0000000000000000"));
         let slow = super::lines(&folder, "slow.00000001");
-        assert_eq!(slow.iter().filter(|line| line.starts_with("# Query_time: ")).count(), 4, "{slow:#?}");
+        assert_eq!(slow.iter().filter(|line| line.starts_with("# Query_time: ")).count(), 5, "{slow:#?}");
     });
 }
 

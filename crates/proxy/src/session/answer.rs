@@ -166,13 +166,12 @@ impl Session {
             }
             let output = input.get(..scanned).unwrap_or(input);
             let server = &backend.server().endpoint().endpoint;
-            let caps = self.identity.capabilities;
             let rewritten = match &mut self.listing {
                 None if self.past.named_threads && is_refused_kill(event) => {
                     refusal_with_session(output, &self.worker, server)
                 }
                 None if self.control.is_overdue() && between_packets && is_interrupted(event) => {
-                    timed_out(output, caps)
+                    timed_out(output, self.identity.capabilities)
                 }
                 None => None,
                 Some(listing) => Some(translate(listing, output, &self.worker, server)),

@@ -87,6 +87,8 @@ pub(super) struct Course {
     pub(super) trace: Option<Box<Trace>>,
     /// The places of the statement that runs under limits.
     pub(super) places: Vec<Place>,
+    /// What a rule says about logging the command in the backlog.
+    pub(super) log: Option<bool>,
     /// When the statement that runs is to be killed, if a rule or a hint says so.
     pub(super) deadline: Option<Instant>,
     /// The answer that is on its way, if it is compared with another one.
@@ -174,6 +176,7 @@ impl Course {
             prepared: None,
             trace: None,
             places: Vec::new(),
+            log: None,
             deadline: None,
             watched: None,
         }

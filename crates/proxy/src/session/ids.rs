@@ -93,7 +93,7 @@ impl Session {
                 let measured = self.measure_own(kind, self.backlog.get(HEADER_LEN..).unwrap_or_default());
                 self.begin_running(measured, &[]);
                 self.run_kill(kill).await?;
-                self.answered_here();
+                self.answered_here(0);
                 Ok(())
             }
             Look::Ours(Own::Ask(ask)) => self.tell(kind, ask).await,

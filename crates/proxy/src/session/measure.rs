@@ -144,16 +144,22 @@ impl Session {
         }
     }
 
-    /// Counts the answer that the proxy itself has given to the command that runs.
-    pub(super) fn answered_here(&self) {
-        note_time(&self.worker, &self.control, None);
+    /// Counts the answer that the proxy itself has given to the command that runs; `error` is its number, 0 if it is none.
+    pub(super) fn answered_here(&self, error: u16) {
+        note_time(&self.worker, &self.control, None, error);
         self.end_running();
     }
 
     /// Counts the answer that the backend has given to the command that runs, of which the client gets another form.
     pub(super) fn answered_at_server(&self, outcome: Outcome) {
-        note_time(&self.worker, &self.control, Some(outcome));
+        note_time(&self.worker, &self.control, Some(outcome), 0);
         self.end_running();
+    }
+
+    /// The text of the command in the backlog, if logs want it.
+    pub(super) fn text_for_logs(&self) -> &[u8] {
+        let first = self.first_of_backlog().filter(|_| self.logs());
+        first.map_or(&[], |(kind, payload)| self.shown(kind, payload))
     }
 
     fn first_of_backlog(&self) -> Option<(Kind, &[u8])> {
@@ -166,7 +172,7 @@ impl Session {
 
 /// The backend has answered. `bytes` are the last ones of the answer, if they begin with a packet.
 pub(super) fn answered(worker: &Worker, control: &Control, outcome: Outcome, bytes: Option<&[u8]>) {
-    note_time(worker, control, Some(outcome));
+    note_time(worker, control, Some(outcome), 0);
     if let End::Err { code } = outcome.end {
         note_error(worker, control, code, bytes.and_then(message).unwrap_or_default());
     }
@@ -183,7 +189,7 @@ fn statement_id(kind: Kind, payload: &[u8]) -> u32 {
 }
 
 /// Counts the statement that runs as one that is over, and logs it if it shall be. `outcome` is what a server has answered.
-fn note_time(worker: &Worker, control: &Control, outcome: Option<Outcome>) {
+fn note_time(worker: &Worker, control: &Control, outcome: Option<Outcome>, own_error: u16) {
     let now = Instant::now();
     let Some((measured, took)) = control.running.end(now) else { return };
     if let Some(place) = measured.place {
@@ -200,7 +206,7 @@ fn note_time(worker: &Worker, control: &Control, outcome: Option<Outcome>) {
             counts.note(Counter::SlowQueries);
         }
         if settings.logs.policy.is_any() {
-            logs::note(worker, control, &Over { measured, took, outcome });
+            logs::note(worker, control, &Over { measured, took, outcome, own_error });
         }
     }
 }

@@ -74,8 +74,9 @@ impl Session {
         }
     }
 
-    /// The statement that had places under limits is over.
+    /// A command is over: if it had places under limits, others may have them.
     pub(super) fn leave_places(&mut self) {
+        self.course.log = None;
         if !self.course.places.is_empty() {
             self.course.places = Vec::new();
         }

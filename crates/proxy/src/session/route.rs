@@ -10,6 +10,7 @@ use super::Session;
 use super::course::prepared::Preparing;
 use super::course::{Course, Decided};
 use crate::backend::AcquireError;
+use crate::control::running::Measured;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::JUDGED_BYTES_MAX;
@@ -69,7 +70,8 @@ impl Session {
 
     /// Whether the command is all that has to be sent.
     fn is_simple(&self, kind: Kind, input: &[u8], decided: &Decided) -> bool {
-        if decided.orders.is_some() || decided.commits_first || self.has_to_wait(kind) {
+        let ordered = decided.orders.as_ref().is_some_and(|orders| orders.come_first());
+        if ordered || decided.commits_first || self.has_to_wait(kind) {
             return false;
         }
         match (&self.course.prepared, kind) {
@@ -184,6 +186,7 @@ impl Session {
 
     /// Does what was decided about the command in the backlog, up to the point where it can be forwarded.
     pub(super) async fn carry_out(&mut self, kind: Kind, mut decided: Decided) -> Result<(), Ending> {
+        self.course.log = decided.orders.as_ref().and_then(|orders| orders.verdict.log);
         let hostgroup = match &decided.destination {
             Destination::Hostgroup { hostgroup, .. } => *hostgroup,
             Destination::Ok(text) => {
@@ -284,7 +287,7 @@ impl Session {
         self.begin_own(kind);
         let seq = self.skip_command().await?;
         self.reply(seq, payload).await?;
-        self.answered_here();
+        self.answered_here(0);
         Ok(())
     }
 
@@ -293,14 +296,14 @@ impl Session {
         self.begin_own(kind);
         let seq = self.skip_command().await?;
         self.reply_error(seq, error).await?;
-        self.answered_here();
+        self.answered_here(error.code());
         Ok(())
     }
 
     /// Counts the command in the backlog as one that no server gets.
     pub(super) fn begin_own(&self, kind: Kind) {
         let measured = self.measure_own(kind, self.backlog.get(HEADER_LEN..).unwrap_or_default());
-        self.begin_running(measured, &[]);
+        self.begin_running(Measured { log: self.course.log, ..measured }, self.text_for_logs());
     }
 
     /// Takes note of a command that is being sent to the backend.

@@ -66,7 +66,7 @@ impl Session {
         let seq = self.skip_command().await?;
         let packets = result(seq, columns, rows, self.status, self.capabilities());
         self.write_to_client(&packets).await?;
-        self.answered_here();
+        self.answered_here(0);
         Ok(())
     }
 
