@@ -10,6 +10,7 @@ use wire::reply::{Answer, End, Event, Outcome, ReplyScanner};
 use wire::{Capabilities, StatusFlags};
 
 use super::Session;
+use super::course::Course;
 use super::ids::{refusal_with_session, translate};
 use super::measure::answered;
 use super::overdue::{is_interrupted, timed_out};
@@ -132,13 +133,7 @@ impl Session {
                     Watched::read(&mut self.course.watched, &self.worker, seen);
                 }
                 if let Event::Done(outcome) = scan.event {
-                    if self.control.running.kind() == Some(Kind::StmtPrepare)
-                        && let Some(registry) = &mut self.course.prepared
-                    {
-                        let prepared = reply.prepared();
-                        prepared.inspect(|prepared| self.control.running.set_statement(prepared.id));
-                        registry.answered(self.course.hostgroup, prepared);
-                    }
+                    note_prepared(&mut self.course, &self.control, reply);
                     let bytes = rest.get(..scan.len).filter(|_| begins_with_packet);
                     answered(&self.worker, &self.control, outcome, bytes);
                     begins_with_packet = true;
@@ -306,6 +301,17 @@ fn work_at(worker: &Worker, control: &Control, next: &Step) -> Answer {
     control.running.go_on(next.measured, &next.also, Instant::now());
     control.running.expire_after(worker.settings().variables.default_query_timeout);
     next.answer
+}
+
+/// Takes note of what a server has said of a statement, if that is what it was asked for.
+fn note_prepared(course: &mut Course, control: &Control, reply: &ReplyScanner) {
+    if control.running.kind() == Some(Kind::StmtPrepare)
+        && let Some(registry) = &mut course.prepared
+    {
+        let prepared = reply.prepared();
+        prepared.inspect(|prepared| control.running.set_statement(prepared.id));
+        registry.answered(course.hostgroup, prepared);
+    }
 }
 
 /// Whether an answer ends with what servers have against a KILL.
