@@ -112,6 +112,16 @@ impl Scan {
             return self.literal(self.at + len, b'?', sink);
         }
         self.before = word.last().copied().unwrap_or(byte);
+        // Mostly a single blank and another word follow: such a blank always stays.
+        if let [b' ', next, ..] = rest.get(len..).unwrap_or_default()
+            && is(*next, WORD)
+            && !options.lowercase
+            && sink.tight.word_and_blank(rest.get(..=len).unwrap_or_default())
+        {
+            self.before = b' ';
+            self.at += len + 1;
+            return;
+        }
         copy(word, options, sink);
         self.at += len;
     }

@@ -76,6 +76,22 @@ impl Tight {
         }
     }
 
+    /// A word and the blank behind it, in front of another word; false if that has to be done byte by byte.
+    #[inline]
+    pub(super) fn word_and_blank(&mut self, word: &[u8]) -> bool {
+        if self.no_digits {
+            return false;
+        }
+        let Some(first) = word.first() else { return false };
+        self.settle(*first);
+        self.out.extend_from_slice(word);
+        self.seen = match word.last_chunk::<4>() {
+            Some(last) => u32::from_be_bytes(*last),
+            None => word.iter().fold(self.seen, |seen, byte| seen << 8 | u32::from(*byte)),
+        };
+        true
+    }
+
     /// The end of the text: nothing is right of the byte held back.
     pub(super) fn finish(&mut self) {
         self.settle(0);
@@ -95,7 +111,12 @@ impl Tight {
     /// Decides about the byte held back, now that the byte right of it is known.
     #[inline]
     fn settle(&mut self, right: u8) {
-        let Some(held) = self.held.take() else { return };
+        if let Some(held) = self.held.take() {
+            self.settle_held(held, right);
+        }
+    }
+
+    fn settle_held(&mut self, held: u8, right: u8) {
         let (left, second) = self.before();
         let stays = if held == b' ' {
             self.blank_stays(left, second, right)
