@@ -89,7 +89,7 @@ fn a_balance_that_does_not_exist_is_refused_with_its_place() {
         let error = admin.query("LOAD MYSQL SERVERS TO RUNTIME").await.unwrap_err().to_string();
         for part in [
             "mysql_hostgroup_attributes",
-            "hostgroup_id = 7",
+            "hostgroup_id=7",
             "hostgroup_settings",
             "`least_loaded`",
             "\"best\"",

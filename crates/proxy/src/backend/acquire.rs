@@ -109,8 +109,8 @@ async fn search(
         let server = permit.server();
         match &opened {
             Ok(Ok(_)) => server.note_latency(begun.elapsed(), worker.shared.uptime()),
-            Ok(Err(error)) => note_failure(worker, server, error.is_servers()),
-            Err(_) => note_failure(worker, server, true),
+            Ok(Err(error)) => note_failure(worker, server, error.is_servers(), error),
+            Err(_) => note_failure(worker, server, true, &no_answer(limit)),
         }
         match opened {
             Ok(Ok(mut link)) => {
@@ -132,7 +132,7 @@ async fn search(
                 return Err(AcquireError::Proxy(ClientError::backend_login(target, &why)));
             }
             Ok(Err(error)) => failures.note(target, error.to_string()),
-            Err(_) => failures.note(target, format!("no answer within {}ms", limit.as_millis())),
+            Err(_) => failures.note(target, no_answer(limit)),
         }
         drop(permit);
         let next = Instant::now() + variables.connect_retries_delay;
@@ -147,13 +147,17 @@ async fn search(
     }
 }
 
+fn no_answer(limit: Duration) -> String {
+    format!("no answer within {}ms", limit.as_millis())
+}
+
 /// Counts an attempt that failed; `servers` says whether the server is to blame, which is shunned if that happens too often.
-fn note_failure(worker: &Worker, server: &Server<Target>, servers: bool) {
+fn note_failure(worker: &Worker, server: &Server<Target>, servers: bool, why: &dyn fmt::Display) {
     server.note_failed();
     worker.counts.note(Counter::ServersAborted);
     if servers && worker.shared.pool.note_error(server, worker.shared.uptime()) {
         let hostgroup = server.hostgroup();
-        tracing::warn!(server = %server.endpoint(), hostgroup, "shunned: connecting has failed too often");
+        tracing::warn!(server = %server.endpoint(), hostgroup, %why, "shunned: connecting has failed too often");
     }
 }
 

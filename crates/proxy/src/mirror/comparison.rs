@@ -97,10 +97,11 @@ impl Watched {
         Box::new(Self { tally: Tally::new(capabilities, seq, true), half, hostgroup })
     }
 
-    /// Takes note of bytes of the answer; `watched` is nothing any more when there is nothing left to see.
-    pub(crate) fn read(watched: &mut Option<Box<Self>>, worker: &Worker, bytes: &[u8]) {
+    /// Takes note of the first `len` of these bytes, which belong to the answer; `watched` is nothing any more when there is
+    /// nothing left to see.
+    pub(crate) fn read(watched: &mut Option<Box<Self>>, worker: &Worker, bytes: &[u8], len: usize) {
         let Some(answer) = watched else { return };
-        let read = answer.tally.read(bytes);
+        let read = answer.tally.read(bytes.get(..len).unwrap_or(bytes));
         if let Ok(None) = read {
             return;
         }

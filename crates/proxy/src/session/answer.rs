@@ -128,10 +128,7 @@ impl Session {
                 };
                 scanned += scan.len;
                 self.control.running.add_answered(scan.len);
-                if self.course.watched.is_some() {
-                    let seen = rest.get(..scan.len).unwrap_or_default();
-                    Watched::read(&mut self.course.watched, &self.worker, seen);
-                }
+                Watched::read(&mut self.course.watched, &self.worker, rest, scan.len);
                 if let Event::Done(outcome) = scan.event {
                     note_prepared(&mut self.course, &self.control, reply);
                     let bytes = rest.get(..scan.len).filter(|_| begins_with_packet);
