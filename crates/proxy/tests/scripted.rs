@@ -13,6 +13,7 @@ mod scripted {
     mod compress;
     mod compress_faults;
     mod drain;
+    mod explain;
     mod infile;
     mod kill;
     mod kill_races;

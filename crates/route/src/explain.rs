@@ -99,13 +99,12 @@ pub fn explain(rules: &Rules, query: &Query<'_>, situation: &Situation<'_>) -> E
         });
     }
     notes.push(Step::Destination(destination.clone()));
-    if let Destination::Hostgroup { hostgroup, .. } = destination {
-        let candidates = (situation.candidates)(hostgroup);
-        if candidates.is_empty() {
-            notes.push(Step::NoServers);
-        }
-        for candidate in candidates {
-            notes.push(Step::Candidate(candidate));
+    if let Destination::Hostgroup { hostgroup, why } = destination {
+        let reachable = notes.servers((situation.candidates)(hostgroup));
+        let writer = situation.account.default_hostgroup;
+        if !reachable && matches!(why, Why::Split(_)) && hostgroup != writer {
+            notes.push(Step::Instead { hostgroup: writer });
+            notes.servers((situation.candidates)(writer));
         }
     }
     notes.push(Step::Cache { ttl: verdict.cache_ttl.filter(|ttl| !ttl.is_zero()) });
@@ -159,6 +158,16 @@ impl Notes {
             self.left_out += 1;
         }
     }
+
+    /// The servers of a hostgroup; whether one of them may be taken.
+    fn servers(&mut self, candidates: Vec<Candidate>) -> bool {
+        if candidates.is_empty() {
+            self.push(Step::NoServers);
+        }
+        let reachable = candidates.iter().any(|candidate| candidate.taken);
+        candidates.into_iter().for_each(|candidate| self.push(Step::Candidate(candidate)));
+        reachable
+    }
 }
 
 impl Record for Notes {
@@ -167,7 +176,8 @@ impl Record for Notes {
     }
 
     fn matched(&mut self, rule: &Rule, flag: u32, text: Option<&[u8]>) {
-        let (outputs, apply, text) = (rule.outputs.outputs(), rule.apply, text.map(shown));
+        let (mut outputs, apply, text) = (rule.outputs.outputs(), rule.apply, text.map(shown));
+        outputs.extend(rule.extras().outputs());
         self.push(Step::Matched { rule: rule.id(), outputs, flag, apply, text });
     }
 

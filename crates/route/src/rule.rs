@@ -44,6 +44,19 @@ pub struct Extras {
     pub max_concurrent: Option<u64>,
 }
 
+impl Extras {
+    /// What they say, as names and values of the JSON.
+    pub(crate) fn outputs(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let number = |number: Option<u64>| number.map(|number| number.to_string());
+        let all = [
+            ("compare", self.compare.then(|| "true".to_owned())),
+            ("max_qps", number(self.max_qps)),
+            ("max_concurrent", number(self.max_concurrent)),
+        ];
+        all.into_iter().filter_map(|(name, value)| Some((name, value?)))
+    }
+}
+
 /// Why a rule cannot be used. Displayed as `rule 7: match_pattern: ...`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("rule {rule_id}: {column}: {message}")]

@@ -1,6 +1,7 @@
 //! Where the next command goes: decided before it is sent, and carried out if it cannot simply go on to the backend in use.
 
 use route::{AccessMode, Destination, Why};
+use tokio::time::Instant;
 use wire::command::{Kind, Query};
 use wire::frame::{HEADER_LEN, Header, put_message};
 use wire::reply::Answer;
@@ -9,6 +10,7 @@ use wire::{Capabilities, Codec as _, packet};
 use super::Session;
 use super::course::prepared::Preparing;
 use super::course::{Course, Decided};
+use super::trace::Part;
 use crate::backend::AcquireError;
 use crate::control::running::Measured;
 use crate::ending::Ending;
@@ -210,7 +212,12 @@ impl Session {
         };
         if !decided.had_its_turn {
             decided.had_its_turn = true;
-            if !self.wait_for_turn(kind, decided.orders.as_deref()).await? {
+            let begun = Instant::now();
+            let has_turn = self.wait_for_turn(kind, decided.orders.as_deref()).await?;
+            if let Some(trace) = &self.course.trace {
+                trace.add(Part::Queue, begun.elapsed());
+            }
+            if !has_turn {
                 return Ok(());
             }
         }

@@ -28,7 +28,7 @@ struct Kept {
 /// A part of the way of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
-    /// Waiting for a server that has room.
+    /// Waiting for what rules and limits want, and for a server that has room.
     Queue,
     /// Making a connection to it, with the login.
     Connect,
@@ -55,7 +55,7 @@ impl Part {
 
     const fn text(self) -> &'static str {
         match self {
-            Self::Queue => "waiting for a server with room",
+            Self::Queue => "waiting for its turn, and for a server with room",
             Self::Connect => "connecting and logging in",
             Self::Sync => "settings and other things said there first",
             Self::Server => "from the statement to the first byte of the answer",

@@ -96,6 +96,11 @@ pub enum Step {
     Candidate(Candidate),
     /// That hostgroup has no servers.
     NoServers,
+    /// None of those servers may be taken, and the split lets the writer do it.
+    Instead {
+        /// The writer.
+        hostgroup: u32,
+    },
     /// Whether its result may come from the cache.
     Cache {
         /// How long it is kept.
@@ -158,6 +163,9 @@ impl Step {
                 reason.clone(),
             ),
             Self::NoServers => row("server", "none", "the hostgroup has no servers".to_owned()),
+            Self::Instead { hostgroup } => {
+                row("instead", &format!("hostgroup {hostgroup}"), "no reader can be reached".to_owned())
+            }
             Self::Cache { ttl: Some(ttl) } => row("cache", "yes", format!("for {} ms", ttl.as_millis())),
             Self::Cache { ttl: None } => row("cache", "no", "no cache_ttl".to_owned()),
             Self::Pin(reason) => row("connection", "kept", reason.clone()),
