@@ -80,7 +80,13 @@ pub(crate) fn measure(sysbench: &Sysbench, targets: &[Target], plan: &Plan) -> a
 }
 
 /// One run. The proxy's processor time counts from the moment when all clients are logged in.
-fn run(sysbench: &Sysbench, target: &Target, cell: Cell, round: u32, seconds: u32) -> anyhow::Result<Sample> {
+pub(crate) fn run(
+    sysbench: &Sysbench,
+    target: &Target,
+    cell: Cell,
+    round: u32,
+    seconds: u32,
+) -> anyhow::Result<Sample> {
     let pid = target.pid();
     let mut before = Duration::ZERO;
     let ended = AtomicBool::new(false);

@@ -15,6 +15,7 @@ mod programs;
 mod progress;
 mod record;
 mod results;
+mod rules;
 mod startup;
 mod sysbench;
 mod table;
@@ -46,6 +47,7 @@ const QUICK: (u32, u32, u32) = (1, 1, 50);
 /// Compares the layer-4 floor, `HAProxy` and Pointsman before one private `MariaDB`.
 #[derive(Debug, Parser)]
 #[command(name = "bench")]
+#[expect(clippy::struct_excessive_bools, reason = "switches of a command line")]
 struct Options {
     /// About one minute: fewer cells, one round of 1 s; the run is only kept with --out
     #[arg(long)]
@@ -72,6 +74,9 @@ struct Options {
     /// Leave out the traffic while the admin port applies large configurations
     #[arg(long)]
     no_admin: bool,
+    /// Leave out the traffic with rules
+    #[arg(long)]
+    no_rules: bool,
     /// How often the start of each proxy is timed; 0 leaves this part out
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=1000))]
     starts: u32,
@@ -143,10 +148,15 @@ fn measure(options: &Options, programs: &Programs) -> anyhow::Result<Results> {
     } else {
         admin::measure(&stage, &sysbench, plan.seconds, plan.rounds)?
     };
+    let ruled = if options.no_rules {
+        Vec::new()
+    } else {
+        rules::measure(&stage, &sysbench, plan.seconds, plan.rounds * 2)?
+    };
     let targets = Kind::ALL.map(|kind| Target::start(&stage, kind).map(|(target, _)| target)).into_iter();
     let targets = targets.collect::<anyhow::Result<Vec<_>>>()?;
     let samples = load::measure(&sysbench, &targets, &plan)?;
-    Ok(Results { plan, threads: options.threads, samples, starts, idles, dumps, busy })
+    Ok(Results { plan, threads: options.threads, samples, starts, idles, dumps, busy, ruled })
 }
 
 /// A server with room for the whole data set in memory, so that it takes as little of the time as it can.

@@ -82,6 +82,11 @@ fn raw(results: &Results) -> String {
         let (proxy, seconds) = (dump.through.map_or("", Kind::id), dump.time.as_secs_f64());
         let _ = writeln!(csv, "compressed dump,{proxy},,,1,,{seconds:.3},,,,,,,,,,");
     }
+    for ruled in &results.ruled {
+        let measure = format!("with {}", ruled.rules.name()).replace(',', "");
+        let (qps, cpu) = (ruled.qps, ruled.cpu_us);
+        let _ = writeln!(csv, "{measure},pointsman,oltp_point_select,text,16,,{seconds},,{qps},,,,{cpu},,,,");
+    }
     for busy in &results.busy {
         let measure = busy.load.map_or("traffic alone".to_owned(), |load| {
             format!("traffic while {load} are {}", verb(load)).replace(',', "")

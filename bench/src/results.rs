@@ -7,6 +7,7 @@ use crate::dump::Dump;
 use crate::idle::Idle;
 use crate::load::{Plan, Sample};
 use crate::plan::Cell;
+use crate::rules::{Ruled, Rules};
 use crate::startup::Start;
 use crate::target::Kind;
 
@@ -25,6 +26,8 @@ pub(crate) struct Results {
     pub(crate) idles: Vec<Idle>,
     /// The compressed dumps.
     pub(crate) dumps: Vec<Dump>,
+    /// Point selects with rules.
+    pub(crate) ruled: Vec<Ruled>,
     /// The traffic while the admin port applies large configurations.
     pub(crate) busy: Vec<Busy>,
 }
@@ -81,6 +84,12 @@ impl Results {
     fn values(&self, cell: Cell, kind: Kind, figure: Figure) -> Vec<f64> {
         let samples = self.samples.iter().filter(|sample| sample.cell == cell && sample.kind == kind);
         samples.map(figure).collect()
+    }
+
+    /// Median statements per second and processor time of the proxy per statement, in us, with these rules.
+    pub(crate) fn ruled(&self, rules: Rules) -> (f64, f64) {
+        let runs = || self.ruled.iter().filter(|run| run.rules == rules);
+        (median(runs().map(|run| run.qps).collect()), median(runs().map(|run| run.cpu_us).collect()))
     }
 
     /// Median time and processor time of the proxy, in seconds, of the dumps through a proxy or directly.
@@ -176,6 +185,7 @@ pub(crate) mod tests {
                 before_kib: 10_000,
                 after_kib: 20_000,
             }],
+            ruled: Vec::new(),
             dumps: vec![dump(None, 10), dump(Some(Kind::Pointsman), 11)],
             busy: vec![
                 Busy { load: None, p99_ms: 1.0, times: Vec::new() },

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use crate::limits::judge;
 use crate::plan::Cell;
 use crate::results::{CPU, ERRORS, P50, P95, P99, QPS, RSS, Results};
+use crate::rules::Rules;
 use crate::target::Kind;
 
 /// Everything, the limits last.
@@ -43,6 +44,7 @@ fn write(out: &mut String, results: &Results) -> std::fmt::Result {
     starts(out, results)?;
     idles(out, results)?;
     dumps(out, results)?;
+    rules(out, results)?;
     busy(out, results)?;
     limits(out, results)
 }
@@ -111,6 +113,22 @@ fn dumps(out: &mut String, results: &Results) -> std::fmt::Result {
     for (name, through) in [("MariaDB", None), ("Pointsman", Some(Kind::Pointsman))] {
         let (seconds, cpu) = results.dump(through);
         writeln!(out, "{name:<9} {seconds:>10.2} {:>5.2}  {cpu:>18.2}", seconds / direct)?;
+    }
+    Ok(())
+}
+
+fn rules(out: &mut String, results: &Results) -> std::fmt::Result {
+    if results.ruled.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "\npoint select, text, 16 clients, by what decides\nwith                     q/s  CPU us/query  more us"
+    )?;
+    let (_, plain) = results.ruled(Rules::None);
+    for rules in Rules::ALL {
+        let (qps, cpu) = results.ruled(rules);
+        writeln!(out, "{:<18} {qps:>9.0}  {cpu:>12.2}  {:>7.2}", rules.name(), cpu - plain)?;
     }
     Ok(())
 }

@@ -49,9 +49,17 @@ impl Kind {
     }
 
     /// The configuration of one that listens on `port` in front of the server on `database`.
-    fn config(self, port: u16, admin: u16, database: u16, threads: u32, datadir: &Path) -> String {
+    fn config(
+        self,
+        port: u16,
+        admin: u16,
+        database: u16,
+        threads: u32,
+        datadir: &Path,
+        (variables, more): (&str, &str),
+    ) -> String {
         let servers = format!(
-            "[mysql_variables]\nthreads = {threads}\n\n\
+            "[mysql_variables]\nthreads = {threads}\n{variables}\n\
              [[mysql_servers]]\nhostname = \"127.0.0.1\"\nport = {database}\nmax_connections = {BACKENDS_MAX}\n"
         );
         match self {
@@ -62,7 +70,7 @@ impl Kind {
             Self::Pointsman => format!(
                 "datadir = \"{}\"\n[[listeners]]\naddress = \"127.0.0.1:{port}\"\n\n\
                  [admin_variables]\nmysql_ifaces = \"127.0.0.1:{admin}\"\n\n{servers}\n\
-                 [[mysql_users]]\nusername = \"{USER}\"\npassword = \"{PASSWORD}\"\n",
+                 [[mysql_users]]\nusername = \"{USER}\"\npassword = \"{PASSWORD}\"\n{more}",
                 datadir.display()
             ),
             Self::Haproxy => format!(
@@ -114,12 +122,29 @@ impl Target {
     /// # Errors
     /// With the proxy's log when it does not serve.
     pub(crate) fn start(stage: &Stage, kind: Kind) -> anyhow::Result<(Self, Duration)> {
+        Self::start_with(stage, kind, "", "")
+    }
+
+    /// The same with more in the configuration: lines of `mysql_variables`, and tables.
+    pub(crate) fn start_with(
+        stage: &Stage,
+        kind: Kind,
+        variables: &str,
+        more: &str,
+    ) -> anyhow::Result<(Self, Duration)> {
         let (port, admin) = (free_port()?, free_port()?);
-        let file = |extension| stage.sandbox.path().join(format!("{}.{extension}", kind.id()));
+        let file = |extension| stage.sandbox.path().join(format!("{}-{port}.{extension}", kind.id()));
         let (config, log) = (file("conf"), file("log"));
         fs::write(
             &config,
-            kind.config(port, admin, stage.database.port(), stage.threads, &tls::folder(stage.sandbox)),
+            kind.config(
+                port,
+                admin,
+                stage.database.port(),
+                stage.threads,
+                &tls::folder(stage.sandbox),
+                (variables, more),
+            ),
         )?;
         let output = fs::File::create(&log)?;
         let mut command = match kind {
