@@ -134,6 +134,7 @@ impl Session {
     ) -> Result<Command, Ending> {
         let mut sent = 0;
         let timeout = decided.orders.as_ref().and_then(|orders| orders.verdict.timeout);
+        let timeout = timeout.filter(|timeout| !timeout.is_zero());
         // The first one that is answered is the one that runs.
         let mut runs = None;
         let mut upload = loop {

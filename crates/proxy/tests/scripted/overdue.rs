@@ -88,8 +88,9 @@ fn who_is_in_time_is_not_killed_and_neither_is_the_next_statement() {
             server.ok().await;
             client.expect_ok().await;
         }
-        client.send_query("SELECT 'patient'").await;
-        server.expect_query("SELECT 'patient'").await;
+        let patient = "/* query_timeout=0 */ SELECT 'impatient'";
+        client.send_query(patient).await;
+        server.expect_query(patient).await;
         sleep(ms(4000)).await;
         server.ok().await;
         client.expect_ok().await;

@@ -43,9 +43,9 @@ const RULE: &[Field] = &[
     switch("cache_empty_result", false, "cache results without rows").null(),
     ms("cache_timeout", 0, COUNT, "no effect in ProxySQL either").null(),
     switch("reconnect", false, "no effect in ProxySQL either").null(),
-    ms("timeout", 0, UNSIGNED, "a statement that takes longer is killed").null().sql_type("INT UNSIGNED"),
+    ms("timeout", 0, UNSIGNED, "a statement that takes longer is killed; 0 says nothing").null().sql_type("INT UNSIGNED").built(),
     int("retries", 0, (0, 1_000), "further attempts").null(),
-    ms("delay", 0, UNSIGNED, "artificial delay").null().sql_type("INT UNSIGNED"),
+    ms("delay", 0, UNSIGNED, "artificial delay").null().sql_type("INT UNSIGNED").built(),
     int("next_query_flagIN", 0, UNSIGNED, "the state that the session's next statement starts with")
         .null()
         .sql_type("INT UNSIGNED")
@@ -65,11 +65,12 @@ const RULE: &[Field] = &[
     int("gtid_from_hostgroup", 0, UNSIGNED, "wait for what was last written there")
         .null()
         .sql_type("INT UNSIGNED"),
-    switch("log", false, "write the statement to the query log").null(),
+    switch("log", false, "write the statement to the query log and the slow log").null().built(),
     switch("apply", false, "stop here").built(),
     json(
         "attributes",
-        "JSON: `flagOUTs`; `compare`, with which the answer is compared with that of the mirrored copy",
+        "JSON: `flagOUTs`; `compare`, with which the answer is compared with that of the mirrored copy; `max_qps` and \
+         `max_concurrent`, most statements in a second and at a time to which the rule points",
     )
     .built(),
     text("comment", "", "free text").null().built(),
