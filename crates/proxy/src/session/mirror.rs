@@ -7,12 +7,13 @@ use super::Session;
 use super::command::Upload;
 use super::course::Decided;
 use crate::counts::Counter;
+use crate::limits::JUDGED_BYTES_MAX;
 use crate::mirror::comparison::{Half, Watched};
 use crate::mirror::{Copy, submit};
 
 impl Session {
-    /// Has a copy of the command run that is being sent, if its rules want one. Of one that is so long that it is sent in
-    /// pieces there is none.
+    /// Has a copy of the command run that is being sent, if its rules want one. Of one that is so long that rules do not see
+    /// its end there is none.
     pub(super) fn mirror(&mut self, kind: Kind, payload: &[u8], upload: &Upload, decided: &Decided) {
         let Some(orders) = &decided.orders else { return };
         let mirror =
@@ -20,16 +21,18 @@ impl Session {
         if kind != Kind::Query || mirror.hostgroup.is_none() && mirror.flag_in.is_none() {
             return;
         }
-        if !upload.complete {
+        let text = self.statement(payload);
+        if !upload.complete || text.len() > JUDGED_BYTES_MAX {
             return self.worker.counts.note(Counter::CopiesDropped);
         }
+        let text: Box<[u8]> = text.into();
         let halves = orders.compare.then(|| Half::pair(decided.digest)).unzip();
         let course = &mut self.course;
         let (original, compared) = halves;
         course.watched = original
             .map(|half| Watched::new(half, course.hostgroup, self.identity.capabilities, upload.next_seq()));
         let copy = Copy {
-            text: self.statement(payload).into(),
+            text,
             mirror,
             identity: self.identity.for_copies(0, self.course.caller.schema()),
             caller: std::sync::Arc::clone(&self.course.caller),

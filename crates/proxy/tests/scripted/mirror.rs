@@ -177,6 +177,37 @@ fn copies_beyond_the_limits_are_left_out_and_counted() {
 }
 
 #[test]
+fn a_statement_of_which_rules_do_not_see_the_end_is_not_copied() {
+    play(async || {
+        let (stage, mut servers) = stage(mirrored());
+        let mut client = log_in(&stage).await;
+        let (mut server, copy) = first_select(&mut client, &mut servers, "SELECT 1").await;
+        let (mut mirror, _) = log_in_copy(copy).await;
+        mirror.expect_query("SELECT 1").await;
+        mirror.ok().await;
+        for (len, dropped) in [(64_000, 0), (64_001, 1), (200_000, 2)] {
+            let sql = format!("SELECT '{}'", "x".repeat(len - 9));
+            let answer = async {
+                server.expect_query(&sql).await;
+                server.rows(&["a"], &[]).await;
+            };
+            let ask = async {
+                client.send_query(&sql).await;
+                client.expect_rows(&[]).await;
+            };
+            tokio::join!(ask, answer);
+            if dropped == 0 {
+                mirror.expect_query(&sql).await;
+                mirror.ok().await;
+            }
+            settle().await;
+            assert_eq!(stage.global("Mirror_dropped"), dropped, "{len}");
+        }
+        assert_eq!(stage.global("Mirror_done"), 2);
+    });
+}
+
+#[test]
 fn a_mirror_that_fails_is_nobodys_concern() {
     play(async || {
         let (stage, mut servers) = stage(mirrored());
