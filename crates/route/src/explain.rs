@@ -165,7 +165,9 @@ impl Notes {
             self.push(Step::NoServers);
         }
         let reachable = candidates.iter().any(|candidate| candidate.taken);
-        candidates.into_iter().for_each(|candidate| self.push(Step::Candidate(candidate)));
+        for candidate in candidates {
+            self.push(Step::Candidate(candidate));
+        }
         reachable
     }
 }

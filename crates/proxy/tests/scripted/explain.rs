@@ -37,12 +37,14 @@ fn step(result: &QueryResult, name: &str) -> Option<(String, String)> {
     Some((row.next().expect("a result"), row.next().expect("a detail")))
 }
 
-async fn ask(client: &mut Client, sql: &str) -> QueryResult {
-    client.query(sql).await.expect("it is explained")
+/// The same, where there is such a row.
+fn shown(result: &QueryResult, name: &str) -> [String; 2] {
+    let row = step(result, name).unwrap_or_else(|| panic!("no `{name}` in {:?}", result.text()));
+    row.into()
 }
 
-fn two(result: &str, detail: &str) -> Option<(String, String)> {
-    Some((result.to_owned(), detail.to_owned()))
+async fn ask(client: &mut Client, sql: &str) -> QueryResult {
+    client.query(sql).await.expect("it is explained")
 }
 
 #[test]
@@ -52,9 +54,9 @@ fn no_server_is_needed_for_an_explanation() {
             let (stage, mut servers) = stage(pair());
             let mut client = log_in_as(&stage, &options().capabilities(capabilities)).await;
             let told = ask(&mut client, "EXPLAIN ROUTE SELECT a FROM t").await;
-            assert_eq!(step(&told, "split"), two("reader", "a plain read outside a transaction"));
+            assert_eq!(shown(&told, "split"), ["reader", "a plain read outside a transaction"]);
             let told = ask(&mut client, "EXPLAIN ROUTE SELECT a FROM t FOR UPDATE").await;
-            assert_eq!(step(&told, "destination"), two("hostgroup 0", "split: it locks"));
+            assert_eq!(shown(&told, "destination"), ["hostgroup 0", "split: it locks"]);
             let json = ask(&mut client, "explain format=json route DELETE FROM t").await;
             let json = json.first().expect("there is a cell");
             assert!(json.starts_with("{\"destination\":\"hostgroup 0\""), "{json}");
@@ -76,12 +78,12 @@ fn the_session_is_explained_as_it_is() {
         server.status |= StatusFlags::IN_TRANSACTION;
         run(&mut client, &mut server, "BEGIN").await;
         let told = ask(&mut client, "EXPLAIN ROUTE SELECT a FROM t").await;
-        assert_eq!(step(&told, "destination"), two("hostgroup 0", "a transaction is open there"));
+        assert_eq!(shown(&told, "destination"), ["hostgroup 0", "a transaction is open there"]);
         assert!(told.status.contains(StatusFlags::IN_TRANSACTION), "the status is that of the session");
         server.status -= StatusFlags::IN_TRANSACTION | StatusFlags::AUTOCOMMIT;
         run(&mut client, &mut server, "SET autocommit = 0").await;
         let told = ask(&mut client, "EXPLAIN ROUTE SELECT a FROM t").await;
-        assert_eq!(step(&told, "split"), two("writer", "autocommit is off: it would begin a transaction"));
+        assert_eq!(shown(&told, "split"), ["writer", "autocommit is off: it would begin a transaction"]);
         run(&mut client, &mut server, "USE other").await;
         let told = ask(&mut client, "EXPLAIN ROUTE DO 1").await;
         assert!(step(&told, "session").expect("there is one").1.starts_with("schema other, "));
@@ -101,10 +103,10 @@ fn hints_of_a_user_without_them_do_not_count() {
             client.send_query(hinted).await;
             let (to, end) = servers.dialled().await;
             let expected = if hints {
-                assert_eq!(step(&told, "hints"), two("taken", "destination_hostgroup=1"));
+                assert_eq!(shown(&told, "hints"), ["taken", "destination_hostgroup=1"]);
                 "reader:3306"
             } else {
-                assert_eq!(step(&told, "hints"), two("ignored", "switched off for the user"));
+                assert_eq!(shown(&told, "hints"), ["ignored", "switched off for the user"]);
                 "db:3306"
             };
             assert_eq!(to, expected);
@@ -121,8 +123,8 @@ fn without_a_reader_the_writer_is_named() {
         let (stage, _servers) = stage(config);
         let mut client = log_in(&stage).await;
         let told = ask(&mut client, "EXPLAIN ROUTE SELECT a FROM t").await;
-        assert_eq!(step(&told, "server"), two("none", "the hostgroup has no servers"));
-        assert_eq!(step(&told, "instead"), two("hostgroup 0", "no reader can be reached"));
+        assert_eq!(shown(&told, "server"), ["none", "the hostgroup has no servers"]);
+        assert_eq!(shown(&told, "instead"), ["hostgroup 0", "no reader can be reached"]);
         assert_eq!(step(&told, "server db:3306").expect("it is listed").0, "candidate");
     });
 }
@@ -143,9 +145,9 @@ fn what_a_rule_answers_is_explained() {
         let (stage, _servers) = stage(config);
         let mut client = log_in(&stage).await;
         let told = ask(&mut client, "EXPLAIN ROUTE DROP TABLE t").await;
-        let says = step(&told, "rule 3");
-        assert_eq!(says, two("match", "error_msg=not today, max_qps=7, flagOUT=0, apply"));
-        assert_eq!(step(&told, "destination"), two("error 1148", "not today"));
+        let says = shown(&told, "rule 3");
+        assert_eq!(says, ["match", "error_msg=not today, max_qps=7, flagOUT=0, apply"]);
+        assert_eq!(shown(&told, "destination"), ["error 1148", "not today"]);
         run_refused(&mut client, "DROP TABLE t", 1148).await;
         run_refused(&mut client, "SHOW POINTSMAN TRACE", 1235).await;
         client.send_query("SET pointsman_trace = 1").await;
@@ -153,7 +155,7 @@ fn what_a_rule_answers_is_explained() {
         assert!(ask(&mut client, "SHOW POINTSMAN TRACE").await.rows.is_empty());
         run_refused(&mut client, "DROP TABLE t", 1148).await;
         let trace = ask(&mut client, "SHOW POINTSMAN TRACE").await;
-        assert_eq!(step(&trace, "destination"), two("error 1148", "not today"));
+        assert_eq!(shown(&trace, "destination"), ["error 1148", "not today"]);
         assert_eq!(step(&trace, "sent to"), None);
     });
 }
@@ -188,7 +190,7 @@ fn the_times_of_a_trace_are_those_that_pass() {
         client.expect_rows(&[]).await;
         let trace = ask(&mut client, "SHOW POINTSMAN TRACE").await;
         assert_eq!(step(&trace, "split").expect("it is explained").0, "reader");
-        assert_eq!(step(&trace, "sent to"), two("reader:3306", "hostgroup 1"));
+        assert_eq!(shown(&trace, "sent to"), ["reader:3306", "hostgroup 1"]);
         let times = ["queue", "connect", "sync", "server", "relay"]
             .map(|name| step(&trace, name).map(|(took, _)| took).unwrap_or_default());
         assert_eq!(times, ["0 us", "3000 us", "5000 us", "7000 us", "11000 us"]);
@@ -232,7 +234,7 @@ fn with_a_trace_commands_go_one_after_the_other() {
             told.push(client.expect_result().await);
         }
         assert_eq!(step(&told[2], "digest").expect("it is explained").1, "DO ?");
-        assert_eq!(step(&told[4], "sent to"), two("db:3306", "hostgroup 0"));
+        assert_eq!(shown(&told[4], "sent to"), ["db:3306", "hostgroup 0"]);
         expect_alive(&mut client, &mut server).await;
     });
 }
