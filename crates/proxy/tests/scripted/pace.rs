@@ -6,10 +6,11 @@ use config::{Config, QueryRule};
 use proxy::stage::Stage;
 use tokio::time::{Instant, sleep};
 
+use super::kill::log_in_with_id;
 use super::kill_races::expect_silence;
 use super::overdue::rule;
 use super::support::{
-    Client, Database, Servers, config, expect_nothing_left, first_query, log_in, play, settle, stage,
+    Client, Database, Servers, config, expect_nothing_left, first_query, log_in, options, play, settle, stage,
 };
 
 const fn ms(ms: u64) -> Duration {
@@ -85,6 +86,47 @@ fn who_is_delayed_may_leave() {
         settle().await;
         drop(server);
         expect_nothing_left(&stage).await;
+    });
+}
+
+#[test]
+fn who_is_delayed_can_be_killed() {
+    play(async || {
+        let mut config = delayed();
+        config.query_rules[0].delay = Some(ms(60_000));
+        let (stage, mut servers) = stage(config);
+        let (mut client, id) = log_in_with_id(&stage, &options()).await;
+        let mut server = first_query(&mut client, &mut servers).await;
+        let (mut killer, _its_server) = session(&stage, &mut servers).await;
+        for (sql, what) in [("KILL QUERY", 1317), ("KILL", 1927)] {
+            client.send_query("SELECT 'slowly'").await;
+            settle().await;
+            killer.send_query(&format!("{sql} {id}")).await;
+            killer.expect_ok().await;
+            client.expect_err(what).await;
+            if what == 1317 {
+                time_to_server(&mut client, &mut server, "SELECT 1").await;
+            }
+        }
+        client.expect_end().await;
+    });
+}
+
+#[test]
+fn who_is_delayed_is_cut_off_when_the_time_to_drain_is_over() {
+    play(async || {
+        let mut config = delayed();
+        config.query_rules[0].delay = Some(ms(60_000));
+        config.pointsman.drain_timeout = ms(1000);
+        let (stage, mut servers) = stage(config);
+        let (mut client, server) = session(&stage, &mut servers).await;
+        client.send_query("SELECT 'slowly'").await;
+        settle().await;
+        let began = Instant::now();
+        stage.drain();
+        client.expect_end().await;
+        assert!(began.elapsed() < ms(1100), "{:?}", began.elapsed());
+        drop(server);
     });
 }
 
