@@ -1,5 +1,6 @@
 //! `EXPLAIN ROUTE` and the trace, with MariaDB's command-line client, on both ports.
 
+use e2e::tools;
 use testkit::mariadb::USER;
 
 use super::{READER, WRITER, ask, ask_admin, split};
@@ -118,4 +119,18 @@ fn a_rule_that_does_not_compile_is_refused_with_its_number() {
     assert_eq!(ask_admin(&proxy, "admin", hits).expect_success(), "7\t0\n7\t0\n");
     ask(&proxy, "SELECT 1; DO 1; SELECT 1").expect_success();
     assert_eq!(ask_admin(&proxy, "admin", hits).expect_success(), "7\t2\n7\t2\n");
+}
+
+#[test]
+fn a_file_with_such_a_rule_is_refused() {
+    let file = WRITER.sandbox.path().join("bad-rule.toml");
+    let toml = "[[listeners]]\naddress = \"127.0.0.1:0\"\n[[mysql_query_rules]]\nrule_id = 7\nactive = true\n\
+                match_pattern = \"^(SELECT\"\n";
+    std::fs::write(&file, toml).unwrap();
+    for command in ["check", "serve"] {
+        let output = tools::pointsman(&WRITER.sandbox, [command, "--config", &file.display().to_string()]);
+        assert_eq!(output.code, Some(1), "{output:#?}");
+        let said = "mysql_query_rules row rule_id=7: `match_pattern`: ";
+        assert!(output.stderr.contains(said), "{}", output.stderr);
+    }
 }
