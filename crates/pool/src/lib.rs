@@ -148,6 +148,14 @@ impl<E> Pool<E> {
         group.map_or_else(Vec::new, |group| explain::explain(&group.members(), now))
     }
 
+    /// Whether a server of `hostgroup` works at `now`, as far as is known; it may be full.
+    pub fn works(&self, hostgroup: u32, now: Duration) -> bool {
+        let Some(group) = self.hostgroup(hostgroup) else { return false };
+        let members = group.members();
+        let works = |standing| matches!(standing, Standing::Ready | Standing::Full { .. });
+        members.servers.iter().any(|server| works(server.standing(now, &members.policy.shunning)))
+    }
+
     /// How `hostgroup` is used now; all zero if there is no such hostgroup.
     pub fn usage(&self, hostgroup: u32) -> Usage {
         self.hostgroup(hostgroup).map_or_else(Usage::default, |group| group.usage())

@@ -37,6 +37,8 @@ pub(crate) enum Full {
     TryAgain,
     /// If all are, the client hears it, as from a server.
     Tell,
+    /// They are tried again; but nobody waits for servers that do not work, because there is another hostgroup.
+    Elsewhere,
 }
 
 /// Why a session got no backend.
@@ -91,7 +93,7 @@ async fn search(
     let deadline = started + variables.connect_timeout_server_max;
     let mut failures = Failures::default();
     loop {
-        let Some(permit) = permit(worker, hostgroup, deadline, &failures).await else {
+        let Some(permit) = permit(worker, hostgroup, deadline, &failures, full).await else {
             let pool = &worker.shared.pool;
             let candidates = candidates(pool, hostgroup, worker.shared.uptime());
             let why = NoPermit { usage: pool.usage(hostgroup), candidates, failures: &failures };
@@ -168,12 +170,14 @@ async fn permit(
     hostgroup: u32,
     deadline: Instant,
     failures: &Failures,
+    full: Full,
 ) -> Option<Permit<Target>> {
     let shared = &worker.shared;
     let avoid = |target: &Target| failures.contain(target);
     match shared.pool.choose(hostgroup, worker.dice.roll(), shared.uptime(), avoid) {
         Choice::Granted(permit) => Some(permit),
         Choice::NoServer => None,
+        Choice::Busy if full == Full::Elsewhere && !shared.pool.works(hostgroup, shared.uptime()) => None,
         Choice::Busy => {
             let ticket = shared.pool.enqueue(hostgroup, worker.dice.roll(), shared.uptime())?;
             match timeout_at(deadline, turn(worker, hostgroup, ticket)).await {

@@ -271,6 +271,8 @@ impl Course {
                 return Some(used_schema(text).map_or(Change::Lock, schema_change));
             }
             Class::LockTable => return Some(Change::Hold(Hold::LockedTables)),
+            // With read lock.
+            Class::Flush if effects.any_of(Effects::LOCKS) => return Some(Change::Hold(Hold::LockedTables)),
             Class::UnlockTables => return Some(Change::Release),
             _ => {}
         }

@@ -8,6 +8,7 @@ use wire::{Codec as _, packet};
 use super::Session;
 use super::course::{Course, Decided};
 use super::route::names_statement;
+use crate::backend::Full;
 use crate::ending::Ending;
 
 /// Where the number of the statement is in a command's payload.
@@ -88,7 +89,7 @@ impl Session {
                 Some(known_as) => known_as,
                 // What it cannot do there it can do where it was prepared.
                 None if hostgroup != home => {
-                    if let Err(why) = self.go_to(home).await? {
+                    if let Err(why) = self.go_to(home, Full::TryAgain).await? {
                         self.refuse_unserved(why).await?;
                         return Ok(false);
                     }

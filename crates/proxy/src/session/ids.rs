@@ -11,6 +11,7 @@ use wire::{Capabilities, Codec as _, packet};
 
 use super::Session;
 use super::course::{Course, Decided};
+use crate::backend::Full;
 use crate::ending::Ending;
 use crate::limits::{EXPLAINED_BYTES_MAX, FIRST_CONNECTION_ID, OWN_STATEMENT_BYTES_MAX};
 use crate::listing::Listing;
@@ -101,7 +102,7 @@ impl Session {
             Look::Ours(Own::Listing) => {
                 let session = self.course.session(self.status);
                 let writer = self.course.account.default_hostgroup;
-                match self.go_to(session.transaction.unwrap_or(writer)).await? {
+                match self.go_to(session.transaction.unwrap_or(writer), Full::TryAgain).await? {
                     Ok(()) => self.list(kind).await,
                     Err(why) => self.refuse_unserved(why).await,
                 }

@@ -115,6 +115,7 @@ impl Session {
     pub(super) async fn borrow_backend(
         &mut self,
         hostgroup: u32,
+        full: Full,
     ) -> Result<Result<(), AcquireError>, Ending> {
         let connecting = Cell::new(Duration::ZERO);
         let open = async |target: &Target| {
@@ -126,7 +127,7 @@ impl Session {
         let begun = Instant::now();
         self.show_waiting();
         let acquired = {
-            let mut acquiring = pin!(acquire(&self.worker, hostgroup, Full::TryAgain, open));
+            let mut acquiring = pin!(acquire(&self.worker, hostgroup, full, open));
             poll_fn(|cx| match self.client.poll_input(cx) {
                 _ if killed_here(&self.control, self.identity.capabilities, true)? => {
                     Poll::Ready(Ok(Err(AcquireError::Proxy(ClientError::interrupted()))))

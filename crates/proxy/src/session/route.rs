@@ -11,7 +11,7 @@ use super::Session;
 use super::course::prepared::Preparing;
 use super::course::{Course, Decided};
 use super::trace::Part;
-use crate::backend::AcquireError;
+use crate::backend::{AcquireError, Full};
 use crate::control::running::Measured;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -254,19 +254,21 @@ impl Session {
     /// there is none, or it lacks what the session needs, the writer does it. Nothing if the client was told why there is no
     /// server.
     async fn reach(&mut self, hostgroup: u32, decided: &mut Decided) -> Result<Option<u32>, Ending> {
-        let Err(why) = self.go_to(hostgroup).await? else { return Ok(Some(hostgroup)) };
         let writer = self.course.account.default_hostgroup;
         let by_split = matches!(decided.destination, Destination::Hostgroup { why: Why::Split(_), .. });
+        let has_other = by_split && hostgroup != writer;
+        let full = if has_other { Full::Elsewhere } else { Full::TryAgain };
+        let Err(why) = self.go_to(hostgroup, full).await? else { return Ok(Some(hostgroup)) };
         let is_lack = match &why {
             AcquireError::Proxy(error) => error.is_of_server(),
             AcquireError::Server(_) => true,
         };
-        if !(by_split && is_lack && hostgroup != writer) {
+        if !(has_other && is_lack) {
             self.refuse_unserved(why).await?;
             return Ok(None);
         }
         decided.destination = Destination::Hostgroup { hostgroup: writer, why: Why::Default };
-        match self.go_to(writer).await? {
+        match self.go_to(writer, Full::TryAgain).await? {
             Ok(()) => Ok(Some(writer)),
             Err(why) => self.refuse_unserved(why).await.map(|()| None),
         }

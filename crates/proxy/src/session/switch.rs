@@ -12,7 +12,7 @@ use wire::reply::Answer;
 
 use super::Session;
 use super::course::{Other, Said};
-use crate::backend::AcquireError;
+use crate::backend::{AcquireError, Full};
 use crate::ending::Ending;
 use crate::sock::Input;
 
@@ -23,7 +23,11 @@ const DOES_NOT_HAVE_IT: [u16; 4] = [1064, 1193, 1227, 1651];
 impl Session {
     /// Makes the session's connection to `hostgroup` the one in use, opens it if there is none, and says there what the client
     /// has set.
-    pub(super) async fn go_to(&mut self, hostgroup: u32) -> Result<Result<(), AcquireError>, Ending> {
+    pub(super) async fn go_to(
+        &mut self,
+        hostgroup: u32,
+        full: Full,
+    ) -> Result<Result<(), AcquireError>, Ending> {
         if self.course.hostgroup != hostgroup {
             self.put_aside();
             self.course.hostgroup = hostgroup;
@@ -32,7 +36,7 @@ impl Session {
         }
         if self.backend.is_none() {
             self.course.applied = 0;
-            if let Err(why) = self.borrow_backend(hostgroup).await? {
+            if let Err(why) = self.borrow_backend(hostgroup, full).await? {
                 return Ok(Err(why));
             }
         }

@@ -1,12 +1,15 @@
 //! Reads and writes of one session at two servers: what goes where, and what goes along.
 
+use std::time::Duration;
+
 use config::{Config, QueryRule, ReplicationHostgroups};
 use proxy::stage::Stage;
 use wire::StatusFlags;
 use wire::command::Kind;
 
 use super::support::{
-    Client, Database, Servers, config, database, first_query, log_in, play, run, settle, stage,
+    CAPACITY, Client, Database, Servers, config, database, first_query, log_in, play, run, settle, stage,
+    stage_with,
 };
 
 /// A writer in hostgroup 0, a reader in hostgroup 1.
@@ -199,6 +202,7 @@ fn c04_what_cannot_be_said_again_keeps_the_session() {
         "USE p\u{e4}",
         "CREATE TEMPORARY TABLE x (a INT)",
         "LOCK TABLES t READ",
+        "FLUSH TABLES WITH READ LOCK",
         "CALL p()",
     ] {
         play(async || {
@@ -415,5 +419,21 @@ fn c16_a_prepared_read_goes_where_it_belongs_each_time() {
         writer.expect_command(Kind::StmtClose, b"\x02\0\0\0").await;
         client.send_command(Kind::StmtExecute, b"\x07\0\0\0\0\x01\0\0\0\0\0\x06\0\0\0").await;
         writer.expect_command(Kind::StmtExecute, b"\x07\0\0\0\0\x01\0\0\0\0\0\x06\0\0\0").await;
+    });
+}
+
+#[test]
+fn nobody_waits_for_readers_that_do_not_work() {
+    play(async || {
+        let (stage, mut servers) =
+            stage_with(pair(), CAPACITY, |endpoint| endpoint.to_string().starts_with("reader"));
+        let mut client = log_in(&stage).await;
+        let mut writer = first_query(&mut client, &mut servers).await;
+        let begun = tokio::time::Instant::now();
+        for _ in 0..20 {
+            run(&mut client, &mut writer, "SELECT a FROM t").await;
+        }
+        let waited = begun.elapsed();
+        assert!(waited < Duration::from_secs(5), "{waited:?}: the clock only moves when everybody waits");
     });
 }
