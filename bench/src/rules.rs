@@ -73,7 +73,7 @@ impl Rules {
                     let _ = write!(
                         text,
                         "[[mysql_query_rules_fast_routing]]\nusername = \"app\"\nschemaname = \"{schema}\"\n\
-                         flagIN = 0\ndestination_hostgroup = 0\n"
+                         flagIN = 0\ndestination_hostgroup = 0\ncomment = \"\"\n"
                     );
                 }
             }

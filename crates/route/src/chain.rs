@@ -2,8 +2,10 @@
 //! without a record, over all rules or only over those that a remembered verdict left open.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
 use crate::limits::CHAIN_STEPS_MAX;
+use crate::pattern::Haystack;
 use crate::query::Query;
 use crate::record::{Miss, Record};
 use crate::rules::Rules;
@@ -90,6 +92,9 @@ struct Walk<'a, 'q> {
     matched: Vec<u32>,
     flag: u32,
     text: Option<Vec<u8>>,
+    /// The digest's text, and the text as it is now, once a rule has asked.
+    digest_haystack: OnceCell<Option<Haystack>>,
+    haystack: OnceCell<Option<Haystack>>,
     open: bool,
     exhausted: u64,
     /// Rules looked at.
@@ -114,6 +119,8 @@ impl<'a, 'q> Walk<'a, 'q> {
             matched: Vec::new(),
             flag,
             text: None,
+            digest_haystack: OnceCell::new(),
+            haystack: OnceCell::new(),
             open: false,
             exhausted: 0,
             steps: 0,
@@ -170,13 +177,22 @@ impl<'a, 'q> Walk<'a, 'q> {
             return Some(Next::Go);
         }
         let mut miss = match over {
-            Over::All => rule.static_miss(self.query.caller, &self.query.statement),
+            Over::All => {
+                let statement = &self.query.statement;
+                let haystack = self.digest_haystack.get_or_init(|| Haystack::new(statement.digest_text));
+                rule.static_miss(self.query.caller, statement, haystack.as_ref())
+            }
             Over::Open(_) => None,
         };
         if miss.is_none() {
             self.open |= !rule.is_static();
             let text = self.text.as_deref().unwrap_or(self.query.statement.text);
-            miss = rule.dynamic_miss(self.query.client_addr, text);
+            let haystack = || self.haystack.get_or_init(|| Haystack::new(text)).as_ref();
+            miss = rule.dynamic_miss(
+                self.query.client_addr,
+                text,
+                if rule.is_static() { None } else { haystack() },
+            );
         }
         if let Some(miss) = miss {
             self.exhausted += u64::from(miss == Miss::Exhausted);
@@ -206,6 +222,7 @@ impl<'a, 'q> Walk<'a, 'q> {
             Ok(None) => false,
             Ok(text) => {
                 self.text = text;
+                self.haystack.take();
                 true
             }
             Err(_) => {

@@ -6,6 +6,7 @@
 //! is counted. An expression that hits its limit does not match, and says so.
 
 mod linear;
+mod needle;
 mod template;
 
 use std::sync::OnceLock;
@@ -13,6 +14,8 @@ use std::sync::OnceLock;
 use crate::limits::{
     LONG_MATCH_STEPS_MAX, MATCH_STEPS_MAX, REPLACEMENTS_MAX, REWRITTEN_BYTES_MAX, SHORT_TEXT_BYTES_MAX,
 };
+pub(crate) use needle::Haystack;
+use needle::Needle;
 pub(crate) use template::Template;
 
 /// The dialect of expressions: `mysql-query_processor_regex`.
@@ -34,6 +37,8 @@ pub(crate) struct Exhausted;
 pub(crate) struct Pattern {
     /// As the operator wrote it.
     source: Box<str>,
+    /// Without it there is no match.
+    needle: Option<Needle>,
     matcher: Matcher,
 }
 
@@ -76,7 +81,7 @@ impl Pattern {
             }
             Engine::Re2 => Matcher::Linear(linear::re2(source, caseless)?),
         };
-        Ok(Self { source: source.into(), matcher })
+        Ok(Self { source: source.into(), needle: Needle::of(source), matcher })
     }
 
     /// As the operator wrote it.
@@ -92,8 +97,13 @@ impl Pattern {
         }
     }
 
-    /// Whether it matches somewhere in `text`.
-    pub(crate) fn is_match(&self, text: &[u8]) -> Result<bool, Exhausted> {
+    /// Whether it matches somewhere in `text`, which is also in `haystack` if that is possible.
+    pub(crate) fn is_match(&self, text: &[u8], haystack: Option<&Haystack>) -> Result<bool, Exhausted> {
+        if let (Some(needle), Some(haystack)) = (&self.needle, haystack)
+            && !needle.is_in(haystack)
+        {
+            return Ok(false);
+        }
         match &self.matcher {
             Matcher::Linear(regex) => Ok(regex.is_match(text)),
             Matcher::Pcre(pcre) if text.len() <= SHORT_TEXT_BYTES_MAX => {

@@ -2,7 +2,7 @@
 
 use config::{Json, QueryRule};
 
-use crate::pattern::{Engine, Exhausted, Pattern, Template};
+use crate::pattern::{Engine, Exhausted, Haystack, Pattern, Template};
 use crate::query::{Caller, Statement};
 use crate::record::Miss;
 use crate::verdict::Verdict;
@@ -159,8 +159,14 @@ impl Rule {
         self.client_addr.is_none() && self.match_pattern.is_none() && self.weighted.is_none()
     }
 
-    /// Why it does not match, judged by what remembered verdicts depend on: everything but the state.
-    pub(crate) fn static_miss(&self, caller: &Caller, statement: &Statement<'_>) -> Option<Miss> {
+    /// Why it does not match, judged by what remembered verdicts depend on: everything but the state. `haystack` is the
+    /// digest's text.
+    pub(crate) fn static_miss(
+        &self,
+        caller: &Caller,
+        statement: &Statement<'_>,
+        haystack: Option<&Haystack>,
+    ) -> Option<Miss> {
         if self.username.as_deref().is_some_and(|name| name != caller.user()) {
             return Some(Miss::Username);
         }
@@ -181,17 +187,22 @@ impl Rule {
         }
         let pattern = self.match_digest.as_ref()?;
         let misses = (Miss::MatchDigest, Miss::MatchDigestNegated);
-        self.judge(pattern.is_match(statement.digest_text), misses)
+        self.judge(pattern.is_match(statement.digest_text, haystack), misses)
     }
 
     /// Why it does not match, judged by what differs from one statement with the same digest to the next. `text` may be
-    /// rewritten already.
-    pub(crate) fn dynamic_miss(&self, client_addr: &str, text: &[u8]) -> Option<Miss> {
+    /// rewritten already, and is what `haystack` has.
+    pub(crate) fn dynamic_miss(
+        &self,
+        client_addr: &str,
+        text: &[u8],
+        haystack: Option<&Haystack>,
+    ) -> Option<Miss> {
         if self.client_addr.as_ref().is_some_and(|wanted| !wanted.holds(client_addr)) {
             return Some(Miss::ClientAddr);
         }
         let pattern = self.match_pattern.as_ref()?;
-        self.judge(pattern.is_match(text), (Miss::MatchPattern, Miss::MatchPatternNegated))
+        self.judge(pattern.is_match(text, haystack), (Miss::MatchPattern, Miss::MatchPatternNegated))
     }
 
     /// What an expression's answer means for the rule.

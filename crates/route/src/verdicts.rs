@@ -7,8 +7,10 @@ use crate::cache::{Cache, Key, Memory};
 use crate::chain::{self, Over};
 use crate::hits::Hits;
 use crate::limits::{CALLER_BYTES_MAX, CANDIDATES_MAX, VERDICTS_MAX};
+use crate::pattern::Haystack;
 use crate::query::Query;
 use crate::record::Nothing;
+use crate::rule::Rule;
 use crate::rules::Rules;
 use crate::verdict::Verdict;
 
@@ -99,7 +101,9 @@ impl Verdicts {
         let walked = chain::judge(&self.rules, Over::All, query, &mut Nothing);
         let memory = if walked.open {
             let left = self.rules.list.iter().zip(0..);
-            let left = left.filter(|(rule, _)| rule.static_miss(query.caller, &query.statement).is_none());
+            let haystack = Haystack::new(query.statement.digest_text);
+            let misses = |rule: &Rule| rule.static_miss(query.caller, &query.statement, haystack.as_ref());
+            let left = left.filter(|(rule, _)| misses(rule).is_none());
             let places: Vec<u32> = left.map(|(_, place)| place).take(CANDIDATES_MAX + 1).collect();
             (places.len() <= CANDIDATES_MAX).then(|| Memory::Open(places.into()))
         } else {

@@ -33,7 +33,7 @@ fn both_engines_agree_on_ordinary_expressions() {
     ] {
         for engine in ENGINES {
             let pattern = pattern(source, engine);
-            assert_eq!(pattern.is_match(text.as_bytes()), Ok(expected), "{source} {text} {engine:?}");
+            assert_eq!(pattern.matches(text.as_bytes()), Ok(expected), "{source} {text} {engine:?}");
         }
     }
 }
@@ -57,9 +57,9 @@ fn long_texts_match_as_short_ones_do() {
         ("(*UTF)a.b", "aéb", true),
     ] {
         let pattern = pattern(source, Engine::Pcre);
-        assert_eq!(pattern.is_match(text.as_bytes()), Ok(expected), "{source} {text}");
+        assert_eq!(pattern.matches(text.as_bytes()), Ok(expected), "{source} {text}");
         if !source.contains("(*") {
-            assert_eq!(pattern.is_match(&long(text)), Ok(expected), "long {source} {text}");
+            assert_eq!(pattern.matches(&long(text)), Ok(expected), "long {source} {text}");
         }
     }
 }
@@ -69,20 +69,20 @@ fn catastrophic_expressions_give_up() {
     let text = "a".repeat(200);
     for source in ["(a+)+b", "(a|aa)+b", "(a*)*b", "(?:(a+)+)+b"] {
         assert_eq!(
-            pattern(source, Engine::Pcre).is_match(format!("{text}c").as_bytes()),
-            pattern(source, Engine::Pcre).is_match(text.as_bytes())
+            pattern(source, Engine::Pcre).matches(format!("{text}c").as_bytes()),
+            pattern(source, Engine::Pcre).matches(text.as_bytes())
         );
-        assert_eq!(pattern(source, Engine::Re2).is_match(text.as_bytes()), Ok(false), "{source}");
+        assert_eq!(pattern(source, Engine::Re2).matches(text.as_bytes()), Ok(false), "{source}");
     }
     // With the required `b` somewhere PCRE has to try.
     let text = format!("{text}cb");
-    assert_eq!(pattern("(a+)+b$", Engine::Pcre).is_match(text.as_bytes()), Err(Exhausted));
+    assert_eq!(pattern("(a+)+b$", Engine::Pcre).matches(text.as_bytes()), Err(Exhausted));
     // Long texts: linear where possible, and else counted over all positions.
     let text = "a".repeat(1 << 20);
-    assert_eq!(pattern("(a+)+c", Engine::Pcre).is_match(text.as_bytes()), Ok(false));
+    assert_eq!(pattern("(a+)+c", Engine::Pcre).matches(text.as_bytes()), Ok(false));
     let text = format!("{text}db");
-    assert_eq!(pattern(r"(a)(?:a*a*)+\1{0}(?!b)b", Engine::Pcre).is_match(text.as_bytes()), Err(Exhausted));
-    assert_eq!(pattern(r"a*a*(?=c)cb", Engine::Pcre).is_match(text.as_bytes()), Err(Exhausted));
+    assert_eq!(pattern(r"(a)(?:a*a*)+\1{0}(?!b)b", Engine::Pcre).matches(text.as_bytes()), Err(Exhausted));
+    assert_eq!(pattern(r"a*a*(?=c)cb", Engine::Pcre).matches(text.as_bytes()), Err(Exhausted));
 }
 
 #[test]
@@ -148,4 +148,11 @@ fn what_grows_without_end_is_given_up() {
     assert_eq!(pattern.replace(&[b'a'; 100], &template, true), Err(Exhausted));
     let template = Template::new("b", 1).unwrap();
     assert_eq!(pattern.replace(&vec![b'a'; REPLACEMENTS_MAX + 1], &template, true), Err(Exhausted));
+}
+
+impl Pattern {
+    /// As rules ask.
+    fn matches(&self, text: &[u8]) -> Result<bool, Exhausted> {
+        self.is_match(text, Haystack::new(text).as_ref())
+    }
 }
