@@ -46,7 +46,7 @@ mysql_variables=
 {
     interfaces="127.0.0.1:0"
     max_connections=7
-    query_digests=true
+    monitor_username="watcher"
 }
 mysql_servers =
 (
@@ -78,7 +78,7 @@ fn check_accepts_both_formats_whatever_the_name() {
         // One warning that names what has no effect yet.
         let warnings: Vec<&str> = output.stderr.lines().collect();
         assert_eq!(warnings.len(), usize::from(warns), "{output:?}");
-        for part in ["warning: ", "query_digests", "mysql_query_rules"] {
+        for part in ["warning: ", "monitor_username"] {
             assert!(!warns || warnings[0].contains(part), "{warnings:?} has no {part:?}");
         }
     }
@@ -90,7 +90,7 @@ fn serve_logs_what_has_no_effect_and_runs() {
         .replace("/var/lib/proxysql", &SANDBOX.path().display().to_string())
         .replace("admin_credentials=", "mysql_ifaces=\"\" admin_credentials=");
     let proxy = Proxy::start(&SANDBOX, &file("serve.cnf", &text), &[]);
-    proxy.wait_for_log("query_digests");
+    proxy.wait_for_log("monitor_username");
     run(async {
         let mut client = Client::connect(&Options::tcp(proxy.tcp(), "app", "pw")).await.unwrap();
         client.ping().await.unwrap();
