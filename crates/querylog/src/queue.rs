@@ -48,6 +48,8 @@ pub(crate) struct Books {
     news: Condvar,
     /// Whether there are orders that had no place in the queue.
     overdue: AtomicBool,
+    /// Whether the thread was told to end.
+    ended: AtomicBool,
 }
 
 /// The numbers of orders, and those that had no place in the queue.
@@ -121,7 +123,8 @@ impl QueryLog {
     pub fn offer(&self, record: Box<Record>) -> bool {
         let Some(sender) = self.sender.get() else { return false };
         let weight = record.weight();
-        let has_room = self.books.queued_bytes.fetch_add(weight, Ordering::Relaxed) < QUEUE_BYTES_MAX;
+        let fits = self.books.queued_bytes.fetch_add(weight, Ordering::Relaxed) < QUEUE_BYTES_MAX;
+        let has_room = fits && !self.books.ended.load(Ordering::Relaxed);
         if has_room && sender.try_send(Message::Record(record)).is_ok() {
             return true;
         }
@@ -137,7 +140,10 @@ impl QueryLog {
 
     /// Writes what is in the queue and ends the thread; records that come later are lost.
     pub fn end(&self, wait: Duration) -> Result<(), LateError> {
-        self.order_and_wait(Order::End, wait)
+        let ended = self.order_and_wait(Order::End, wait);
+        // The thread may take a moment to be gone.
+        self.books.ended.store(true, Ordering::Relaxed);
+        ended
     }
 
     /// What became of records until now.
