@@ -23,6 +23,10 @@ const CLIENTS: u32 = 16;
 const RATE: u32 = 3_000;
 /// From the start of one LOAD to the start of the next one.
 const PERIOD: Duration = Duration::from_millis(500);
+/// Longest time until the admin port is open, from when clients are served.
+const OPEN_TIME_MAX: Duration = Duration::from_secs(5);
+/// How often that is looked at.
+const LOOK_INTERVAL: Duration = Duration::from_millis(10);
 /// Longest time for one statement of the admin port.
 const STATEMENT_TIME_MAX: Duration = Duration::from_mins(1);
 
@@ -167,8 +171,16 @@ impl Admin {
 }
 
 async fn connect(port: u16) -> anyhow::Result<Client> {
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    Client::connect(&Options::tcp(address, "admin", "admin")).await.context("cannot log in to the admin port")
+    let options = Options::tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, port)), "admin", "admin");
+    let deadline = Instant::now() + OPEN_TIME_MAX;
+    loop {
+        match Client::connect(&options).await {
+            Ok(client) => return Ok(client),
+            // It opens a moment after the port for clients.
+            Err(_) if Instant::now() < deadline => tokio::time::sleep(LOOK_INTERVAL).await,
+            Err(error) => return Err(error).context("cannot log in to the admin port"),
+        }
+    }
 }
 
 /// Sends as many statements with digests of their own.
