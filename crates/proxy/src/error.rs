@@ -181,6 +181,15 @@ impl ClientError {
         Self::new(1235, *b"42000", message)
     }
 
+    /// 1210: an execution says nothing of its types, which its server has not heard, and they cannot be added.
+    pub(crate) fn no_types(statement: u32) -> Self {
+        let message = format!(
+            "Incorrect arguments to EXECUTE: statement {statement} was executed at another server before, and this execution \
+             is too large to add the types of its parameters"
+        );
+        Self::new(1210, *b"HY000", message)
+    }
+
     /// 3923: a level of zstd that there is not.
     pub(crate) fn wrong_compression_level(level: u8) -> Self {
         let message = format!("Invalid zstd compression level {level}: there are 1 to 22");

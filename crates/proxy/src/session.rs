@@ -10,6 +10,7 @@
 //! - [`route`]: where a command goes, [`switch`]: getting there, [`execute`]: with a prepared statement;
 //! - [`course`]: what the session remembers for that, [`errand`]: what the proxy itself has to ask a server;
 //! - [`tell`]: answers about where statements go, [`trace`]: where the last one went, and how long that took;
+//! - [`backlog`]: the command that has come and is not sent yet;
 //! - [`ids`]: commands that name or show connections;
 //! - [`kill`]: killing and being killed;
 //! - [`last_words`]: what a backend says out of turn;
@@ -20,6 +21,7 @@
 //! - [`own`]: commands that the proxy answers itself, and getting a backend.
 
 mod answer;
+mod backlog;
 mod command;
 mod course;
 mod digest;

@@ -12,15 +12,6 @@ use crate::limits::WRITE_BYTES;
 /// The status of every answer: text in statements follows SQLite's rules, which know no backslashes.
 pub(super) const STATUS: StatusFlags = StatusFlags::AUTOCOMMIT.union(StatusFlags::NO_BACKSLASH_ESCAPES);
 
-/// `MYSQL_TYPE_VAR_STRING`, the type of every column.
-const VAR_STRING: u8 = 253;
-
-/// Digits after the point of what is no number.
-const NOT_FIXED: u8 = 31;
-
-/// Bytes of a value, as columns announce them: nobody has counted.
-const COLUMN_BYTES: u32 = 65_535;
-
 /// An answer as packets, in pieces of about [`WRITE_BYTES`].
 #[derive(Debug)]
 pub(super) struct Packets {
@@ -62,21 +53,7 @@ impl Packets {
         let count = packet::ColumnCount { count: names.len() as u64, metadata_follows: None };
         self.seq = put_packet(&mut out, self.seq, &count, self.capabilities);
         for name in names {
-            let column = packet::Column {
-                catalog: b"def",
-                schema: b"",
-                table: b"",
-                org_table: b"",
-                name: name.as_bytes(),
-                org_name: b"",
-                extended_type: b"",
-                collation: COLLATION.into(),
-                max_len: COLUMN_BYTES,
-                kind: VAR_STRING,
-                flags: 0,
-                decimals: NOT_FIXED,
-                default_value: packet::DefaultValue::Absent,
-            };
+            let column = packet::Column::text(name.as_bytes(), COLLATION.into());
             self.seq = put_packet(&mut out, self.seq, &column, self.capabilities);
         }
         if !self.capabilities.contains(Capabilities::DEPRECATE_EOF) {

@@ -67,7 +67,7 @@ impl Session {
                         trace.answered(Instant::now());
                     }
                     note(&mut self.status, outcome);
-                    if self.course.settle(&self.identity, outcome, self.status) {
+                    if self.course.settle(&self.identity, outcome) {
                         Box::pin(self.leave_others()).await;
                     }
                     return Ok(());
@@ -138,7 +138,7 @@ impl Session {
                 match (scan.event, self.owed.is_empty()) {
                     (Event::Done(outcome), false) if scanned < n => {
                         note(&mut self.status, outcome);
-                        self.course.settle(&self.identity, outcome, self.status);
+                        self.course.settle(&self.identity, outcome);
                         // There is one: it was seen above.
                         let Some(next) = self.owed.pop() else { break scan.event };
                         let answer = work_at(&self.worker, &self.control, &next);

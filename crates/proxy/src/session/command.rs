@@ -10,6 +10,7 @@ use wire::{Capabilities, Codec as _};
 
 use super::Session;
 use super::course::Decided;
+use super::execute::opens_cursor;
 use super::ids::Look;
 use super::owed::Step;
 use crate::control::running::Also;
@@ -23,9 +24,6 @@ const EXECUTE: u8 = Kind::StmtExecute as u8;
 
 /// Bytes of a `COM_STMT_EXECUTE` up to and including its flags.
 const EXECUTE_HEAD: usize = 6;
-
-/// Flags of a `COM_STMT_EXECUTE` that ask for a cursor: read-only, for update, scrollable.
-const CURSORS: u8 = 0b111;
 
 /// What has become of the bytes that the client sent.
 #[derive(Debug)]
@@ -333,11 +331,7 @@ fn is_visible(input: &[u8]) -> bool {
 
 /// What kind of answer follows a command, of which the beginning is there.
 fn answer(kind: Kind, payload: &[u8]) -> Answer {
-    match (kind, payload) {
-        // Behind command and statement id: flags, each of them for a kind of cursor.
-        (Kind::StmtExecute, [_, _, _, _, _, flags, ..]) if flags & CURSORS != 0 => Answer::Cursor,
-        _ => kind.answer(),
-    }
+    if opens_cursor(payload) { Answer::Cursor } else { kind.answer() }
 }
 
 /// Whether a statement may be a LOAD DATA LOCAL, judged by its first letter or by there being several statements.

@@ -111,6 +111,8 @@ pub(super) struct Decided {
     pub(super) destination: Destination,
     /// The hash of its digest.
     pub(super) digest: Option<u64>,
+    /// `None` if it is no statement, or one that was prepared before.
+    pub(super) class: Option<Class>,
     pub(super) orders: Option<Box<Orders>>,
     /// What it changes if it succeeds.
     pub(super) change: Option<Change>,
@@ -118,7 +120,7 @@ pub(super) struct Decided {
     pub(super) had_its_turn: bool,
     /// All is done that has to be done before it is sent.
     pub(super) is_ready: bool,
-    /// The transaction that is open is to be committed first: the statement begins one that may belong elsewhere.
+    /// The transaction that is open is to be committed first: the statement begins another one.
     pub(super) commits_first: bool,
 }
 
@@ -224,21 +226,23 @@ impl Course {
 
     /// What is to be done with a statement that was judged, with its text and class.
     pub(super) fn decide(&self, judged: Judged, class: Class, text: &[u8], status: StatusFlags) -> Decided {
-        let Judged { digest, facts, mut destination, orders } = judged;
+        let Judged { digest, facts, destination, orders } = judged;
         let change = self.change(facts.effects, class, text);
         // Servers commit a transaction when another one begins. One that only reads may have been at a reader.
-        let elsewhere =
-            |hostgroup: u32| hostgroup != self.account.default_hostgroup && self.locked_on.is_none();
         let commits_first = matches!(facts.kind, route::Kind::Begin { .. })
             && status.contains(StatusFlags::IN_TRANSACTION)
-            && matches!(destination, Destination::Hostgroup { hostgroup, .. } if elsewhere(hostgroup));
-        if commits_first {
-            destination = Destination::Hostgroup {
-                hostgroup: self.account.default_hostgroup,
-                why: route::Why::Default,
-            };
+            && self.hostgroup != self.account.default_hostgroup
+            && self.locked_on.is_none();
+        Decided {
+            destination,
+            digest,
+            class: Some(class),
+            orders,
+            change,
+            had_its_turn: false,
+            is_ready: false,
+            commits_first,
         }
-        Decided { destination, digest, orders, change, had_its_turn: false, is_ready: false, commits_first }
     }
 
     /// A command that goes to this hostgroup and changes nothing.
@@ -247,6 +251,7 @@ impl Course {
         Decided {
             destination,
             digest: None,
+            class: None,
             orders: None,
             change: None,
             had_its_turn: false,
@@ -292,7 +297,7 @@ impl Course {
         (runs_code && effects.any_of(Effects::UNKNOWN)).then_some(Change::Hold(Hold::Unknown))
     }
 
-    /// The same of a prepared statement.
+    /// A command that changes this is on its way.
     pub(super) fn propose_change(&mut self, change: Option<Change>) {
         // The one before has not been answered. That it is in vain to stay does no harm.
         if let Some(Change::Hold(hold)) = self.proposed.take() {
@@ -301,10 +306,18 @@ impl Course {
         self.proposed = change;
     }
 
-    /// A command that changes something is on its way. Nothing may be sent behind it before it is answered.
+    /// A statement is on its way that was decided about.
     pub(super) fn propose(&mut self, decided: &mut Decided) {
         let change = decided.change.take();
         self.propose_change(change);
+    }
+
+    /// A statement is being sent: if it is one that can be the next transaction, or begin it, a `SET TRANSACTION` is for none
+    /// behind it.
+    pub(super) fn note_statement(&mut self) {
+        if !matches!(self.proposed, Some(Change::Settings(_) | Change::NextTransaction)) {
+            self.next_transaction = None;
+        }
     }
 
     /// Whether what is on its way changes something for those behind it.
@@ -330,15 +343,10 @@ impl Course {
         self.propose_change(Some(Change::Reset));
     }
 
-    /// The statement that ran is over; `status` is what the server says of the connection now. Returns whether the other
-    /// connections are of no use any more.
-    pub(super) fn settle(&mut self, identity: &Identity, outcome: Outcome, status: StatusFlags) -> bool {
+    /// The statement that ran is over. Returns whether the other connections are of no use any more.
+    pub(super) fn settle(&mut self, identity: &Identity, outcome: Outcome) -> bool {
         self.last = Some(self.hostgroup);
         let change = self.proposed.take();
-        let in_transaction = status.contains(StatusFlags::IN_TRANSACTION);
-        if !in_transaction && !matches!(change, Some(Change::Settings(_))) {
-            self.next_transaction = None;
-        }
         let Some(change) = change.filter(|_| !matches!(outcome.end, End::Err { .. })) else { return false };
         match change {
             Change::Settings(settings) => self.set(identity, settings),

@@ -6,6 +6,7 @@ use wire::command::Kind;
 
 use super::Session;
 use super::course::Decided;
+use super::execute::id;
 use crate::counts::digests::{Digests, Names, Place, Who};
 
 impl Session {
@@ -23,7 +24,7 @@ impl Session {
             Kind::StmtExecute | Kind::StmtBulkExecute => {
                 self.know_who();
                 let (who, _) = self.course.who.as_ref()?;
-                let id = payload.get(1..5)?.try_into().map(u32::from_le_bytes).ok()?;
+                let id = id(payload)?;
                 let what = self.course.prepared.as_ref()?.executed(id, hostgroup)?;
                 if what.digest_text.is_empty() {
                     return None;

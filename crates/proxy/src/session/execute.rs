@@ -1,15 +1,17 @@
 //! Prepared statements: where a command for one goes, and getting it to a server that does not have it.
 
 use wire::command::{Kind, StmtExecute};
-use wire::frame::{HEADER_LEN, Header, put_message};
+use wire::frame::{HEADER_LEN, MAX_PAYLOAD, put_message};
 use wire::reply::Answer;
 use wire::{Codec as _, packet};
 
 use super::Session;
+use super::backlog::{front, whole_front};
 use super::course::{Course, Decided};
 use super::route::names_statement;
 use crate::backend::Full;
 use crate::ending::Ending;
+use crate::error::ClientError;
 
 /// Where the number of the statement is in a command's payload.
 const ID: std::ops::Range<usize> = 1..5;
@@ -17,7 +19,7 @@ const ID: std::ops::Range<usize> = 1..5;
 /// Where the flags of an execution are.
 const FLAGS: usize = 5;
 
-/// Flags of an execution that ask for a cursor.
+/// Flags of an execution that ask for a cursor: read-only, for update, scrollable.
 const CURSORS: u8 = 0b111;
 
 impl Session {
@@ -71,7 +73,7 @@ impl Session {
         kind: Kind,
         decided: &mut Decided,
     ) -> Result<bool, Ending> {
-        let Some(id) = id(self.backlog.get(HEADER_LEN..).unwrap_or_default()) else { return Ok(true) };
+        let Some(id) = id(front(&self.backlog)) else { return Ok(true) };
         let hostgroup = self.course.hostgroup;
         let Some(all) = &mut self.course.prepared else { return Ok(true) };
         let Some(prepared) = all.get(id) else { return Ok(true) };
@@ -103,8 +105,11 @@ impl Session {
                 None => return self.refuse_statement(kind, id).await,
             },
         };
-        self.rename(kind, id, known_as);
-        Ok(true)
+        if self.rename(kind, id, known_as) {
+            return Ok(true);
+        }
+        self.refuse_here(kind, &ClientError::no_types(id)).await?;
+        Ok(false)
     }
 
     /// Prepares a statement at the backend in use; the number that it has there, or nothing if it cannot be executed there.
@@ -146,41 +151,35 @@ impl Session {
         Ok(false)
     }
 
-    /// Names the statement in the command in the backlog as the backend in use does, and adds the types that it lacks.
-    fn rename(&mut self, kind: Kind, id: u32, known_as: u32) {
+    /// Names the statement in the command in the backlog as the backend in use does, and adds the types that it lacks. False
+    /// if the command is too large for that.
+    fn rename(&mut self, kind: Kind, id: u32, known_as: u32) -> bool {
         let (caps, hostgroup) = (self.capabilities(), self.course.hostgroup);
-        let Some(bytes) = self.backlog.get_mut(HEADER_LEN + ID.start..HEADER_LEN + ID.end) else { return };
-        bytes.copy_from_slice(&known_as.to_le_bytes());
-        if kind != Kind::StmtExecute {
-            return;
-        }
-        let Some((header, behind)) = self.backlog.split_first_chunk::<HEADER_LEN>() else { return };
-        let Some((payload, later)) = behind.split_at_checked(Header::parse(*header).len as usize) else {
-            return;
+        self.splice_front(ID, &known_as.to_le_bytes());
+        let Some(prepared) = self.course.prepared.as_mut().and_then(|all| all.get_mut(id)) else {
+            return true;
         };
-        let Some(prepared) = self.course.prepared.as_mut().and_then(|all| all.get_mut(id)) else { return };
-        let Ok(execute) = StmtExecute::decode(payload, caps) else { return };
-        let Ok(params) = execute.params(prepared.params(), caps) else { return };
-        let Some(types) = prepared.types_for(hostgroup, params.types) else { return };
-        if params.count == 0 {
-            return;
+        if kind != Kind::StmtExecute || prepared.has_types_at(hostgroup) {
+            return true;
         }
-        // In front of the byte that says whether types follow is everything but the values.
-        let values = payload.len() - params.values.len();
-        let front = payload.get(..values - 1).unwrap_or_default();
-        let with_types = [front, &[1], types, params.values].concat();
-        let mut backlog = Vec::with_capacity(with_types.len() + HEADER_LEN + later.len());
-        put_message(&mut backlog, 0, &with_types);
-        backlog.extend_from_slice(later);
-        self.backlog = backlog;
+        // What does not make sense the server has to say.
+        let payload = front(&self.backlog);
+        let Ok(execute) = StmtExecute::decode(payload, caps) else { return true };
+        let Ok(params) = execute.params(prepared.params(), caps) else { return true };
+        let Some(types) = prepared.types_for(hostgroup, params.types).map(<[u8]>::to_vec) else {
+            return true;
+        };
+        // In front of the values is the byte that says whether types follow.
+        let Some(flag) = (payload.len() - params.values.len()).checked_sub(1) else { return true };
+        params.count == 0 || self.splice_front(flag..flag + 1, &[&[1][..], &types].concat())
     }
 
     /// Prepares the statement in the backlog, and names it to the client by a number that no other one has.
     pub(super) async fn prepare_for_client(&mut self, mut decided: Decided) -> Result<(), Ending> {
-        let scanned =
-            wire::frame::MessageScanner::new(0).scan(&self.backlog).map_or(0, |scanned| scanned.len);
-        let Some(payload) = self.backlog.get(HEADER_LEN..scanned).map(<[u8]>::to_vec) else {
-            return self.complete_command(Kind::StmtPrepare).await;
+        self.complete_front().await?;
+        let Some(payload) = whole_front(&self.backlog).map(<[u8]>::to_vec) else {
+            let max = u32::try_from(MAX_PAYLOAD).unwrap_or(u32::MAX);
+            return self.refuse_here(Kind::StmtPrepare, &ClientError::packet_too_large(max)).await;
         };
         let preparing = self.preparing(payload.get(1..).unwrap_or_default(), &mut decided);
         let measured = self.measure(Kind::StmtPrepare, &payload, Some(&decided));
@@ -226,6 +225,7 @@ impl Session {
                 }
                 let change = prepared.what.change.clone();
                 self.course.propose_change(change);
+                self.course.note_statement();
             }
             _ => {}
         }
@@ -233,12 +233,12 @@ impl Session {
 }
 
 /// The number of the statement in a command's payload.
-fn id(payload: &[u8]) -> Option<u32> {
+pub(super) fn id(payload: &[u8]) -> Option<u32> {
     payload.get(ID).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes)
 }
 
 /// Whether an execution asks for a cursor.
-fn opens_cursor(payload: &[u8]) -> bool {
+pub(super) fn opens_cursor(payload: &[u8]) -> bool {
     payload.first() == Some(&(Kind::StmtExecute as u8))
         && payload.get(FLAGS).is_some_and(|flags| flags & CURSORS != 0)
 }

@@ -1,7 +1,7 @@
 //! Commands with connection ids in them or in their answers.
 
 use std::future::poll_fn;
-use std::task::{Poll, ready};
+use std::task::Poll;
 
 use config::Endpoint;
 use wire::command::{Kind, ProcessKill};
@@ -10,6 +10,7 @@ use wire::reply::Answer;
 use wire::{Capabilities, Codec as _, packet};
 
 use super::Session;
+use super::backlog::{front, whole_front};
 use super::course::{Course, Decided};
 use crate::backend::Full;
 use crate::ending::Ending;
@@ -91,7 +92,7 @@ impl Session {
     pub(super) async fn handle_ids(&mut self, kind: Kind) -> Result<(), Ending> {
         match self.look(kind, &self.backlog) {
             Look::Ours(Own::Kill(kill)) => {
-                let measured = self.measure_own(kind, self.backlog.get(HEADER_LEN..).unwrap_or_default());
+                let measured = self.measure_own(kind, front(&self.backlog));
                 self.begin_running(measured, &[]);
                 self.run_kill(kill).await?;
                 self.answered_here(0);
@@ -118,37 +119,10 @@ impl Session {
 
     /// Puts threads in the place of sessions into the command in the backlog, which then is like any other.
     fn name_threads(&mut self, kind: Kind) {
-        let Some((header, behind)) = self.backlog.split_first_chunk::<HEADER_LEN>() else { return };
-        let Some((payload, later)) = behind.split_at_checked(Header::parse(*header).len as usize) else {
-            return;
-        };
-        let Some(payload) = self.with_threads(kind, payload) else { return };
-        let mut backlog = Vec::with_capacity(self.backlog.len());
-        put_message(&mut backlog, 0, &payload);
-        backlog.extend_from_slice(later);
-        self.backlog = backlog;
+        let Some(payload) = whole_front(&self.backlog) else { return };
+        let Some(named) = self.with_threads(kind, payload) else { return };
+        self.splice_front(0..payload.len(), &named);
         self.past.named_threads = true;
-    }
-
-    /// Reads on until it is clear what the command is, and as much of it is there as a decision takes.
-    pub(super) async fn complete_command(&mut self, kind: Kind) -> Result<(), Ending> {
-        self.set_idle();
-        poll_fn(|cx| {
-            self.obey(true)?;
-            while self.look(kind, &self.backlog) == Look::Cut || !Self::is_enough(kind, &self.backlog) {
-                let mut scratch = self.worker.scratch.borrow_mut();
-                let n = ready!(self.client.poll_read(cx, &mut scratch))?;
-                let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
-                self.backlog.extend_from_slice(input);
-                drop(scratch);
-                // Each piece counts as a sign of life; between two the client may be as slow as an idle one.
-                self.set_idle();
-            }
-            Poll::Ready(Ok::<_, Ending>(()))
-        })
-        .await?;
-        self.control.set_busy();
-        Ok(())
     }
 
     /// Forwards a command whose answer shows ids of connections, and puts those of sessions into it.

@@ -9,12 +9,14 @@ use wire::reply::{End, Outcome};
 use wire::{Capabilities, Codec as _, packet};
 
 use super::Session;
+use super::backlog::front;
 use super::course::Decided;
+use super::execute::id;
 use crate::control::Control;
 use crate::control::running::{Also, Measured};
+use crate::counts::Counter;
 use crate::counts::digests::Done;
 use crate::counts::errors::{Key, Name};
-use crate::counts::{Counter, Counts};
 use crate::limits::ERROR_MESSAGE_BYTES_MAX;
 use crate::logs::{self, Over};
 use crate::statement::class::{Class, SetOf, classify, set_of, used_schema};
@@ -37,18 +39,29 @@ impl Session {
         let digest = decided.and_then(|decided| decided.digest);
         let log = decided.and_then(|decided| decided.orders.as_ref()).and_then(|orders| orders.verdict.log);
         let bytes = u32::try_from(payload.len()).unwrap_or(u32::MAX);
-        Measured { digest, log, place, bytes, ..self.measure_own(kind, payload) }
+        let class = decided.and_then(|decided| decided.class);
+        Measured { digest, log, place, bytes, ..self.measure_as(kind, payload, class) }
     }
 
     /// Counts a command that no server gets.
     pub(super) fn measure_own(&self, kind: Kind, payload: &[u8]) -> Measured {
+        self.measure_as(kind, payload, None)
+    }
+
+    /// Counts a command whose statement has this class, if that is known already.
+    fn measure_as(&self, kind: Kind, payload: &[u8], known: Option<Class>) -> Measured {
         let counts = &self.worker.counts;
         if is_question(kind) {
             counts.note(Counter::Questions);
         }
         let mut class = None;
         match kind {
-            Kind::Query => class = Some(self.measure_text(self.statement(payload), counts)),
+            Kind::Query => {
+                let text = self.statement(payload);
+                let known = known.unwrap_or_else(|| classify(text));
+                self.note_class(known, text);
+                class = Some(known);
+            }
             Kind::StmtPrepare => counts.note(Counter::Prepare),
             Kind::StmtExecute | Kind::StmtBulkExecute => counts.note(Counter::Execute),
             Kind::StmtClose => counts.note(Counter::Close),
@@ -61,8 +74,9 @@ impl Session {
         Measured { class, ..Measured::plain(kind) }
     }
 
-    fn measure_text(&self, text: &[u8], counts: &Counts) -> Class {
-        let class = classify(text);
+    /// Counts what is counted of some classes.
+    fn note_class(&self, class: Class, text: &[u8]) {
+        let counts = &self.worker.counts;
         match class {
             Class::Commit => counts.note(Counter::Commit),
             Class::Rollback => counts.note(Counter::Rollback),
@@ -79,7 +93,6 @@ impl Session {
             }
             _ => {}
         }
-        class
     }
 
     /// The text of a command that lists of sessions and logs show.
@@ -163,10 +176,8 @@ impl Session {
     }
 
     fn first_of_backlog(&self) -> Option<(Kind, &[u8])> {
-        let (header, behind) = self.backlog.split_first_chunk::<HEADER_LEN>()?;
-        let kind = Kind::try_from(*behind.first()?).ok()?;
-        let payload = behind.get(..Header::parse(*header).len as usize).unwrap_or(behind);
-        Some((kind, payload))
+        let payload = front(&self.backlog);
+        Some((Kind::try_from(*payload.first()?).ok()?, payload))
     }
 }
 
@@ -180,10 +191,8 @@ pub(super) fn answered(worker: &Worker, control: &Control, outcome: Outcome, byt
 
 /// The number of the prepared statement that is executed; 0 for other commands.
 fn statement_id(kind: Kind, payload: &[u8]) -> u32 {
-    match (kind, payload) {
-        (Kind::StmtExecute | Kind::StmtBulkExecute, [_, a, b, c, d, ..]) => {
-            u32::from_le_bytes([*a, *b, *c, *d])
-        }
+    match kind {
+        Kind::StmtExecute | Kind::StmtBulkExecute => id(payload).unwrap_or(0),
         _ => 0,
     }
 }

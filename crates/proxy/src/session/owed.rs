@@ -32,7 +32,7 @@ impl Owed {
 
     /// The next answer, if one is owed.
     pub(super) fn pop(&mut self) -> Option<Step> {
-        let next = self.0.as_mut().and_then(|owed| owed.pop_front());
+        let next = self.0.as_mut()?.pop_front();
         if self.is_empty() {
             self.0 = None;
         }

@@ -3,11 +3,12 @@
 use route::{AccessMode, Destination, Why};
 use tokio::time::Instant;
 use wire::command::{Kind, Query};
-use wire::frame::{HEADER_LEN, Header, put_message};
+use wire::frame::{HEADER_LEN, Header};
 use wire::reply::Answer;
-use wire::{Capabilities, Codec as _, packet};
+use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
 use super::Session;
+use super::backlog::{front, whole_front};
 use super::course::prepared::Preparing;
 use super::course::{Course, Decided};
 use super::trace::Part;
@@ -210,6 +211,9 @@ impl Session {
                 return self.refuse_here(kind, &ClientError::locked(*locked_on, *hostgroup)).await;
             }
         };
+        if decided.commits_first {
+            return self.commit_first(kind).await;
+        }
         if !decided.had_its_turn {
             decided.had_its_turn = true;
             let begun = Instant::now();
@@ -229,13 +233,6 @@ impl Session {
                 self.rewrite(kind, &text);
             }
         }
-        if decided.commits_first {
-            decided.commits_first = false;
-            let commit = (self.query(b"COMMIT"), Answer::Result);
-            if let Err(error) = self.errand(&[commit]).await? {
-                return self.refuse_here(kind, &error).await;
-            }
-        }
         let Some(hostgroup) = self.reach(hostgroup, &mut decided).await? else { return Ok(()) };
         if names_statement(kind) && !self.bring_statement(kind, &mut decided).await? {
             return Ok(());
@@ -248,6 +245,19 @@ impl Session {
         decided.is_ready = true;
         self.course.decided = Some(decided);
         Ok(())
+    }
+
+    /// Commits the open transaction for the command in the backlog, which is judged anew after that: it may belong elsewhere.
+    async fn commit_first(&mut self, kind: Kind) -> Result<(), Ending> {
+        let commit = (self.query(b"COMMIT"), Answer::Result);
+        match self.errand(&[commit]).await? {
+            Err(error) => self.refuse_here(kind, &error).await,
+            Ok(replies) if self.status.contains(StatusFlags::IN_TRANSACTION) => {
+                let refusal = replies.first().map_or(&[][..], |reply| front(&reply.bytes));
+                self.answer_here(kind, refusal).await
+            }
+            Ok(_) => Ok(()),
+        }
     }
 
     /// Gets to where the command in the backlog was decided to go. A read that the split sends to a reader does without it: if
@@ -274,21 +284,15 @@ impl Session {
         }
     }
 
-    /// Puts a rule's text in the place of the client's into the command in the backlog.
+    /// Puts a rule's text in the place of the client's into the command in the backlog. Of a larger one there is no whole text
+    /// that a rule could have seen.
     fn rewrite(&mut self, kind: Kind, text: &[u8]) {
-        let Some((header, behind)) = self.backlog.split_first_chunk::<HEADER_LEN>() else { return };
-        let header = Header::parse(*header);
-        // Of a larger one there is no whole text that a rule could have seen.
-        let Some((payload, later)) = behind.split_at_checked(header.len as usize) else { return };
-        let before = match kind {
+        let Some(payload) = whole_front(&self.backlog) else { return };
+        let begin = match kind {
             Kind::Query => payload.len() - self.statement(payload).len(),
             _ => 1,
         };
-        let rewritten = [payload.get(..before).unwrap_or_default(), text].concat();
-        let mut backlog = Vec::with_capacity(rewritten.len() + HEADER_LEN + later.len());
-        put_message(&mut backlog, 0, &rewritten);
-        backlog.extend_from_slice(later);
-        self.backlog = backlog;
+        self.splice_front(begin..payload.len(), text);
     }
 
     /// Answers the command in the backlog with one packet.
@@ -311,14 +315,17 @@ impl Session {
 
     /// Counts the command in the backlog as one that no server gets.
     pub(super) fn begin_own(&self, kind: Kind) {
-        let measured = self.measure_own(kind, self.backlog.get(HEADER_LEN..).unwrap_or_default());
+        let measured = self.measure_own(kind, front(&self.backlog));
         self.begin_running(Measured { log: self.course.log, ..measured }, self.text_for_logs());
     }
 
     /// Takes note of a command that is being sent to the backend.
     pub(super) fn note_sent(&mut self, kind: Kind, payload: &[u8], decided: &mut Decided) {
         match kind {
-            Kind::Query => self.course.propose(decided),
+            Kind::Query => {
+                self.course.propose(decided);
+                self.course.note_statement();
+            }
             Kind::InitDb => self.course.propose_schema(payload.get(1..).unwrap_or_default()),
             Kind::SetOption => self.course.propose_option(payload),
             Kind::ResetConnection => self.course.propose_reset(),

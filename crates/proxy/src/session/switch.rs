@@ -130,6 +130,8 @@ impl Session {
         let sent = poll_fn(|cx| Poll::Ready(other.backend.connection_mut().poll_write(cx, packet))).await;
         match sent {
             Poll::Ready(Ok(n)) if n == packet.len() => self.course.others.push(other),
+            // Nobody may be left to believe in a transaction that is lost.
+            _ if other.status.contains(StatusFlags::IN_TRANSACTION) => return Err(Ending::Silent),
             // What has taken a part of a command, or none of it, is not to be used again.
             _ => self.forget_prepared(hostgroup),
         }

@@ -2,11 +2,12 @@
 
 use route::Explanation;
 use wire::command::Kind;
-use wire::frame::{HEADER_LEN, Header, put_message, put_packet};
+use wire::frame::{put_message, put_packet};
 use wire::packet::{self, TextRow};
 use wire::{Capabilities, StatusFlags};
 
 use super::Session;
+use super::backlog::whole_front;
 use crate::choosing::candidates;
 use crate::client::login::ok;
 use crate::ending::Ending;
@@ -17,15 +18,6 @@ use crate::statement::Ask;
 
 /// `utf8mb4_general_ci`, the collation of all cells.
 const COLLATION: u16 = 45;
-
-/// `MYSQL_TYPE_VAR_STRING`, the type of all cells.
-const VAR_STRING: u8 = 253;
-
-/// Digits after the point of what is no number.
-const NOT_FIXED: u8 = 31;
-
-/// Bytes of a cell, as columns announce them: nobody has counted.
-const CELL_BYTES: u32 = 65_535;
 
 /// What a question is answered with.
 enum Told {
@@ -72,8 +64,7 @@ impl Session {
 
     /// Explains the statement in the backlog that begins `from` bytes behind the beginning of its text.
     fn explain_backlog(&self, from: usize) -> Option<Explanation> {
-        let (header, behind) = self.backlog.split_first_chunk::<HEADER_LEN>()?;
-        let payload = behind.get(..Header::parse(*header).len as usize)?;
+        let payload = whole_front(&self.backlog)?;
         let text = self.statement(payload).get(from..)?;
         let session = self.course.session(self.status);
         self.explain(text, true, &self.circumstances(&session, self.asked(payload), false))
@@ -100,21 +91,7 @@ fn result(
     let count = packet::ColumnCount { count: columns.len() as u64, metadata_follows: None };
     let mut seq = put_packet(&mut out, seq, &count, capabilities);
     for name in columns {
-        let column = packet::Column {
-            catalog: b"def",
-            schema: b"",
-            table: b"",
-            org_table: b"",
-            name: name.as_bytes(),
-            org_name: b"",
-            extended_type: b"",
-            collation: COLLATION,
-            max_len: CELL_BYTES,
-            kind: VAR_STRING,
-            flags: 0,
-            decimals: NOT_FIXED,
-            default_value: packet::DefaultValue::Absent,
-        };
+        let column = packet::Column::text(name.as_bytes(), COLLATION);
         seq = put_packet(&mut out, seq, &column, capabilities);
     }
     let eof = packet::Eof { warnings: 0, status };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use config::{Config, QueryRule, ReplicationHostgroups, UserAttributes};
+use config::{QueryRule, UserAttributes};
 use proptest::collection::vec;
 use testkit::client::{CAPABILITIES, QueryResult};
 use tokio::time::sleep;
@@ -10,22 +10,9 @@ use wire::StatusFlags;
 use wire::command::Kind;
 
 use super::support::{
-    CLASSIC, Client, config, database, expect_alive, first_query, log_in, log_in_as, messages, options,
+    CLASSIC, Client, expect_alive, first_query, log_in, log_in_as, messages, options, pair_of_servers,
     pieces, play, play_all, run, session, stage,
 };
-
-/// A writer and a reader, with the split.
-fn pair() -> Config {
-    let mut config = config();
-    config.servers.push(config::Server { hostgroup_id: 1, ..database("reader") });
-    config.replication_hostgroups.push(ReplicationHostgroups {
-        writer_hostgroup: 0,
-        reader_hostgroup: 1,
-        ..ReplicationHostgroups::default()
-    });
-    config.variables.read_write_split = true;
-    config
-}
 
 /// The second and third cell of the first row with this step.
 fn step(result: &QueryResult, name: &str) -> Option<(String, String)> {
@@ -51,7 +38,7 @@ async fn ask(client: &mut Client, sql: &str) -> QueryResult {
 fn no_server_is_needed_for_an_explanation() {
     for capabilities in [CAPABILITIES, CLASSIC] {
         play(async || {
-            let (stage, mut servers) = stage(pair());
+            let (stage, mut servers) = stage(pair_of_servers());
             let mut client = log_in_as(&stage, &options().capabilities(capabilities)).await;
             let told = ask(&mut client, "EXPLAIN ROUTE SELECT a FROM t").await;
             assert_eq!(shown(&told, "split"), ["reader", "a plain read outside a transaction"]);
@@ -72,7 +59,7 @@ fn no_server_is_needed_for_an_explanation() {
 #[test]
 fn the_session_is_explained_as_it_is() {
     play(async || {
-        let (stage, mut servers) = stage(pair());
+        let (stage, mut servers) = stage(pair_of_servers());
         let mut client = log_in(&stage).await;
         let mut server = first_query(&mut client, &mut servers).await;
         server.status |= StatusFlags::IN_TRANSACTION;
@@ -94,7 +81,7 @@ fn the_session_is_explained_as_it_is() {
 fn hints_of_a_user_without_them_do_not_count() {
     for hints in [true, false] {
         play(async || {
-            let mut config = pair();
+            let mut config = pair_of_servers();
             config.users[0].attributes = UserAttributes { hints, ..UserAttributes::default() };
             let (stage, mut servers) = stage(config);
             let mut client = log_in(&stage).await;
@@ -118,7 +105,7 @@ fn hints_of_a_user_without_them_do_not_count() {
 #[test]
 fn without_a_reader_the_writer_is_named() {
     play(async || {
-        let mut config = pair();
+        let mut config = pair_of_servers();
         config.servers.truncate(1);
         let (stage, _servers) = stage(config);
         let mut client = log_in(&stage).await;
@@ -132,7 +119,7 @@ fn without_a_reader_the_writer_is_named() {
 #[test]
 fn what_a_rule_answers_is_explained() {
     play(async || {
-        let mut config = pair();
+        let mut config = pair_of_servers();
         config.query_rules.push(QueryRule {
             rule_id: 3,
             active: true,
@@ -169,7 +156,7 @@ async fn run_refused(client: &mut Client, sql: &str, code: u16) {
 #[test]
 fn the_times_of_a_trace_are_those_that_pass() {
     play(async || {
-        let (stage, mut servers) = stage(pair());
+        let (stage, mut servers) = stage(pair_of_servers());
         let mut client = log_in(&stage).await;
         let mut writer = first_query(&mut client, &mut servers).await;
         run(&mut client, &mut writer, "SET NAMES latin1").await;
@@ -243,7 +230,7 @@ fn with_a_trace_commands_go_one_after_the_other() {
 fn a_question_may_come_in_pieces() {
     let long = format!("EXPLAIN ROUTE SELECT '{}'", "x".repeat(3_000));
     let inputs = (0..3_usize, vec(0..60_usize, 0..6));
-    play_all(pair(), inputs, async |stage, _, (which, cuts)| {
+    play_all(pair_of_servers(), inputs, async |stage, _, (which, cuts)| {
         let mut client = log_in(stage).await;
         let sql = ["EXPLAIN ROUTE SELECT 1", "  explain/**/format = JSON\troute\nSELECT 1", &long][which];
         let bytes = messages(0, &[&[b"\x03", sql.as_bytes()].concat()]);

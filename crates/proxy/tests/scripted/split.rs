@@ -2,28 +2,16 @@
 
 use std::time::Duration;
 
-use config::{Config, QueryRule, ReplicationHostgroups};
+use config::{Config, QueryRule};
 use proxy::stage::Stage;
+use tokio::join;
 use wire::StatusFlags;
 use wire::command::Kind;
 
 use super::support::{
-    CAPACITY, Client, Database, Servers, config, database, first_query, log_in, play, run, settle, stage,
+    CAPACITY, Client, Database, Servers, first_query, log_in, pair_of_servers, play, run, settle, stage,
     stage_with,
 };
-
-/// A writer in hostgroup 0, a reader in hostgroup 1.
-fn pair() -> Config {
-    let mut config = config();
-    config.servers.push(config::Server { hostgroup_id: 1, ..database("reader") });
-    config.replication_hostgroups.push(ReplicationHostgroups {
-        writer_hostgroup: 0,
-        reader_hostgroup: 1,
-        ..ReplicationHostgroups::default()
-    });
-    config.variables.read_write_split = true;
-    config
-}
 
 struct Scene {
     _stage: Stage,
@@ -57,7 +45,7 @@ async fn scene(config: Config) -> Scene {
 #[test]
 fn only_plain_reads_go_to_a_reader() {
     play(async || {
-        let Scene { mut client, mut writer, mut reader, .. } = scene(pair()).await;
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair_of_servers()).await;
         for sql in [
             "SELECT a FROM t WHERE b = 1",
             "select count(*) from t join u using (a)",
@@ -94,7 +82,7 @@ fn only_plain_reads_go_to_a_reader() {
 #[test]
 fn c08_a_transaction_stays_where_it_began() {
     play(async || {
-        let Scene { mut client, mut writer, mut reader, .. } = scene(pair()).await;
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair_of_servers()).await;
         writer.status |= StatusFlags::IN_TRANSACTION;
         run(&mut client, &mut writer, "BEGIN").await;
         run(&mut client, &mut writer, "SELECT a FROM t").await;
@@ -111,7 +99,7 @@ fn c08_a_transaction_stays_where_it_began() {
 #[test]
 fn a_transaction_that_only_reads_goes_to_a_reader_whole() {
     play(async || {
-        let Scene { mut client, mut writer, mut reader, .. } = scene(pair()).await;
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair_of_servers()).await;
         reader.status |= StatusFlags::IN_TRANSACTION;
         run(&mut client, &mut reader, "START TRANSACTION READ ONLY").await;
         run(&mut client, &mut reader, "SELECT a FROM t FOR UPDATE").await;
@@ -131,7 +119,7 @@ fn a_transaction_that_only_reads_goes_to_a_reader_whole() {
 #[test]
 fn c04_what_was_set_is_said_again_where_it_is_not_known() {
     play(async || {
-        let Scene { mut client, mut writer, mut reader, .. } = scene(pair()).await;
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair_of_servers()).await;
         run(&mut client, &mut writer, "SET NAMES latin1").await;
         run(&mut client, &mut writer, "SET sql_mode='ANSI', @a = 1").await;
         run(&mut client, &mut writer, "USE other").await;
@@ -156,7 +144,7 @@ fn c04_what_was_set_is_said_again_where_it_is_not_known() {
 #[test]
 fn a_setting_that_failed_is_not_said_again() {
     play(async || {
-        let Scene { mut client, mut writer, mut reader, .. } = scene(pair()).await;
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair_of_servers()).await;
         client.send_query("SET NAMES nonsense").await;
         writer.expect_query("SET NAMES nonsense").await;
         writer.err(1115, "42000", "Unknown character set: 'nonsense'").await;
@@ -168,7 +156,7 @@ fn a_setting_that_failed_is_not_said_again() {
 #[test]
 fn what_a_reader_cannot_do_the_writer_does() {
     play(async || {
-        let Scene { mut client, mut writer, mut reader, .. } = scene(pair()).await;
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair_of_servers()).await;
         run(&mut client, &mut writer, "USE fresh").await;
         for _ in 0..2 {
             client.send_query("SELECT a FROM t").await;
@@ -184,7 +172,7 @@ fn what_a_reader_cannot_do_the_writer_does() {
 #[test]
 fn without_a_reader_the_writer_reads() {
     play(async || {
-        let mut config = pair();
+        let mut config = pair_of_servers();
         config.servers.truncate(1);
         let (stage, mut servers) = stage(config);
         let mut client = log_in(&stage).await;
@@ -206,7 +194,7 @@ fn c04_what_cannot_be_said_again_keeps_the_session() {
         "CALL p()",
     ] {
         play(async || {
-            let Scene { mut client, mut writer, .. } = scene(pair()).await;
+            let Scene { mut client, mut writer, .. } = scene(pair_of_servers()).await;
             run(&mut client, &mut writer, sql).await;
             run(&mut client, &mut writer, "SELECT a FROM t").await;
         });
@@ -216,7 +204,7 @@ fn c04_what_cannot_be_said_again_keeps_the_session() {
 #[test]
 fn an_xa_transaction_stays_to_its_end() {
     play(async || {
-        let Scene { mut client, mut writer, mut reader, .. } = scene(pair()).await;
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair_of_servers()).await;
         run(&mut client, &mut writer, "XA START 'a'").await;
         run(&mut client, &mut writer, "XA END 'a'").await;
         run(&mut client, &mut writer, "SELECT a FROM t").await;
@@ -228,7 +216,7 @@ fn an_xa_transaction_stays_to_its_end() {
 #[test]
 fn unlocked_tables_free_nothing_else() {
     play(async || {
-        let Scene { mut client, mut writer, mut reader, .. } = scene(pair()).await;
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair_of_servers()).await;
         run(&mut client, &mut writer, "LOCK TABLES t READ").await;
         run(&mut client, &mut writer, "SELECT a FROM t").await;
         run(&mut client, &mut writer, "UNLOCK TABLES").await;
@@ -243,7 +231,7 @@ fn unlocked_tables_free_nothing_else() {
 #[test]
 fn c05_who_asks_about_the_statement_before_asks_its_server() {
     play(async || {
-        let Scene { mut client, mut writer, mut reader, .. } = scene(pair()).await;
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair_of_servers()).await;
         run(&mut client, &mut reader, "SELECT a FROM t").await;
         run(&mut client, &mut reader, "SHOW WARNINGS").await;
         run(&mut client, &mut writer, "SELECT LAST_INSERT_ID()").await;
@@ -255,7 +243,7 @@ fn c05_who_asks_about_the_statement_before_asks_its_server() {
 #[test]
 fn the_next_transaction_only_is_kept_for_the_next() {
     play(async || {
-        let Scene { mut client, mut writer, mut reader, .. } = scene(pair()).await;
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair_of_servers()).await;
         run(&mut client, &mut writer, "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE").await;
         run(&mut client, &mut writer, "SELECT a FROM t").await;
         run(&mut client, &mut reader, "SELECT a FROM t").await;
@@ -265,7 +253,7 @@ fn the_next_transaction_only_is_kept_for_the_next() {
 #[test]
 fn a_reader_that_goes_away_is_not_noticed() {
     play(async || {
-        let Scene { mut client, mut writer, reader, mut servers, _stage } = scene(pair()).await;
+        let Scene { mut client, mut writer, reader, mut servers, _stage } = scene(pair_of_servers()).await;
         drop(reader);
         settle().await;
         run(&mut client, &mut writer, "DELETE FROM t").await;
@@ -288,7 +276,8 @@ fn a_reader_that_goes_away_is_not_noticed() {
 #[test]
 fn a_reset_session_begins_anew() {
     play(async || {
-        let Scene { mut client, mut writer, mut reader, mut servers, _stage } = scene(pair()).await;
+        let Scene { mut client, mut writer, mut reader, mut servers, _stage } =
+            scene(pair_of_servers()).await;
         run(&mut client, &mut writer, "CREATE TEMPORARY TABLE x (a INT)").await;
         client.send_command(Kind::ResetConnection, b"").await;
         writer.expect_command(Kind::ResetConnection, b"").await;
@@ -307,7 +296,7 @@ fn a_reset_session_begins_anew() {
 #[test]
 fn a_session_that_ends_says_goodbye_everywhere() {
     play(async || {
-        let Scene { mut client, mut writer, mut reader, .. } = scene(pair()).await;
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair_of_servers()).await;
         client.send_command(Kind::Quit, b"").await;
         assert_eq!(reader.read_command().await, [Kind::Quit as u8]);
         assert_eq!(writer.read_command().await, [Kind::Quit as u8]);
@@ -316,7 +305,7 @@ fn a_session_that_ends_says_goodbye_everywhere() {
 
 /// Rules, and no split.
 fn rules(rules: Vec<QueryRule>) -> Config {
-    let mut config = pair();
+    let mut config = pair_of_servers();
     config.variables.read_write_split = false;
     config.query_rules = rules;
     config
@@ -376,7 +365,7 @@ async fn prepared(server: &mut Database, id: u32) {
 #[test]
 fn c16_a_prepared_read_goes_where_it_belongs_each_time() {
     play(async || {
-        let Scene { mut client, mut writer, mut reader, .. } = scene(pair()).await;
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair_of_servers()).await;
         let sql = b"SELECT a FROM t WHERE b = ?";
         client.send_command(Kind::StmtPrepare, sql).await;
         reader.expect_command(Kind::StmtPrepare, sql).await;
@@ -426,7 +415,7 @@ fn c16_a_prepared_read_goes_where_it_belongs_each_time() {
 fn nobody_waits_for_readers_that_do_not_work() {
     play(async || {
         let (stage, mut servers) =
-            stage_with(pair(), CAPACITY, |endpoint| endpoint.to_string().starts_with("reader"));
+            stage_with(pair_of_servers(), CAPACITY, |endpoint| endpoint.to_string().starts_with("reader"));
         let mut client = log_in(&stage).await;
         let mut writer = first_query(&mut client, &mut servers).await;
         let begun = tokio::time::Instant::now();
@@ -435,5 +424,93 @@ fn nobody_waits_for_readers_that_do_not_work() {
         }
         let waited = begun.elapsed();
         assert!(waited < Duration::from_secs(5), "{waited:?}: the clock only moves when everybody waits");
+    });
+}
+
+/// Has a statement prepared by `server`, which calls it `id`; what the client calls it.
+async fn prepare(client: &mut Client, server: &mut Database, sql: &[u8], id: u32) -> [u8; 4] {
+    client.send_command(Kind::StmtPrepare, sql).await;
+    server.expect_command(Kind::StmtPrepare, sql).await;
+    prepared(server, id).await;
+    let answer = client.read().await;
+    client.read().await;
+    answer[1..5].try_into().unwrap()
+}
+
+#[test]
+fn c16_types_are_added_to_an_execution_of_any_size() {
+    play(async || {
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair_of_servers()).await;
+        let sql = b"SELECT a FROM t WHERE b = ?";
+        let id = prepare(&mut client, &mut reader, sql, 1).await;
+        let first = [&id[..], b"\0\x01\0\0\0\0\x01\xfd\0\x01x"].concat();
+        client.send_command(Kind::StmtExecute, &first).await;
+        reader.expect_command(Kind::StmtExecute, &first).await;
+        reader.ok().await;
+        client.expect_ok().await;
+        writer.status |= StatusFlags::IN_TRANSACTION;
+        run(&mut client, &mut writer, "BEGIN").await;
+        // More than is waited for; its length stands in front of it.
+        let value = [&b"\xfd\x40\x0d\x03"[..], &b"x".repeat(200_000)].concat();
+        let second = [&id[..], b"\0\x01\0\0\0\0\0", &value].concat();
+        let serve = async {
+            writer.expect_command(Kind::StmtPrepare, sql).await;
+            prepared(&mut writer, 9).await;
+            let told = [&b"\x09\0\0\0\0\x01\0\0\0\0\x01\xfd\0"[..], &value].concat();
+            writer.expect_command(Kind::StmtExecute, &told).await;
+            writer.ok().await;
+        };
+        join!(client.send_command(Kind::StmtExecute, &second), serve);
+        client.expect_ok().await;
+    });
+}
+
+#[test]
+fn a_large_statement_is_prepared_beside_others_elsewhere() {
+    play(async || {
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair_of_servers()).await;
+        let read = prepare(&mut client, &mut reader, b"SELECT a FROM t WHERE b = ?", 1).await;
+        let sql = [&b"INSERT INTO t VALUES (?), ('"[..], &b"x".repeat(200_000), b"')"].concat();
+        let serve = async {
+            writer.expect_command(Kind::StmtPrepare, &sql).await;
+            prepared(&mut writer, 1).await;
+        };
+        join!(client.send_command(Kind::StmtPrepare, &sql), serve);
+        let answer = client.read().await;
+        client.read().await;
+        assert_ne!(answer[1..5], read, "it has a number of its own");
+    });
+}
+
+#[test]
+fn what_is_prepared_is_not_the_next_transaction() {
+    play(async || {
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair_of_servers()).await;
+        run(&mut client, &mut writer, "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE").await;
+        let id = prepare(&mut client, &mut writer, b"SELECT a FROM t WHERE b = ?", 1).await;
+        client.send_command(Kind::Ping, b"").await;
+        writer.expect_command(Kind::Ping, b"").await;
+        writer.ok().await;
+        client.expect_ok().await;
+        let execute = [&id[..], b"\0\x01\0\0\0\0\x01\x03\0\x05\0\0\0"].concat();
+        client.send_command(Kind::StmtExecute, &execute).await;
+        writer.expect_command(Kind::StmtExecute, &execute).await;
+        writer.ok().await;
+        client.expect_ok().await;
+        run(&mut client, &mut reader, "SELECT a FROM t").await;
+    });
+}
+
+#[test]
+fn a_transaction_that_cannot_be_committed_is_not_left() {
+    play(async || {
+        let Scene { mut client, mut reader, .. } = scene(pair_of_servers()).await;
+        reader.status |= StatusFlags::IN_TRANSACTION;
+        run(&mut client, &mut reader, "START TRANSACTION READ ONLY").await;
+        client.send_query("BEGIN").await;
+        reader.expect_query("COMMIT").await;
+        reader.err(1180, "HY000", "Got error during COMMIT").await;
+        client.expect_err(1180).await;
+        run(&mut client, &mut reader, "SELECT a FROM t").await;
     });
 }

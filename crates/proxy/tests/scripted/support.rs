@@ -6,7 +6,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use config::{CheckLogins, Config, Endpoint, Server, User};
+use config::{CheckLogins, Config, Endpoint, ReplicationHostgroups, Server, User};
 use proptest::strategy::Strategy;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use proxy::memory::{End, pair};
@@ -92,6 +92,19 @@ pub(super) fn config() -> Config {
     config.servers.push(database("db"));
     config.users.push(user("app", "secret"));
     config.pointsman.check_logins = CheckLogins::Never;
+    config
+}
+
+/// The same server as the writer, and `reader` in hostgroup 1, with the split.
+pub(super) fn pair_of_servers() -> Config {
+    let mut config = config();
+    config.servers.push(Server { hostgroup_id: 1, ..database("reader") });
+    config.replication_hostgroups.push(ReplicationHostgroups {
+        writer_hostgroup: 0,
+        reader_hostgroup: 1,
+        ..ReplicationHostgroups::default()
+    });
+    config.variables.read_write_split = true;
     config
 }
 

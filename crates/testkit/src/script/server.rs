@@ -10,6 +10,9 @@ use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
 use super::{Script, is_end, show};
 
+/// `utf8mb4_general_ci`.
+const UTF8MB4: u16 = 45;
+
 /// What a scripted server announces unless told otherwise: all that MariaDB 10.11 does, without TLS and
 /// compression.
 pub const CAPABILITIES: Capabilities = crate::client::CAPABILITIES
@@ -194,7 +197,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ScriptedServer<S> {
     pub async fn columns(&mut self, columns: &[&str]) {
         self.send_packet(&packet::ColumnCount { count: columns.len() as u64, metadata_follows: None }).await;
         for name in columns {
-            self.send_packet(&column(name)).await;
+            self.send_packet(&packet::Column::text(name.as_bytes(), UTF8MB4)).await;
         }
         if !self.capabilities().contains(Capabilities::DEPRECATE_EOF) {
             self.eof().await;
@@ -234,25 +237,5 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ScriptedServer<S> {
             info: b"",
             session_state: None,
         }
-    }
-}
-
-/// A column of strings.
-fn column(name: &str) -> packet::Column<'_> {
-    const TYPE_VAR_STRING: u8 = 253;
-    packet::Column {
-        catalog: b"def",
-        schema: b"",
-        table: b"",
-        org_table: b"",
-        name: name.as_bytes(),
-        org_name: b"",
-        extended_type: b"",
-        collation: 45,
-        max_len: 1024,
-        kind: TYPE_VAR_STRING,
-        flags: 0,
-        decimals: 0,
-        default_value: packet::DefaultValue::Absent,
     }
 }

@@ -51,6 +51,36 @@ pub enum DefaultValue<'a> {
     Text(&'a [u8]),
 }
 
+/// `MYSQL_TYPE_VAR_STRING`.
+const VAR_STRING: u8 = 253;
+
+/// What [`Column::text`] says of the longest value: nobody has counted.
+const TEXT_BYTES: u32 = 65_535;
+
+/// Digits after the point of what is no number.
+const NOT_FIXED: u8 = 31;
+
+impl<'a> Column<'a> {
+    /// A column of texts in this collation that belongs to no table: what programs that are no servers answer with.
+    pub const fn text(name: &'a [u8], collation: u16) -> Self {
+        Self {
+            catalog: b"def",
+            schema: b"",
+            table: b"",
+            org_table: b"",
+            name,
+            org_name: b"",
+            extended_type: b"",
+            collation,
+            max_len: TEXT_BYTES,
+            kind: VAR_STRING,
+            flags: 0,
+            decimals: NOT_FIXED,
+            default_value: DefaultValue::Absent,
+        }
+    }
+}
+
 /// Bytes of the fields after the names.
 const FIXED_LEN: u64 = 12;
 

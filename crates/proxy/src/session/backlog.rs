@@ -1,0 +1,105 @@
+//! The command that the backlog begins with: looking at it, having all of it, and changing it.
+
+use std::future::poll_fn;
+use std::ops::Range;
+use std::task::{Poll, ready};
+
+use wire::command::Kind;
+use wire::frame::{HEADER_LEN, Header, MAX_PAYLOAD};
+
+use super::Session;
+use super::ids::Look;
+use crate::ending::Ending;
+
+/// The payload of the command that bytes begin with, as far as it is there.
+pub(super) fn front(bytes: &[u8]) -> &[u8] {
+    let Some((header, behind)) = bytes.split_first_chunk::<HEADER_LEN>() else { return &[] };
+    behind.get(..Header::parse(*header).len as usize).unwrap_or(behind)
+}
+
+/// The same if all of it is there, in one packet.
+pub(super) fn whole_front(bytes: &[u8]) -> Option<&[u8]> {
+    let header = Header::parse(*bytes.first_chunk()?);
+    Some(front(bytes)).filter(|payload| payload.len() == header.len as usize && !header.continues())
+}
+
+/// Whether more of a command will come, and all of it fits into one packet.
+fn will_be_whole(bytes: &[u8]) -> bool {
+    let header = bytes.first_chunk().map(|header| Header::parse(*header));
+    header.is_some_and(|header| !header.continues()) && whole_front(bytes).is_none()
+}
+
+impl Session {
+    /// Puts `with` in the place of a part of the front's payload that is there. False if the front is too large for that.
+    pub(super) fn splice_front(&mut self, part: Range<usize>, with: &[u8]) -> bool {
+        let Some(header) = self.backlog.first_chunk().map(|header| Header::parse(*header)) else {
+            return false;
+        };
+        let is_there = part.start <= part.end && part.end <= front(&self.backlog).len();
+        let len = (header.len as usize).saturating_sub(part.len()) + with.len();
+        if !is_there || header.continues() || len >= MAX_PAYLOAD {
+            return false;
+        }
+        let part = HEADER_LEN + part.start..HEADER_LEN + part.end;
+        self.backlog.splice(part, with.iter().copied());
+        // Below 2^24: it was compared.
+        let header = Header { len: u32::try_from(len).unwrap_or(header.len), ..header };
+        self.backlog.splice(..HEADER_LEN, header.to_bytes());
+        true
+    }
+
+    /// Reads on until it is clear what the command is, and as much of it is there as a decision takes.
+    pub(super) async fn complete_command(&mut self, kind: Kind) -> Result<(), Ending> {
+        let lacks = |session: &Self| {
+            session.look(kind, &session.backlog) == Look::Cut || !Self::is_enough(kind, &session.backlog)
+        };
+        self.read_while(lacks).await
+    }
+
+    /// Reads on until all of the front is there, unless it is larger than one packet.
+    pub(super) async fn complete_front(&mut self) -> Result<(), Ending> {
+        self.read_while(|session| will_be_whole(&session.backlog)).await
+    }
+
+    async fn read_while(&mut self, lacks: impl Fn(&Self) -> bool) -> Result<(), Ending> {
+        self.set_idle();
+        poll_fn(|cx| {
+            self.obey(true)?;
+            while lacks(self) {
+                let mut scratch = self.worker.scratch.borrow_mut();
+                let n = ready!(self.client.poll_read(cx, &mut scratch))?;
+                let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
+                self.backlog.extend_from_slice(input);
+                drop(scratch);
+                // Each piece counts as a sign of life; between two the client may be as slow as an idle one.
+                self.set_idle();
+            }
+            Poll::Ready(Ok::<_, Ending>(()))
+        })
+        .await?;
+        self.control.set_busy();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_front_may_be_cut() {
+        for (bytes, there, whole) in [
+            (&b""[..], &b""[..], None),
+            (b"\x02\0", b"", None),
+            (b"\x02\0\0\0", b"", None),
+            (b"\x02\0\0\0\x03", b"\x03", None),
+            (b"\x02\0\0\0\x03Abehind", b"\x03A", Some(&b"\x03A"[..])),
+            (b"\0\0\0\0behind", b"", Some(b"")),
+            (b"\xff\xff\xff\0\x03A", b"\x03A", None),
+        ] {
+            assert_eq!((front(bytes), whole_front(bytes)), (there, whole), "{bytes:?}");
+        }
+        assert!(will_be_whole(b"\x02\0\0\0\x03"));
+        assert!(!will_be_whole(b"\x02\0\0\0\x03A") && !will_be_whole(b"\xff\xff\xff\0\x03A"));
+    }
+}
