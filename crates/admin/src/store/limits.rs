@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// Longest statement, in bytes: an `INSERT` of thousands of rows. Packets of the admin port are not longer.
+/// Longest statement, in bytes: an `INSERT` of thousands of rows. Clients of the admin port can send a quarter of it
+/// ([`STATEMENT_BYTES_MAX`](crate::limits::STATEMENT_BYTES_MAX)).
 pub(super) const SQL_MAX_BYTES: i32 = 16 << 20;
 
 /// Longest text or blob, in bytes: what a `SELECT zeroblob(...)` can make the process allocate at once.

@@ -10,9 +10,9 @@ use crate::schema::{Field, MYSQL_HOSTGROUP_ATTRIBUTES, MYSQL_REPLICATION_HOSTGRO
 /// A writer hostgroup and its readers: a row of `mysql_replication_hostgroups`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplicationHostgroups {
-    /// Hosts that are not read-only.
+    /// Where the primary is.
     pub writer_hostgroup: u32,
-    /// Hosts that are read-only.
+    /// Where its replicas are.
     pub reader_hostgroup: u32,
     /// The server variables that tell them apart.
     pub check_type: String,

@@ -13,7 +13,11 @@ const QUEUE: (i64, i64) = (16, 1_024);
 
 pub(super) const FIELDS: &[Field] = &[
     switch("monitor_enabled", true, "check servers"),
-    text("monitor_username", "monitor", "user of the checks"),
+    text(
+        "monitor_username",
+        "monitor",
+        "user of the checks; also an account of the admin port that may only read statistics",
+    ),
     text("monitor_password", "monitor", "password of that user").secret(),
     ms("monitor_history", 7_200_000, (1_000, DAYS_7_MS), "how long results are kept"),
     ms("monitor_connect_interval", 120_000, INTERVAL, "time between two connect checks"),

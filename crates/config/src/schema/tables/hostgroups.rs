@@ -9,8 +9,8 @@ pub static MYSQL_REPLICATION_HOSTGROUPS: Section = Section::new(
     "mysql_replication_hostgroups",
     Shape::Rows,
     &[&[
-        int("writer_hostgroup", 0, COUNT, "hosts that are not read-only").required().built(),
-        int("reader_hostgroup", 0, COUNT, "hosts that are read-only").required().built(),
+        int("writer_hostgroup", 0, COUNT, "the primary").required().built(),
+        int("reader_hostgroup", 0, COUNT, "the replicas").required().built(),
         choice(
             "check_type",
             "read_only",
@@ -25,7 +25,8 @@ pub static MYSQL_REPLICATION_HOSTGROUPS: Section = Section::new(
         ),
         text("comment", "", "free text").built(),
     ]],
-    "Pairs of writers and readers, told apart by their read_only variables.",
+    "Pairs of writers and readers, which the read/write split sends statements to. Servers are not moved between them by their \
+     read_only variables yet.",
 )
 .unique(&[&["writer_hostgroup"], &["reader_hostgroup"]])
 .rules(&[Rule::Differ("reader_hostgroup", "writer_hostgroup")])
