@@ -72,10 +72,12 @@ impl<E> Hostgroup<E> {
         may_help(&members.servers, &members.policy, self.time())
     }
 
-    /// Time until a server that cannot be taken now can be, if nothing but time has to pass.
+    /// Time until a server that those who wait cannot get now can be had, if nothing but time has to pass.
     pub(crate) fn changes_in(&self, now: Duration) -> Option<Duration> {
         let members = self.members();
-        let standings = members.servers.iter().map(|server| server.standing(now, &members.policy.shunning));
+        // Whoever waits has found no other server: what was shunned is tried early for him.
+        let shunning = members.policy.desperate().shunning;
+        let standings = members.servers.iter().map(|server| server.standing(now, &shunning));
         standings.filter_map(crate::Standing::changes_in).min()
     }
 

@@ -23,8 +23,6 @@ pub enum Standing {
         ago: Duration,
         /// Time until it is tried again; `None`: when no other is left.
         left: Option<Duration>,
-        /// Time until it is tried if no other can be had.
-        last_resort: Duration,
     },
     /// It lags too much.
     Lagging(Duration),
@@ -60,9 +58,7 @@ impl Standing {
     /// Time until it changes by itself.
     pub(crate) fn changes_in(self) -> Option<Duration> {
         match self {
-            Self::Shunned { left, last_resort, .. } => {
-                Some(left.map_or(last_resort, |left| left.min(last_resort)))
-            }
+            Self::Shunned { left, .. } => left,
             Self::Slow { left, .. } => Some(left),
             _ => None,
         }
@@ -129,11 +125,7 @@ impl<E> Server<E> {
             let ago = now.saturating_sub(failed);
             let left = shunning.recovery.map(|recovery| recovery.saturating_sub(ago));
             if left != Some(Duration::ZERO) {
-                return Standing::Shunned {
-                    ago,
-                    left,
-                    last_resort: shunning.last_resort.saturating_sub(ago),
-                };
+                return Standing::Shunned { ago, left };
             }
         }
         if let Some(lag) = health.lag() {

@@ -192,6 +192,24 @@ fn whoever_waits_for_a_shunned_server_hears_when_it_is_tried_again() {
     assert_eq!(pool.serve(0, s(101)), None);
 }
 
+/// Whoever waits would look without end at a server that is tried early, could time alone not help it.
+#[test]
+fn whoever_waits_for_a_slow_server_that_was_shunned_hears_when_it_counts_as_fast() {
+    for recovery in [Some(s(9)), None] {
+        let slow = ServerSpec { max_latency: Some(ms(20)), ..server(0, "a", 1, 9) };
+        let shunning = Shunning { recovery, ..Shunning::default() };
+        let pool = pool(Policy { shunning, ..Policy::default() }, [slow]);
+        the(&pool, "a").note_latency(ms(21), s(99));
+        pool.mark(0, &"a", Mark::Failed, s(100));
+        let mut ticket = pool.enqueue(0, 0, s(100)).unwrap();
+        assert_eq!(pool.serve(0, ms(100_400)), Some(ms(600)));
+        assert_eq!(pool.serve(0, s(102)), Some(s(7)));
+        assert!(ticket.poll_turn(Waker::noop()).is_none());
+        pool.serve(0, s(109));
+        permit(&mut ticket);
+    }
+}
+
 #[test]
 fn whoever_waits_gets_a_server_that_is_said_to_work() {
     let pool = pool_of([server(0, "a", 1, 9)]);
