@@ -21,7 +21,8 @@ pub struct QueryLog {
 #[derive(Debug)]
 pub(crate) enum Message {
     Record(Box<Record>),
-    /// An order with its number; all records before it come first.
+    /// An order with its number. The records that were offered before it come first, and so do the orders with smaller numbers:
+    /// one that finds no place in the queue is [kept](Orders::overdue) until all that was in it is done, and so are those behind it.
     Order(Order, u64),
 }
 
@@ -46,8 +47,6 @@ pub(crate) struct Books {
     dropped: AtomicU64,
     orders: Mutex<Orders>,
     news: Condvar,
-    /// Whether there are orders that had no place in the queue.
-    overdue: AtomicBool,
     /// Whether the thread was told to end.
     ended: AtomicBool,
 }
@@ -59,6 +58,7 @@ struct Orders {
     asked: u64,
     /// The last one that was carried out.
     done: u64,
+    /// One of each kind, in the order of their numbers.
     overdue: Vec<(Order, u64)>,
 }
 
@@ -119,7 +119,8 @@ impl QueryLog {
         Ok(())
     }
 
-    /// Takes a record, if there is a place for it; if not, it is counted, and false returned. Never waits.
+    /// Takes a record, if there is a log and a place for it. If there is no place, or the log has ended, it is counted as dropped.
+    /// Returns whether it was taken; where [`end`](Self::end) is under way, it may be lost even so. Never waits.
     pub fn offer(&self, record: Box<Record>) -> bool {
         let Some(sender) = self.sender.get() else { return false };
         let weight = record.weight();
@@ -168,13 +169,12 @@ impl QueryLog {
         let mut orders = self.books.lock();
         orders.asked += 1;
         let number = orders.asked;
+        if !orders.overdue.is_empty() {
+            return Some(orders.postpone(order, number));
+        }
         match sender.try_send(Message::Order(order, number)) {
             Ok(()) => Some(number),
-            Err(TrySendError::Full(Message::Order(order, number))) => {
-                orders.postpone(order, number);
-                self.books.overdue.store(true, Ordering::Release);
-                Some(number)
-            }
+            Err(TrySendError::Full(Message::Order(order, number))) => Some(orders.postpone(order, number)),
             // It has ended.
             Err(_) => None,
         }
@@ -182,11 +182,20 @@ impl QueryLog {
 }
 
 impl Orders {
-    /// Keeps an order that has no place in the queue. Of each kind the last one is enough: there are no records between them
-    /// that would be told apart.
-    fn postpone(&mut self, order: Order, number: u64) {
-        self.overdue.retain(|(other, _)| std::mem::discriminant(other) != std::mem::discriminant(&order));
-        self.overdue.push((order, number));
+    /// Keeps an order that has no place in the queue; returns the number under which it will be carried out. Of each kind one
+    /// is enough, which says what the last one does: there are no records between them that would be told apart.
+    fn postpone(&mut self, order: Order, number: u64) -> u64 {
+        let kind = std::mem::discriminant(&order);
+        match self.overdue.iter_mut().find(|(other, _)| std::mem::discriminant(other) == kind) {
+            Some(kept) => {
+                kept.0 = order;
+                kept.1
+            }
+            None => {
+                self.overdue.push((order, number));
+                number
+            }
+        }
     }
 }
 
@@ -218,18 +227,121 @@ impl Books {
         self.failed.fetch_add(done.failed, Ordering::Relaxed);
     }
 
-    /// The orders that had no place in the queue; nobody has to carry them out again.
-    pub(crate) fn overdue(&self) -> Vec<(Order, u64)> {
-        if self.overdue.load(Ordering::Relaxed) && self.overdue.swap(false, Ordering::Acquire) {
-            return std::mem::take(&mut self.lock().overdue);
-        }
-        Vec::new()
+    /// The number of the last order that has no place in the queue; 0 if there is none.
+    pub(crate) fn last_overdue(&self) -> u64 {
+        self.lock().overdue.last().map_or(0, |(_, number)| *number)
+    }
+
+    /// The orders without a place up to this one; nobody has to carry them out again.
+    pub(crate) fn take_overdue(&self, last: u64) -> Vec<(Order, u64)> {
+        self.lock().overdue.extract_if(.., |(_, number)| *number <= last).collect()
     }
 
     /// This order is carried out.
     pub(crate) fn obeyed(&self, number: u64) {
         let mut orders = self.lock();
-        orders.done = orders.done.max(number);
+        orders.done = number;
         self.news.notify_all();
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::fs::File;
+    use std::path::Path;
+    use std::process::Command;
+    use std::sync::mpsc::Receiver;
+
+    use super::*;
+    use crate::{Event, Format, LogFile, Logs, Outcome};
+
+    /// Nothing here takes that long.
+    const WAIT: Duration = Duration::from_secs(30);
+
+    /// A record for the query log.
+    pub(crate) fn record(text: &str) -> Box<Record> {
+        Box::new(Record {
+            logs: Logs { events: true, slow: false },
+            event: Event::Query,
+            thread_id: 1,
+            user: [].into(),
+            schema: [].into(),
+            client: "".into(),
+            target: None,
+            end_us: 1,
+            took_us: 1,
+            digest: None,
+            outcome: Outcome::default(),
+            text: text.as_bytes().into(),
+            text_len: text.len() as u64,
+        })
+    }
+
+    /// A log whose writer has not begun yet.
+    fn log() -> (QueryLog, Receiver<Message>) {
+        let (sender, receiver) = sync_channel(QUEUE_RECORDS_MAX);
+        (QueryLog { sender: OnceLock::from(sender), books: Arc::default() }, receiver)
+    }
+
+    fn to(folder: &Path, name: &str) -> Settings {
+        let events = Some(LogFile { base: folder.join(name), size_max: 1 << 30 });
+        Settings { events, format: Format::Json, slow: None }
+    }
+
+    /// How many records are in a file.
+    fn records(folder: &Path, name: &str) -> usize {
+        std::fs::read_to_string(folder.join(name)).unwrap().lines().count()
+    }
+
+    #[test]
+    fn orders_without_a_place_are_carried_out_behind_all_that_was_in_the_queue() {
+        let folder = tempfile::tempdir().unwrap();
+        let (log, messages) = log();
+        let base = folder.path();
+        log.configure(&to(base, "a")).unwrap();
+        let taken = (0..QUEUE_RECORDS_MAX).take_while(|_| log.offer(record("early"))).count();
+        assert_eq!(taken, QUEUE_RECORDS_MAX - 1);
+        // All these come too late for the queue.
+        log.rotate(Duration::ZERO).unwrap_err();
+        log.configure(&to(base, "c")).unwrap();
+        log.configure(&to(base, "b")).unwrap();
+        let number = log.order(Order::Rotate).unwrap();
+        let books = Arc::clone(&log.books);
+        std::thread::scope(|scope| {
+            let of_writer = Arc::clone(&books);
+            scope.spawn(move || Writer::new(Zone::utc()).run(&messages, &of_writer));
+            // Nobody sends anything that would wake the writer.
+            books.wait(number, WAIT).unwrap();
+            log.rotate(WAIT).unwrap();
+            assert!(log.offer(record("late")));
+            log.end(WAIT).unwrap();
+        });
+        assert_eq!(records(base, "a.00000001"), taken);
+        assert_eq!(records(base, "a.00000002"), 0);
+        assert_eq!(records(base, "b.00000001"), 1);
+        assert_eq!(std::fs::read_dir(base).unwrap().count(), 3);
+    }
+
+    /// The writer is in the middle of its turn when an order finds no place, and nothing comes behind it.
+    #[test]
+    fn an_order_without_a_place_needs_nobody_who_comes_later() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let log = QueryLog::default();
+        log.configure(&to(folder.path(), "pipe")).unwrap();
+        // Until the writer is stuck, with a queue that is full.
+        let number = loop {
+            while log.offer(record("x")) {}
+            let number = log.order(Order::Rotate).unwrap();
+            if log.books.last_overdue() == number {
+                break number;
+            }
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| std::io::copy(&mut File::open(&pipe).unwrap(), &mut std::io::sink()).unwrap());
+            log.books.wait(number, WAIT).unwrap();
+            log.end(WAIT).unwrap();
+        });
     }
 }

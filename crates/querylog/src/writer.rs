@@ -1,9 +1,9 @@
 //! The thread that writes.
 
-use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::mpsc::Receiver;
 use std::time::Instant;
 
-use crate::limits::REST;
+use crate::limits::{QUEUE_RECORDS_MAX, REST};
 use crate::output::{Done, Output};
 use crate::queue::{Books, Message, Order};
 use crate::{Format, LogFile, Record, Settings, Zone, binary, json, slow};
@@ -19,6 +19,17 @@ pub(crate) struct Writer {
     line: Vec<u8>,
 }
 
+/// What comes after a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum After {
+    /// Nothing is left to do for the moment.
+    Rest,
+    /// The next one: there was more than one takes.
+    Turn,
+    /// The end of the thread.
+    End,
+}
+
 impl Writer {
     pub(crate) const fn new(zone: Zone) -> Self {
         Self { events: None, slow: None, format: Format::Binary, zone, line: Vec::new() }
@@ -27,7 +38,11 @@ impl Writer {
     /// Writes what comes until there is nobody any more who could send something, or it shall end.
     pub(crate) fn run(mut self, messages: &Receiver<Message>, books: &Books) {
         while let Ok(message) = messages.recv() {
-            if self.turn(message, messages, books) {
+            let mut after = self.turn(Some(message), messages, books);
+            while after == After::Turn {
+                after = self.turn(None, messages, books);
+            }
+            if after == After::End {
                 return;
             }
             // What comes meanwhile is written together.
@@ -35,16 +50,16 @@ impl Writer {
         }
     }
 
-    /// Does what there is to do now. True if it shall end.
-    fn turn(&mut self, first: Message, messages: &Receiver<Message>, books: &Books) -> bool {
-        let mut next: Result<Message, TryRecvError> = Ok(first);
-        let mut end = false;
+    /// Does what there is to do now: what is in the queue, which may go on filling up, and then the orders that had no place in it.
+    fn turn(&mut self, first: Option<Message>, messages: &Receiver<Message>, books: &Books) -> After {
+        // Those that are postponed from now on may stand behind more records than are taken here.
+        let last_overdue = books.last_overdue();
+        // As many as the queue holds, and the one that has left it: what comes meanwhile may never end.
+        let mut left = 1 + QUEUE_RECORDS_MAX;
         let mut done = Done::default();
-        for (order, number) in books.overdue() {
-            end |= self.obey(order);
-            books.obeyed(number);
-        }
-        while let Ok(message) = next {
+        let mut end = false;
+        for message in first.into_iter().chain(messages.try_iter()).take(left) {
+            left -= 1;
             match message {
                 Message::Record(record) => {
                     books.taken(&record);
@@ -57,11 +72,20 @@ impl Writer {
                     books.obeyed(number);
                 }
             }
-            next = messages.try_recv();
         }
         add(&mut done, self.flush());
         books.count(done);
-        end
+        for (order, number) in books.take_overdue(last_overdue) {
+            end |= self.obey(order);
+            books.obeyed(number);
+        }
+        if end {
+            After::End
+        } else if left == 0 || books.last_overdue() > 0 {
+            After::Turn
+        } else {
+            After::Rest
+        }
     }
 
     fn record(&mut self, record: &Record) -> Done {
@@ -130,4 +154,27 @@ fn replace(output: &mut Option<Output>, name: &'static str, settings: Option<Log
 fn add(sum: &mut Done, more: Done) {
     sum.written += more.written;
     sum.failed += more.failed;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::sync_channel;
+
+    use super::*;
+    use crate::queue::tests::record;
+
+    #[test]
+    fn a_turn_has_an_end_however_much_there_is() {
+        let (sender, messages) = sync_channel(2 * QUEUE_RECORDS_MAX);
+        for _ in 0..2 * QUEUE_RECORDS_MAX {
+            sender.try_send(Message::Record(record("x"))).unwrap();
+        }
+        let (mut writer, books) = (Writer::new(Zone::utc()), Books::default());
+        assert_eq!(writer.turn(None, &messages, &books), After::Turn);
+        assert_eq!(messages.try_iter().count(), QUEUE_RECORDS_MAX - 1);
+        sender.try_send(Message::Record(record("x"))).unwrap();
+        assert_eq!(writer.turn(None, &messages, &books), After::Rest);
+        sender.try_send(Message::Order(Order::End, 1)).unwrap();
+        assert_eq!(writer.turn(None, &messages, &books), After::End);
+    }
 }
