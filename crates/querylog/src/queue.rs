@@ -186,16 +186,12 @@ impl Orders {
     /// is enough, which says what the last one does: there are no records between them that would be told apart.
     fn postpone(&mut self, order: Order, number: u64) -> u64 {
         let kind = std::mem::discriminant(&order);
-        match self.overdue.iter_mut().find(|(other, _)| std::mem::discriminant(other) == kind) {
-            Some(kept) => {
-                kept.0 = order;
-                kept.1
-            }
-            None => {
-                self.overdue.push((order, number));
-                number
-            }
+        if let Some(kept) = self.overdue.iter_mut().find(|(other, _)| std::mem::discriminant(other) == kind) {
+            kept.0 = order;
+            return kept.1;
         }
+        self.overdue.push((order, number));
+        number
     }
 }
 

@@ -5,6 +5,7 @@ use std::future::poll_fn;
 use std::task::Poll;
 use std::time::Duration;
 
+use config::MysqlVariables;
 use pool::{Choice, Lease, Permit, Server, Ticket, Turn, Usage};
 use route::Candidate;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
@@ -112,7 +113,7 @@ async fn search(
         match &opened {
             Ok(Ok(_)) => server.note_latency(begun.elapsed(), worker.shared.uptime()),
             Ok(Err(error)) => note_failure(worker, server, error.is_servers(), error),
-            Err(_) => note_failure(worker, server, true, &no_answer(limit)),
+            Err(_) => note_failure(worker, server, has_had_time(limit, variables), &no_answer(limit)),
         }
         match opened {
             Ok(Ok(mut link)) => {
@@ -147,6 +148,13 @@ async fn search(
         }
         sleep_until(next).await;
     }
+}
+
+/// Whether a server that has not answered within `limit` is to blame, and not the session, which had no more time left. A little is
+/// always gone for pauses between attempts; if no attempt has all the time that it may take, half of what there is counts.
+fn has_had_time(limit: Duration, variables: &MysqlVariables) -> bool {
+    let (whole, longest) = (variables.connect_timeout_server, variables.connect_timeout_server_max);
+    if longest < whole { limit >= longest / 2 } else { limit >= whole - whole / 10 }
 }
 
 fn no_answer(limit: Duration) -> String {

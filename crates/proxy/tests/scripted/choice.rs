@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
+use std::time::Duration;
 
 use config::{Balance, Config, HostgroupAttributes};
 use testkit::script::ScriptedServer;
@@ -71,6 +72,38 @@ fn errors_about_users_do_not_count_against_the_server() {
         }
         assert_eq!((stage.servers(false)[0].status, stage.servers(false)[0].failed), ("ONLINE", 7));
     });
+}
+
+/// One error is enough; a session has waited until so long before its time is over when it gets a place, and nobody answers there.
+fn status_after_silence(left: Duration, one_attempt: Duration) -> &'static str {
+    let status = Cell::new("");
+    play(async || {
+        let mut config = retrying(&["db"], 0, ms(1));
+        config.servers[0].max_connections = 1;
+        config.variables.connect_timeout_server = one_attempt;
+        let (stage, mut servers) = stage(config);
+        let mut first = log_in(&stage).await;
+        let _held = first_query(&mut first, &mut servers).await;
+        let mut second = log_in(&stage).await;
+        let leave = async {
+            sleep(ms(10_000) - left).await;
+            drop(first);
+        };
+        let ((_, elapsed), ()) = tokio::join!(no_server(&mut second), leave);
+        assert_eq!(elapsed, ms(10_000) - left.saturating_sub(one_attempt));
+        status.set(stage.servers(false)[0].status);
+    });
+    status.get()
+}
+
+#[test]
+fn a_server_is_not_to_blame_for_the_little_time_that_a_session_has_left() {
+    assert_eq!(status_after_silence(ms(400), ms(1000)), "ONLINE");
+    assert_eq!(status_after_silence(ms(1000), ms(1000)), "SHUNNED");
+    assert_eq!(status_after_silence(ms(5000), ms(1000)), "SHUNNED");
+    // No attempt gets the whole time.
+    assert_eq!(status_after_silence(ms(4000), ms(20_000)), "ONLINE");
+    assert_eq!(status_after_silence(ms(6000), ms(20_000)), "SHUNNED");
 }
 
 #[test]
