@@ -67,6 +67,8 @@ pub(crate) struct Patience {
     pub(crate) idle_in_transaction: Duration,
     /// `mysql-max_transaction_time`: a transaction, whether idle or not.
     pub(crate) transaction: Duration,
+    /// `mysql-default_query_timeout`: a statement without a limit of its own.
+    pub(crate) statement: Duration,
 }
 
 /// One session, as its worker sees it.
@@ -192,10 +194,11 @@ impl Control {
         self.overdue.set(false);
     }
 
-    /// Has the statement that runs killed, if there is one that takes longer than it may by `now`.
-    pub(crate) fn end_overdue(&self, now: Instant) {
+    /// Has the statement that runs killed, if there is one that takes longer than it may by `now`; without a limit of its own
+    /// it may take `default`.
+    pub(crate) fn end_overdue(&self, now: Instant, default: Duration) {
         let Some(seat) = self.seat.get().filter(|_| self.statement().is_some()) else { return };
-        if self.running.is_overdue(now) {
+        if self.running.is_overdue(now, default) {
             self.overdue.set(true);
             self.mail.put(overdue_request(seat.id));
             self.wake();
@@ -311,7 +314,7 @@ impl Control {
     ///
     /// Sessions note times that are up to a sweep old; a limit may act a sweep late, but never early.
     pub(crate) fn sweep(&self, now: Instant, patience: &Patience) {
-        self.end_overdue(now);
+        self.end_overdue(now, patience.statement);
         let elapsed = |since| now.duration_since(since).saturating_sub(SWEEP_INTERVAL);
         let transaction = self.transaction_since.get();
         let allowed = if transaction.is_some() { patience.idle_in_transaction } else { patience.idle };
@@ -359,6 +362,7 @@ mod tests {
         idle: Duration::from_secs(100),
         idle_in_transaction: Duration::from_secs(10),
         transaction: Duration::from_secs(50),
+        statement: Duration::from_secs(1000),
     };
 
     fn after(control: &Control, start: Instant, seconds: u64) -> Signal {

@@ -60,6 +60,7 @@ impl Snapshot {
             idle: variables.wait_timeout,
             idle_in_transaction: variables.max_transaction_idle_time,
             transaction: variables.max_transaction_time,
+            statement: variables.default_query_timeout,
         };
         let users = match before {
             Some(before) if before.config.users == config.users => Arc::clone(&before.users),

@@ -128,8 +128,8 @@ pub(crate) struct Worker {
     pub(crate) bad_headers: Seldom,
     /// The time of the last sweep: good enough for limits of seconds, and free to read.
     clock: Cell<Instant>,
-    /// The time of the last sweep, and what it was in Unix time.
-    unix: Cell<(Instant, Duration)>,
+    /// The same in seconds of Unix time.
+    unix_s: Cell<u64>,
     controls: RefCell<Slab<Rc<Control>>>,
     sessions: Arc<AtomicUsize>,
     drain: Cell<Option<Instant>>,
@@ -190,7 +190,7 @@ impl Worker {
             dialer: Dialer::default(),
             bad_headers: Seldom::default(),
             clock: Cell::new(Instant::now()),
-            unix: Cell::new((Instant::now(), unix_time())),
+            unix_s: Cell::new(unix_s()),
             controls: RefCell::new(Slab::new()),
             sessions,
             drain: Cell::new(None),
@@ -327,17 +327,16 @@ impl Worker {
         self.clock.get()
     }
 
-    /// Seconds of Unix time at `now`.
-    pub(crate) fn unix_s(&self, now: Instant) -> u64 {
-        let (then, unix) = self.unix.get();
-        (unix + now.saturating_duration_since(then)).as_secs()
+    /// Seconds of Unix time, as they were when the worker looked at the clock last: less than two before now.
+    pub(crate) const fn unix_s(&self) -> u64 {
+        self.unix_s.get()
     }
 
     fn sweep(&self) {
         let now = Instant::now();
         self.mirrors.sweep(self, now);
         self.clock.set(now);
-        self.unix.set((now, unix_time()));
+        self.unix_s.set(unix_s());
         self.counts.digests.trim();
         self.shared.refusals.sum_up(now);
         let patience = self.settings().patience;
@@ -369,9 +368,9 @@ impl Worker {
     }
 }
 
-/// Unix time, as the system has it.
-fn unix_time() -> Duration {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
+/// Seconds of Unix time, as the system has it.
+fn unix_s() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
 /// A session in its worker's books.

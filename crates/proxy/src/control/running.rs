@@ -46,8 +46,8 @@ pub(crate) struct Running {
     text_len: Cell<usize>,
     /// The client's number of the prepared statement, if there is one.
     statement: Cell<u32>,
-    /// When it has taken too long.
-    deadline: Cell<Option<Instant>>,
+    /// How long it may take; nothing means as long as all statements may.
+    limit: Cell<Option<Duration>>,
 }
 
 /// What logs want of a statement that was sent with the one before; nothing without a log.
@@ -70,6 +70,7 @@ impl Running {
     pub(crate) fn begin(&self, shown: &Shown, measured: Measured, text: &[u8], kept: usize, now: Instant) {
         self.current.set(Some((measured, now)));
         self.answered.set(0);
+        self.limit.set(None);
         self.text_len.set(text.len());
         self.statement.set(0);
         let text = text.get(..kept).unwrap_or(text);
@@ -88,6 +89,7 @@ impl Running {
     pub(crate) fn go_on(&self, measured: Measured, also: &Also, now: Instant) {
         self.current.set(Some((measured, now)));
         self.answered.set(0);
+        self.limit.set(None);
         let mut buffer = self.text.borrow_mut();
         buffer.clear();
         buffer.extend_from_slice(&also.text);
@@ -95,18 +97,19 @@ impl Running {
         self.statement.set(also.statement);
     }
 
-    /// What runs has taken too long after this time; returns when that is.
+    /// What runs may take so long; returns when that is over.
     pub(crate) fn expire_after(&self, limit: Duration) -> Option<Instant> {
-        let deadline = self.current.get().and_then(|(_, since)| since.checked_add(limit));
-        self.deadline.set(deadline);
-        deadline
+        self.limit.set(Some(limit));
+        self.current.get().and_then(|(_, since)| since.checked_add(limit))
     }
 
-    /// Whether what runs has taken too long by `now`; true once for each.
-    pub(crate) fn is_overdue(&self, now: Instant) -> bool {
-        let is_overdue = self.deadline.get().is_some_and(|deadline| now >= deadline);
+    /// Whether what runs has taken too long by `now`, if statements without a limit of their own may take `default`; true once
+    /// for each.
+    pub(crate) fn is_overdue(&self, now: Instant, default: Duration) -> bool {
+        let Some((_, since)) = self.current.get() else { return false };
+        let is_overdue = now.saturating_duration_since(since) >= self.limit.get().unwrap_or(default);
         if is_overdue {
-            self.deadline.set(None);
+            self.limit.set(Some(Duration::MAX));
         }
         is_overdue
     }
@@ -134,7 +137,6 @@ impl Running {
 
     /// The statement is over at `now`; what it was, and how long it took.
     pub(crate) fn end(&self, now: Instant) -> Option<(Measured, Duration)> {
-        self.deadline.set(None);
         self.current.take().map(|(measured, since)| (measured, now.saturating_duration_since(since)))
     }
 

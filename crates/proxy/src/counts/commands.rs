@@ -7,7 +7,7 @@ use crate::statement::class::{CLASSES, Class};
 use crate::stats::CommandCounts;
 
 /// The longest times of all buckets but the last one, in microseconds.
-const BUCKETS_US: [u128; 11] =
+const BUCKETS_US: [u64; 11] =
     [100, 500, 1_000, 5_000, 10_000, 50_000, 100_000, 500_000, 1_000_000, 5_000_000, 10_000_000];
 
 /// One class.
@@ -35,10 +35,10 @@ fn add(cell: &Cell<u64>, n: u64) {
 impl Commands {
     /// Counts a statement that took `time`.
     pub(crate) fn note(&self, class: Class, time: Duration) {
-        let us = time.as_micros();
+        let us = time.as_secs().saturating_mul(1_000_000).saturating_add(time.subsec_micros().into());
         let cells = &self.0[class as usize];
         add(&cells.count, 1);
-        add(&cells.total_us, u64::try_from(us).unwrap_or(u64::MAX));
+        add(&cells.total_us, us);
         // Most statements are in the first ones.
         let bucket = BUCKETS_US.iter().position(|&longest| us <= longest).unwrap_or(BUCKETS_US.len());
         add(&cells.buckets[bucket], 1);

@@ -24,7 +24,6 @@ use crate::limits::FILLS_PER_TURN;
 use crate::mirror::comparison::Watched;
 use crate::relay::Parked;
 use crate::sock::Input;
-use crate::worker::Worker;
 
 /// The transaction was the victim of a deadlock.
 const ER_LOCK_DEADLOCK: u16 = 1213;
@@ -32,14 +31,9 @@ const ER_LOCK_DEADLOCK: u16 = 1213;
 impl Session {
     /// Relays this answer, which begins with sequence id `seq`, and all that are owed after it.
     pub(super) async fn relay_answers(&mut self, first: Answer, seq: u8) -> Result<(), Ending> {
-        match self.course.deadline.take() {
-            None => self.relay_all(first, seq).await,
-            Some(deadline) => Box::pin(self.relay_until(deadline, first, seq)).await,
+        if let Some(deadline) = self.course.deadline.take() {
+            return Box::pin(self.relay_until(deadline, first, seq)).await;
         }
-    }
-
-    /// The same, however long it takes.
-    pub(super) async fn relay_all(&mut self, first: Answer, seq: u8) -> Result<(), Ending> {
         self.control.begin_statement();
         self.relay_answer(first, seq).await?;
         while let Some(answer) = self.go_on() {
@@ -52,7 +46,7 @@ impl Session {
 
     /// The server works at the next command that was sent, if there is one; what answers it.
     fn go_on(&mut self) -> Option<Answer> {
-        self.owed.pop().map(|next| work_at(&self.worker, &self.control, &next))
+        self.owed.pop().map(|next| work_at(&self.control, &next))
     }
 
     /// Relays the answer to a command; it begins with sequence id `seq`. Answers behind it that came in the same read
@@ -141,7 +135,7 @@ impl Session {
                         self.course.settle(&self.identity, outcome);
                         // There is one: it was seen above.
                         let Some(next) = self.owed.pop() else { break scan.event };
-                        let answer = work_at(&self.worker, &self.control, &next);
+                        let answer = work_at(&self.control, &next);
                         *reply = ReplyScanner::new(answer, self.identity.capabilities);
                     }
                     (event, _) => break event,
@@ -294,9 +288,8 @@ impl Session {
 }
 
 /// The server works at this command now, which was sent with the one before; what answers it.
-fn work_at(worker: &Worker, control: &Control, next: &Step) -> Answer {
+fn work_at(control: &Control, next: &Step) -> Answer {
     control.running.go_on(next.measured, &next.also, Instant::now());
-    control.running.expire_after(worker.settings().variables.default_query_timeout);
     next.answer
 }
 

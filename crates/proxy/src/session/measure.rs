@@ -203,14 +203,14 @@ fn note_time(worker: &Worker, control: &Control, outcome: Option<Outcome>, own_e
     let Some((measured, took)) = control.running.end(now) else { return };
     if let Some(place) = measured.place {
         let done = done(took, measured.bytes, control.running.answered(), outcome);
-        worker.counts.digests.note(place, &done, worker.unix_s(now));
+        worker.counts.digests.note(place, &done, worker.unix_s());
     }
     let (counts, settings) = (&worker.counts, worker.settings());
     if let Some(class) = measured.class.filter(|_| settings.variables.commands_stats) {
         counts.commands.note(class, took);
     }
     if is_question(measured.kind) {
-        counts.add(Counter::QueryNanoseconds, u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
+        counts.add(Counter::QueryNanoseconds, nanoseconds(took));
         if took > settings.variables.long_query_time {
             counts.note(Counter::SlowQueries);
         }
@@ -218,6 +218,11 @@ fn note_time(worker: &Worker, control: &Control, outcome: Option<Outcome>, own_e
             logs::note(worker, control, &Over { measured, took, outcome, own_error });
         }
     }
+}
+
+/// Whole nanoseconds; there are no statements of 500 years.
+fn nanoseconds(time: Duration) -> u64 {
+    time.as_secs().saturating_mul(1_000_000_000).saturating_add(time.subsec_nanos().into())
 }
 
 /// What is counted of an execution by its digest.

@@ -23,26 +23,24 @@ const INTERRUPTED: u16 = 1317;
 impl Session {
     /// The statement that begins to run may take so long; nothing means what the variable says.
     pub(super) fn set_deadline(&mut self, limit: Option<Duration>) {
-        let default = self.worker.settings().variables.default_query_timeout;
-        let deadline = self.control.running.expire_after(limit.unwrap_or(default));
-        self.course.deadline = deadline.filter(|_| limit.is_some());
+        self.course.deadline = limit.and_then(|limit| self.control.running.expire_after(limit));
     }
 
-    /// Relays answers as [`relay_all`](Self::relay_all) does; if they are not there by `deadline` the statement is killed.
+    /// Relays answers as [`relay_answers`](Self::relay_answers) does; if they are not there by `deadline` the statement is killed.
     pub(super) async fn relay_until(
         &mut self,
         deadline: Instant,
         first: Answer,
         seq: u8,
     ) -> Result<(), Ending> {
-        let control = Rc::clone(&self.control);
+        let (worker, control) = (Rc::clone(&self.worker), Rc::clone(&self.control));
         let mut timer = pin!(sleep_until(deadline));
         let mut is_over = false;
-        let mut relaying = pin!(self.relay_all(first, seq));
+        let mut relaying = pin!(self.relay_answers(first, seq));
         poll_fn(|cx| {
             if !is_over && timer.as_mut().poll(cx).is_ready() {
                 is_over = true;
-                control.end_overdue(Instant::now());
+                control.end_overdue(Instant::now(), worker.settings().patience.statement);
             }
             relaying.as_mut().poll(cx)
         })

@@ -106,24 +106,25 @@ impl Scan {
     fn word(&mut self, sql: &[u8], byte: u8, options: &Options, sink: &mut Sink<'_>) {
         self.begin_statement(sink);
         let rest = sql.get(self.at..).unwrap_or_default();
-        let len = rest.iter().position(|byte| !is(*byte, WORD)).unwrap_or(rest.len());
+        let len = word_len(rest);
         let word = rest.get(..len).unwrap_or_default();
-        if options.replace_null && !is(self.before, WORD) && word.eq_ignore_ascii_case(b"null") {
+        if options.replace_null && !is(self.before, WORD) && is_null(word) {
             return self.literal(self.at + len, b'?', sink);
         }
-        self.before = word.last().copied().unwrap_or(byte);
-        // Mostly a single blank and another word follow: such a blank always stays.
-        if let [b' ', next, ..] = rest.get(len..).unwrap_or_default()
-            && is(*next, WORD)
+        let run = if options.lowercase { word } else { words(rest, len, options.replace_null) };
+        self.before = run.last().copied().unwrap_or(byte);
+        // The blank in front of a number stays as well.
+        if let [b' ', next, ..] = rest.get(run.len()..).unwrap_or_default()
+            && is(*next, DIGIT)
             && !options.lowercase
-            && sink.tight.word_and_blank(rest.get(..=len).unwrap_or_default())
+            && sink.tight.word_and_blank(rest.get(..=run.len()).unwrap_or_default())
         {
             self.before = b' ';
-            self.at += len + 1;
+            self.at += run.len() + 1;
             return;
         }
-        copy(word, options, sink);
-        self.at += len;
+        copy(run, options, sink);
+        self.at += run.len();
     }
 
     /// A value from here to `end`, behind which `before` counts as the last byte.
@@ -284,6 +285,31 @@ fn keep(comment: &[u8], command: bool, options: &Options, tight: &mut Tight) {
     for (_, byte) in kept.take(COMMENT_MAX) {
         tight.push(*byte);
     }
+}
+
+/// Bytes of the word that `text` begins with.
+fn word_len(text: &[u8]) -> usize {
+    text.iter().position(|byte| !is(*byte, WORD)).unwrap_or(text.len())
+}
+
+fn is_null(word: &[u8]) -> bool {
+    word.len() == 4 && word.eq_ignore_ascii_case(b"null")
+}
+
+/// The word of `len` bytes that `text` begins with, and those behind it with single blanks between: such blanks always stay.
+/// Where `replaces_null`, it ends in front of a NULL.
+fn words(text: &[u8], len: usize, replaces_null: bool) -> &[u8] {
+    let mut end = len;
+    while let [b' ', rest @ ..] = text.get(end..).unwrap_or_default() {
+        let len = word_len(rest);
+        let word = rest.get(..len).unwrap_or_default();
+        let is_number = word.first().is_none_or(|first| is(*first, DIGIT));
+        if is_number || replaces_null && is_null(word) {
+            break;
+        }
+        end += 1 + len;
+    }
+    text.get(..end).unwrap_or(text)
 }
 
 /// Copies bytes of words.

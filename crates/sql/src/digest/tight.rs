@@ -60,7 +60,7 @@ impl Tight {
         self.seen = self.seen << 8 | u32::from(byte);
     }
 
-    /// A run of bytes of words, all of which stay as they are.
+    /// Words and single blanks between them, all of which stay as they are.
     #[inline]
     pub(super) fn word(&mut self, word: &[u8]) {
         if self.no_digits || word.len() < 4 {
@@ -76,7 +76,7 @@ impl Tight {
         }
     }
 
-    /// A word and the blank behind it, in front of another word; false if that has to be done byte by byte.
+    /// The same with the blank behind them, in front of a number; false if that has to be done byte by byte.
     #[inline]
     pub(super) fn word_and_blank(&mut self, word: &[u8]) -> bool {
         if self.no_digits {
