@@ -9,7 +9,7 @@ mod settings;
 
 use std::sync::Arc;
 
-use route::{Account, Caller, Destination, Effects, Hold};
+use route::{Account, Caller, Destination, Effects, Hold, Why};
 use tokio::time::Instant;
 use wire::StatusFlags;
 use wire::reply::{End, Outcome};
@@ -18,6 +18,7 @@ use crate::arrival::Peer;
 use crate::backend::Backend;
 use crate::client::login::Identity;
 use crate::counts::digests::Who;
+use crate::error::ClientError;
 use crate::limit::Place;
 use crate::mirror::comparison::Watched;
 use crate::routing::{Judged, Orders, Reading};
@@ -105,17 +106,23 @@ pub(super) struct Other {
     pub(super) status: StatusFlags,
 }
 
-/// What was decided about a command.
+/// What was decided about a command. It is moved a few times for each: what is rare is boxed.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
 pub(super) struct Decided {
-    pub(super) destination: Destination,
+    /// The hostgroup that it goes to.
+    pub(super) hostgroup: u32,
+    /// It goes there because of the split.
+    pub(super) is_split: bool,
+    /// What it is answered with, if it goes nowhere.
+    pub(super) answer: Option<Box<Reply>>,
     /// The hash of its digest.
     pub(super) digest: Option<u64>,
     /// `None` if it is no statement, or one that was prepared before.
     pub(super) class: Option<Class>,
     pub(super) orders: Option<Box<Orders>>,
     /// What it changes if it succeeds.
-    pub(super) change: Option<Change>,
+    pub(super) change: Option<Box<Change>>,
     /// It has had its delay, and has its places under limits.
     pub(super) had_its_turn: bool,
     /// All is done that has to be done before it is sent.
@@ -136,6 +143,14 @@ impl Decided {
         let (digest, had_its_turn) = (other.digest, other.had_its_turn);
         Self { digest, had_its_turn, orders: other.orders.take(), ..self }
     }
+}
+
+/// What a statement is answered with that goes to no server.
+#[derive(Debug, Clone)]
+pub(super) enum Reply {
+    /// OK and this text.
+    Ok(Arc<str>),
+    Error(ClientError),
 }
 
 /// What a statement changes for those behind it.
@@ -227,14 +242,26 @@ impl Course {
     /// What is to be done with a statement that was judged, with its text and class.
     pub(super) fn decide(&self, judged: Judged, class: Class, text: &[u8], status: StatusFlags) -> Decided {
         let Judged { digest, facts, destination, orders } = judged;
-        let change = self.change(facts.effects, class, text);
+        let change = self.change(facts.effects, class, text).map(Box::new);
+        let (hostgroup, is_split, answer) = match destination {
+            Destination::Hostgroup { hostgroup, why } => (hostgroup, matches!(why, Why::Split(_)), None),
+            Destination::Ok(text) => (self.hostgroup, false, Some(Reply::Ok(text))),
+            Destination::Error(text) => {
+                (self.hostgroup, false, Some(Reply::Error(ClientError::by_rule(&text))))
+            }
+            Destination::Locked { locked_on, hostgroup } => {
+                (hostgroup, false, Some(Reply::Error(ClientError::locked(locked_on, hostgroup))))
+            }
+        };
         // Servers commit a transaction when another one begins. One that only reads may have been at a reader.
         let commits_first = matches!(facts.kind, route::Kind::Begin { .. })
             && status.contains(StatusFlags::IN_TRANSACTION)
             && self.hostgroup != self.account.default_hostgroup
             && self.locked_on.is_none();
         Decided {
-            destination,
+            hostgroup,
+            is_split,
+            answer: answer.map(Box::new),
             digest,
             class: Some(class),
             orders,
@@ -247,9 +274,10 @@ impl Course {
 
     /// A command that goes to this hostgroup and changes nothing.
     pub(super) const fn plainly_to(hostgroup: u32) -> Decided {
-        let destination = Destination::Hostgroup { hostgroup, why: route::Why::Default };
         Decided {
-            destination,
+            hostgroup,
+            is_split: false,
+            answer: None,
             digest: None,
             class: None,
             orders: None,
@@ -309,7 +337,7 @@ impl Course {
     /// A statement is on its way that was decided about.
     pub(super) fn propose(&mut self, decided: &mut Decided) {
         let change = decided.change.take();
-        self.propose_change(change);
+        self.propose_change(change.map(|change| *change));
     }
 
     /// A statement is being sent: if it is one that can be the next transaction, or begin it, a `SET TRANSACTION` is for none

@@ -1,6 +1,6 @@
 //! Where the next command goes: decided before it is sent, and carried out if it cannot simply go on to the backend in use.
 
-use route::{AccessMode, Destination, Why};
+use route::AccessMode;
 use tokio::time::Instant;
 use wire::command::{Kind, Query};
 use wire::frame::{HEADER_LEN, Header};
@@ -10,7 +10,7 @@ use wire::{Capabilities, Codec as _, StatusFlags, packet};
 use super::Session;
 use super::backlog::{front, whole_front};
 use super::course::prepared::Preparing;
-use super::course::{Course, Decided};
+use super::course::{Course, Decided, Reply};
 use super::trace::Part;
 use crate::backend::{AcquireError, Full};
 use crate::control::running::Measured;
@@ -65,10 +65,10 @@ impl Session {
 
     /// Whether the backend in use is where it goes, and knows what the client has set.
     fn is_here(&self, decided: &Decided) -> bool {
-        let here = self.course.hostgroup;
-        let to_here =
-            matches!(decided.destination, Destination::Hostgroup { hostgroup, .. } if hostgroup == here);
-        to_here && self.backend.is_some() && self.course.applied == self.course.version()
+        decided.answer.is_none()
+            && decided.hostgroup == self.course.hostgroup
+            && self.backend.is_some()
+            && self.course.applied == self.course.version()
     }
 
     /// Whether the command is all that has to be sent.
@@ -190,27 +190,9 @@ impl Session {
     /// Does what was decided about the command in the backlog, up to the point where it can be forwarded.
     pub(super) async fn carry_out(&mut self, kind: Kind, mut decided: Decided) -> Result<(), Ending> {
         self.course.log = decided.orders.as_ref().and_then(|orders| orders.verdict.log);
-        let hostgroup = match &decided.destination {
-            Destination::Hostgroup { hostgroup, .. } => *hostgroup,
-            Destination::Ok(text) => {
-                let packet = packet::Ok {
-                    header: packet::OkHeader::Ok,
-                    affected_rows: 0,
-                    last_insert_id: 0,
-                    status: self.status,
-                    warnings: 0,
-                    info: text.as_bytes(),
-                    session_state: None,
-                };
-                return self.answer_here(kind, &packet.encode(self.capabilities())).await;
-            }
-            Destination::Error(text) => {
-                return self.refuse_here(kind, &ClientError::by_rule(text)).await;
-            }
-            Destination::Locked { locked_on, hostgroup } => {
-                return self.refuse_here(kind, &ClientError::locked(*locked_on, *hostgroup)).await;
-            }
-        };
+        if let Some(reply) = decided.answer {
+            return self.reply_as_decided(kind, *reply).await;
+        }
         if decided.commits_first {
             return self.commit_first(kind).await;
         }
@@ -233,7 +215,7 @@ impl Session {
                 self.rewrite(kind, &text);
             }
         }
-        let Some(hostgroup) = self.reach(hostgroup, &mut decided).await? else { return Ok(()) };
+        let Some(hostgroup) = self.reach(&mut decided).await? else { return Ok(()) };
         if names_statement(kind) && !self.bring_statement(kind, &mut decided).await? {
             return Ok(());
         }
@@ -245,6 +227,24 @@ impl Session {
         decided.is_ready = true;
         self.course.decided = Some(decided);
         Ok(())
+    }
+
+    /// Gives the command in the backlog the answer that was decided on.
+    async fn reply_as_decided(&mut self, kind: Kind, reply: Reply) -> Result<(), Ending> {
+        let text = match reply {
+            Reply::Ok(text) => text,
+            Reply::Error(error) => return self.refuse_here(kind, &error).await,
+        };
+        let packet = packet::Ok {
+            header: packet::OkHeader::Ok,
+            affected_rows: 0,
+            last_insert_id: 0,
+            status: self.status,
+            warnings: 0,
+            info: text.as_bytes(),
+            session_state: None,
+        };
+        self.answer_here(kind, &packet.encode(self.capabilities())).await
     }
 
     /// Commits the open transaction for the command in the backlog, which is judged anew after that: it may belong elsewhere.
@@ -263,10 +263,9 @@ impl Session {
     /// Gets to where the command in the backlog was decided to go. A read that the split sends to a reader does without it: if
     /// there is none, or it lacks what the session needs, the writer does it. Nothing if the client was told why there is no
     /// server.
-    async fn reach(&mut self, hostgroup: u32, decided: &mut Decided) -> Result<Option<u32>, Ending> {
-        let writer = self.course.account.default_hostgroup;
-        let by_split = matches!(decided.destination, Destination::Hostgroup { why: Why::Split(_), .. });
-        let has_other = by_split && hostgroup != writer;
+    async fn reach(&mut self, decided: &mut Decided) -> Result<Option<u32>, Ending> {
+        let (hostgroup, writer) = (decided.hostgroup, self.course.account.default_hostgroup);
+        let has_other = decided.is_split && hostgroup != writer;
         let full = if has_other { Full::Elsewhere } else { Full::TryAgain };
         let Err(why) = self.go_to(hostgroup, full).await? else { return Ok(Some(hostgroup)) };
         let is_lack = match &why {
@@ -277,7 +276,7 @@ impl Session {
             self.refuse_unserved(why).await?;
             return Ok(None);
         }
-        decided.destination = Destination::Hostgroup { hostgroup: writer, why: Why::Default };
+        (decided.hostgroup, decided.is_split) = (writer, false);
         match self.go_to(writer, Full::TryAgain).await? {
             Ok(()) => Ok(Some(writer)),
             Err(why) => self.refuse_unserved(why).await.map(|()| None),
@@ -347,7 +346,12 @@ impl Session {
             self.worker.counts.digests.text(digest).unwrap_or_else(new)
         };
         let digest_text = digest.map(shown).unwrap_or_default();
-        Preparing { text: moves.then(|| text.into()), digest, digest_text, change }
+        Preparing {
+            text: moves.then(|| text.into()),
+            digest,
+            digest_text,
+            change: change.map(|change| *change),
+        }
     }
 }
 
