@@ -45,21 +45,33 @@ struct Shared {
     places: Arc<Semaphore>,
 }
 
+/// The listener. Dropped, it closes; clients that are connected stay.
+struct Listening {
+    port: u16,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
 /// Listens while and where the variables say so, until nobody can change them any more.
 pub(crate) async fn run(engine: Engine, mut settings: watch::Receiver<Arc<Settings>>) {
     let places = Arc::new(Semaphore::new(REST_CLIENTS_MAX));
     let shared = Arc::new(Shared { engine, settings: settings.clone(), places });
-    let mut listening: Option<(u16, JoinHandle<()>)> = None;
+    let mut listening: Option<Listening> = None;
     loop {
         let port = settings.borrow_and_update().rest_port;
-        if listening.as_ref().map(|(port, _)| *port) != port {
-            if let Some((_, task)) = listening.take() {
-                task.abort();
+        if listening.as_ref().map(|listening| listening.port) != port {
+            if let Some(mut listening) = listening.take() {
+                listening.task.abort();
                 // Its port is free when it has ended.
-                let _ = task.await;
+                let _ = (&mut listening.task).await;
             }
             if let Some(port) = port {
-                listening = listen(port, &shared).await.map(|task| (port, task));
+                listening = listen(port, &shared).await.map(|task| Listening { port, task });
             }
         }
         if settings.changed().await.is_err() {

@@ -121,6 +121,8 @@ async fn run(mut store: Store, control: &Handle, started: Instant) -> anyhow::Re
         return Ok(wish);
     }
     tracing::info!(sessions = proxy.sessions(), "shutting down; a second signal ends at once");
+    // So that another process can listen there, as it can where clients connect, and run what the scheduler has.
+    drop(port);
     tokio::select! {
         () = proxy.drain() => tracing::info!("all sessions have ended"),
         () = signals.end() => tracing::warn!("ended at once"),

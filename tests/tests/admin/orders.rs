@@ -2,6 +2,7 @@
 
 use e2e::{Setup, run, wait_for};
 use testkit::client::Client;
+use testkit::guard::Signal;
 use tokio::net::TcpStream;
 
 use super::{DB, admin, cli, with_admin};
@@ -51,6 +52,26 @@ fn shutdown_ends_the_process() {
         let _ = cli(&proxy, order);
         assert_eq!(proxy.wait().code(), Some(0), "{order}");
     }
+}
+
+/// So that another process can take its place while its transactions finish.
+#[test]
+fn a_process_that_drains_listens_nowhere() {
+    let rest = testkit::net::free_port().unwrap();
+    let setup = with_admin(Setup::before(&DB.sandbox, &DB.server));
+    let mut proxy = setup.admin("restapi_enabled", "true").admin("restapi_port", rest).start();
+    let rest = std::net::SocketAddr::from((std::net::Ipv4Addr::UNSPECIFIED, rest));
+    wait_for("REST", || std::net::TcpStream::connect(("127.0.0.1", rest.port())).is_ok());
+    run(async {
+        let mut client = Client::connect(&proxy.options()).await.unwrap();
+        client.query("BEGIN").await.unwrap();
+        proxy.signal(Signal::TERM);
+        for address in [proxy.tcp(), proxy.admin(), rest] {
+            wait_for(&format!("a place at {address}"), || std::net::TcpListener::bind(address).is_ok());
+        }
+        client.query("COMMIT").await.unwrap();
+    });
+    assert_eq!(proxy.wait().code(), Some(0));
 }
 
 #[test]
