@@ -12,13 +12,9 @@ use wire::command::Kind;
 use wire::frame::MAX_PAYLOAD;
 
 use super::support::{
-    CAPACITY, Client, Servers, config, connect, database, first_query, log_in, options, options_for, play,
-    stage, stage_with, user,
+    CAPACITY, Client, Servers, config, connect, database, first_query, log_in, ms, options, options_for,
+    play, stage, stage_with, user,
 };
-
-pub(super) const fn ms(ms: u64) -> Duration {
-    Duration::from_millis(ms)
-}
 
 /// The default configuration with these servers, attempts after the first, and pauses between them.
 pub(super) fn retrying(servers: &[&str], retries: u32, delay: Duration) -> Config {

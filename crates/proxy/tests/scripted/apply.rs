@@ -5,10 +5,10 @@ use std::time::Duration;
 use config::{Config, ServerStatus};
 use testkit::script::ScriptedServer;
 
-use super::acquire::{ms, no_server};
+use super::acquire::no_server;
 use super::support::{
     Client, config as usual, connect, database, expect_alive, expect_nothing_left, first_query, log_in,
-    log_in_as, options, options_for, play, run, settle, stage, user,
+    log_in_as, ms, options, options_for, play, run, settle, stage, user,
 };
 
 /// One server with this name.

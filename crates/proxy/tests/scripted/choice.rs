@@ -8,8 +8,8 @@ use config::{Balance, Config, HostgroupAttributes};
 use testkit::script::ScriptedServer;
 use tokio::time::{Instant, sleep};
 
-use super::acquire::{ms, no_server, retrying};
-use super::support::{CAPACITY, first_query, log_in, play, run, stage, stage_with};
+use super::acquire::{no_server, retrying};
+use super::support::{CAPACITY, first_query, log_in, ms, play, run, stage, stage_with};
 
 /// Servers of hostgroup 0 that are chosen like this.
 fn balanced(balance: Balance, servers: &[&str]) -> Config {

@@ -8,10 +8,9 @@ use testkit::script::{LoginSeen, ScriptedServer};
 use tokio::time::sleep;
 use wire::command::Kind;
 
-use super::acquire::ms;
 use super::support::{
-    Client, Database, Servers, config, database, expect_alive, log_in, log_in_as, options_for, play, run,
-    settle, stage, user,
+    Client, Database, Servers, config, database, expect_alive, log_in, log_in_as, ms, options_for, play,
+    run, settle, stage, user,
 };
 
 /// A row of two columns.

@@ -1,23 +1,12 @@
 //! Statements that take longer than they may.
 
-use std::time::Duration;
-
 use config::{Config, QueryRule};
 use proxy::stage::Stage;
 use tokio::time::{Instant, sleep};
 
 use super::support::{
-    Client, Database, Servers, config, expect_alive, first_query, log_in, play, run, settle, stage,
+    Client, Database, Servers, config, expect_alive, first_query, log_in, ms, play, rule, run, settle, stage,
 };
-
-const fn ms(ms: u64) -> Duration {
-    Duration::from_millis(ms)
-}
-
-/// A rule for statements that contain `pattern`.
-pub(super) fn rule(id: i64, pattern: &str) -> QueryRule {
-    QueryRule { rule_id: id, active: true, match_pattern: Some(pattern.to_owned()), ..QueryRule::default() }
-}
 
 /// Statements with `impatient` in them may take 250 ms, others five seconds.
 fn limited() -> Config {
@@ -119,9 +108,21 @@ fn a_result_that_has_begun_ends_with_the_error() {
         let (_stage, mut servers, mut client, mut server) = session().await;
         client.send_query("SELECT 'impatient'").await;
         server.expect_query("SELECT 'impatient'").await;
+        server.columns(&["a"]).await;
+        server.row(&[Some("1")]).await;
+        expect_killed(&mut servers, &mut client, &mut server).await;
+        expect_alive(&mut client, &mut server).await;
+    });
+}
+
+#[test]
+fn a_result_that_is_over_before_the_server_hears_of_the_kill_is_passed_on() {
+    play(async || {
+        let (_stage, mut servers, mut client, mut server) = session().await;
+        client.send_query("SELECT 'impatient'").await;
+        server.expect_query("SELECT 'impatient'").await;
         let mut side = servers.accept().await;
         side.expect_query("KILL QUERY 7").await;
-        // It was over before the server heard of it.
         server.rows(&["a"], &[&[Some("1")]]).await;
         client.expect_rows(&[&[Some("1")]]).await;
         side.ok().await;

@@ -8,14 +8,10 @@ use tokio::time::{Instant, sleep};
 
 use super::kill::log_in_with_id;
 use super::kill_races::expect_silence;
-use super::overdue::rule;
 use super::support::{
-    Client, Database, Servers, config, expect_nothing_left, first_query, log_in, options, play, settle, stage,
+    Client, Database, Servers, config, expect_nothing_left, first_query, log_in, ms, options, play, rule,
+    settle, stage,
 };
-
-const fn ms(ms: u64) -> Duration {
-    Duration::from_millis(ms)
-}
 
 async fn session(stage: &Stage, servers: &mut Servers) -> (Client, Database) {
     let mut client = log_in(stage).await;

@@ -6,8 +6,8 @@ use tokio::join;
 use tokio::time::sleep;
 use wire::command::Kind;
 
-use super::acquire::{ms, no_server, retrying};
-use super::support::{expect_nothing_left, first_query, log_in, play, settle, stage};
+use super::acquire::{no_server, retrying};
+use super::support::{expect_nothing_left, first_query, log_in, ms, play, settle, stage};
 
 /// One server that may have this many connections.
 fn limited(max_connections: u32) -> Config {

@@ -6,7 +6,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use config::{CheckLogins, Config, Endpoint, ReplicationHostgroups, Server, User};
+use config::{CheckLogins, Config, Endpoint, QueryRule, ReplicationHostgroups, Server, User};
 use proptest::strategy::Strategy;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use proxy::memory::{End, pair};
@@ -79,6 +79,11 @@ fn runtime() -> LocalRuntime {
         .expect("a runtime can be made")
 }
 
+/// Milliseconds.
+pub(super) const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
 /// Lets everybody run until all of them wait: only then a paused clock moves.
 pub(super) async fn settle() {
     tokio::time::sleep(Duration::from_millis(1)).await;
@@ -111,6 +116,11 @@ pub(super) fn pair_of_servers() -> Config {
 /// A server of hostgroup 0.
 pub(super) fn database(host: &str) -> Server {
     Server { hostgroup_id: 0, hostname: host.to_owned(), port: 3306, ..Server::default() }
+}
+
+/// A rule for statements in which `pattern` is found, which does nothing with them.
+pub(super) fn rule(rule_id: i64, pattern: &str) -> QueryRule {
+    QueryRule { rule_id, active: true, match_pattern: Some(pattern.to_owned()), ..QueryRule::default() }
 }
 
 /// A row of `mysql_users`.
