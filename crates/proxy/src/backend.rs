@@ -13,7 +13,7 @@ pub(crate) use acquire::{AcquireError, Full, acquire};
 pub(crate) use announce::{Announced, connect};
 pub(crate) use check::check_login;
 pub(crate) use connect::{Dialer, OpenError};
-pub(crate) use connection::Connection;
+pub(crate) use connection::{Connection, QUIT};
 pub(crate) use open::open;
 pub(crate) use target::Target;
 

@@ -14,7 +14,7 @@ use wire::command::Kind;
 use wire::{Capabilities, Codec as _, packet};
 
 use crate::arrival::Peer;
-use crate::backend::{Backend, OpenError, Target, open};
+use crate::backend::{Backend, OpenError, QUIT, Target, open};
 use crate::client::login::Identity;
 use crate::control::{Control, Signal};
 use crate::counts::Counter;
@@ -185,9 +185,8 @@ impl Shot {
                 verdict
             }
         };
-        // Without it the server would count and log an aborted connection. Whether it hears it changes nothing.
-        let quit = [Kind::Quit as u8];
-        let _ = Exchange::new(&self.worker, &mut link).send(&quit).await;
+        // Whether it hears it changes nothing.
+        let _ = link.write_all(&QUIT).await;
         Ok(verdict)
     }
 

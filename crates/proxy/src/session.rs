@@ -162,7 +162,7 @@ impl Session {
                 Command::Unknown => Box::pin(self.refuse_unknown()).await?,
             }
             if self.course.decided.is_none() {
-                self.leave_places();
+                self.forget_orders();
             }
             self.set_idle();
         }

@@ -5,12 +5,18 @@ use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
 
 use pool::Server;
+use wire::command::Kind;
+use wire::frame::HEADER_LEN;
 
 use super::Target;
 use crate::counts::ServerTally;
 use crate::sock::Sock;
 use crate::threads::Thread;
 use crate::worker::Worker;
+
+/// A goodbye, `COM_QUIT`, as it is sent to a server. Without it the server would count and log an aborted connection; it does not
+/// answer it.
+pub(crate) const QUIT: [u8; HEADER_LEN + 1] = [1, 0, 0, 0, Kind::Quit as u8];
 
 /// A connection to a server. Used like the socket that it is.
 #[derive(Debug)]

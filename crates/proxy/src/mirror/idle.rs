@@ -8,10 +8,8 @@ use std::task::Poll;
 
 use tokio::time::{Instant, timeout};
 use wire::Capabilities;
-use wire::command::Kind;
-use wire::frame::put_message;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, QUIT};
 use crate::client::login::Identity;
 use crate::limits::{COPY_IDLE_CONNECTIONS_MAX, COPY_IDLE_MAX, GOODBYE_MAX};
 use crate::worker::Worker;
@@ -102,9 +100,7 @@ impl Idle {
     }
 }
 
-/// Without it the server would count and log an aborted connection. Whether it hears it changes nothing.
+/// Ends a connection. Whether the server hears it changes nothing.
 async fn goodbye(mut backend: Backend) {
-    let mut packet = Vec::new();
-    put_message(&mut packet, 0, &[Kind::Quit as u8]);
-    let _ = timeout(GOODBYE_MAX, backend.connection_mut().write_all(&packet)).await;
+    let _ = timeout(GOODBYE_MAX, backend.connection_mut().write_all(&QUIT)).await;
 }

@@ -4,6 +4,8 @@ use wire::frame::{HEADER_LEN, Header};
 use wire::reply::{Answer, Event, Outcome, ReplyScanner};
 use wire::{Capabilities, WireError};
 
+use crate::random::mix;
+
 /// FNV-1a's start and factor.
 const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0000_0100_0000_01b3;
@@ -105,17 +107,11 @@ impl Rows {
     fn end_message(&mut self, rows: u64) {
         if rows > self.seen {
             self.seen = rows;
+            // Sums of plain FNV hashes of short rows are alike too easily.
             self.checksum = self.checksum.wrapping_add(mix(self.hash));
         }
         self.hash = OFFSET;
     }
-}
-
-/// Spreads each bit over all: sums of plain FNV hashes of short rows are alike too easily.
-const fn mix(hash: u64) -> u64 {
-    let mixed = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
 }
 
 #[cfg(test)]

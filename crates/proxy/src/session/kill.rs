@@ -1,7 +1,7 @@
 //! KILL, from both sides: a session that wants another one killed, and a session that is to be killed.
 
 use std::future::poll_fn;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::Poll;
 
@@ -16,7 +16,7 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::kill::{Request, Shot, Stranger, Verdict, Victim, clean_up, kill, kill_for_stranger};
 use crate::limits::KILL_ANSWER_MAX;
-use crate::sock::Input;
+use crate::sock::{Input, Sock};
 use crate::statement::Kill;
 use crate::statement::kill::What;
 
@@ -54,26 +54,17 @@ impl Session {
         let Some(answer) = shared.directory.kill(kill, &self.identity) else {
             return Ok(Verdict::Unknown);
         };
-        let mut answer = pin!(tokio::time::timeout(KILL_ANSWER_MAX, answer));
-        poll_fn(|cx| {
-            // Two sessions may kill each other.
-            if killed_here(&self.control, self.capabilities(), true)? {
-                return Poll::Ready(Ok(Verdict::Failed(ClientError::interrupted())));
-            }
-            match self.client.poll_input(cx) {
-                _ if self.control.signal() >= Signal::Stop => Poll::Ready(Err(Ending::Silent)),
-                Poll::Ready(Input::End) => Poll::Ready(Err(Ending::ClientLeft)),
-                _ => answer.as_mut().poll(cx).map(|answer| {
-                    Ok(match answer {
-                        Ok(Ok(verdict)) => verdict,
-                        // The session has ended, and with it what was to be killed.
-                        Ok(Err(_)) => Verdict::Done,
-                        Err(_) => Verdict::Failed(ClientError::kill_unanswered(kill.id, KILL_ANSWER_MAX)),
-                    })
-                }),
-            }
+        let answer = pin!(tokio::time::timeout(KILL_ANSWER_MAX, answer));
+        // Two sessions may kill each other.
+        let answer =
+            while_waiting(&self.control, &mut self.client, self.identity.capabilities, answer).await?;
+        Ok(match answer {
+            Some(Ok(Ok(verdict))) => verdict,
+            // The session has ended, and with it what was to be killed.
+            Some(Ok(Err(_))) => Verdict::Done,
+            Some(Err(_)) => Verdict::Failed(ClientError::kill_unanswered(kill.id, KILL_ANSWER_MAX)),
+            None => Verdict::Failed(ClientError::interrupted()),
         })
-        .await
     }
 
     /// Does what others want killed here. `running` says whether the client is in the middle of a command.
@@ -166,4 +157,21 @@ fn killed_without_server(
     // With sequence id 1 it is what the client reads as the answer to this command, or to its next one.
     let ending = if running { Ending::interrupt } else { Ending::tell };
     Err(ending(&ClientError::killed(), 1, capabilities))
+}
+
+/// Waits for what the command in the backlog needs, as long as there is somebody who wants it: nothing comes of it if the
+/// statement is killed meanwhile, and it ends if the client leaves or the session is to.
+pub(super) async fn while_waiting<T>(
+    control: &Control,
+    client: &mut Sock,
+    capabilities: Capabilities,
+    mut waiting: Pin<&mut impl Future<Output = T>>,
+) -> Result<Option<T>, Ending> {
+    poll_fn(|cx| match client.poll_input(cx) {
+        _ if killed_here(control, capabilities, true)? => Poll::Ready(Ok(None)),
+        _ if control.signal() >= Signal::Stop => Poll::Ready(Err(Ending::Silent)),
+        Poll::Ready(Input::End) => Poll::Ready(Err(Ending::ClientLeft)),
+        _ => waiting.as_mut().poll(cx).map(|done| Ok(Some(done))),
+    })
+    .await
 }

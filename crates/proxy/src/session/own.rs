@@ -14,9 +14,9 @@ use wire::{Codec as _, StatusFlags};
 use super::Session;
 use super::course::Course;
 use super::ids::Look;
-use super::kill::killed_here;
+use super::kill::while_waiting;
 use super::trace::Part;
-use crate::backend::{AcquireError, Full, Target, acquire, check_login, open};
+use crate::backend::{AcquireError, Full, QUIT, Target, acquire, check_login, open};
 use crate::client::login::{Dialogue, ok};
 use crate::client::proof::Claim;
 use crate::control::Signal;
@@ -25,7 +25,6 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::exchange::Exchange;
 use crate::limits::{CHANGES_REFUSED_MAX, GOODBYE_MAX, LINGER_BYTES_MAX, LINGER_MAX};
-use crate::sock::Input;
 
 impl Session {
     /// Deals with a command whose bytes are in the backlog.
@@ -83,12 +82,10 @@ impl Session {
         self.interrupted(&ClientError::packet_too_large(max), command.next_seq())
     }
 
-    /// Passes the client's goodbye on: without it the server would count and log an aborted connection.
+    /// Passes the client's goodbye on.
     async fn say_quit(&mut self) {
-        let mut packet = Vec::new();
-        put_message(&mut packet, 0, &[Kind::Quit as u8]);
         // What a full socket does not take now is not worth waiting for.
-        let _ = poll_fn(|cx| Poll::Ready(self.send_to_backend(cx, &packet))).await;
+        let _ = poll_fn(|cx| Poll::Ready(self.send_to_backend(cx, &QUIT))).await;
         self.leave_others().await;
     }
 
@@ -98,7 +95,7 @@ impl Session {
         self.leave_others().await;
         let mut packets = Vec::new();
         put_message(&mut packets, 0, &[Kind::ResetConnection as u8]);
-        put_message(&mut packets, 0, &[Kind::Quit as u8]);
+        packets.extend(QUIT);
         let _ = poll_fn(|cx| Poll::Ready(self.send_to_backend(cx, &packets))).await;
         let answered = poll_fn(|cx| {
             let Some(backend) = &mut self.backend else { return Poll::Ready(()) };
@@ -127,17 +124,10 @@ impl Session {
         let begun = Instant::now();
         self.show_waiting();
         let acquired = {
-            let mut acquiring = pin!(acquire(&self.worker, hostgroup, full, open));
-            poll_fn(|cx| match self.client.poll_input(cx) {
-                _ if killed_here(&self.control, self.identity.capabilities, true)? => {
-                    Poll::Ready(Ok(Err(AcquireError::Proxy(ClientError::interrupted()))))
-                }
-                _ if self.control.signal() >= Signal::Stop => Poll::Ready(Err(Ending::Silent)),
-                Poll::Ready(Input::End) => Poll::Ready(Err(Ending::ClientLeft)),
-                _ => acquiring.as_mut().poll(cx).map(Ok),
-            })
-            .await?
+            let acquiring = pin!(acquire(&self.worker, hostgroup, full, open));
+            while_waiting(&self.control, &mut self.client, self.identity.capabilities, acquiring).await?
         };
+        let acquired = acquired.unwrap_or_else(|| Err(AcquireError::Proxy(ClientError::interrupted())));
         if let Some(trace) = &self.course.trace {
             trace.add(Part::Connect, connecting.get());
             trace.add(Part::Queue, begun.elapsed().saturating_sub(connecting.get()));

@@ -1,21 +1,17 @@
 //! Statements that have to wait before they are sent: because of a delay, or because of a limit of their user or of a rule.
 
-use std::future::poll_fn;
 use std::pin::pin;
-use std::task::Poll;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 use wire::command::Kind;
 
 use super::Session;
-use super::kill::killed_here;
-use crate::control::Signal;
+use super::kill::while_waiting;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limit::{Limit, Place};
 use crate::routing::Orders;
-use crate::sock::Input;
 
 /// Whether a command runs a statement.
 const fn runs(kind: Kind) -> bool {
@@ -53,19 +49,11 @@ impl Session {
         self.show_waiting();
         let longest = settings.variables.connect_timeout_server_max;
         let waited = {
-            let mut waiting = pin!(places(delay, &limits, longest));
-            poll_fn(|cx| match self.client.poll_input(cx) {
-                _ if killed_here(&self.control, self.identity.capabilities, true)? => {
-                    Poll::Ready(Ok(Err(ClientError::interrupted())))
-                }
-                _ if self.control.signal() >= Signal::Stop => Poll::Ready(Err(Ending::Silent)),
-                Poll::Ready(Input::End) => Poll::Ready(Err(Ending::ClientLeft)),
-                _ => waiting.as_mut().poll(cx).map(Ok),
-            })
-            .await?
+            let waiting = pin!(places(delay, &limits, longest));
+            while_waiting(&self.control, &mut self.client, self.identity.capabilities, waiting).await?
         };
         self.end_running();
-        match waited {
+        match waited.unwrap_or_else(|| Err(ClientError::interrupted())) {
             Ok(places) => {
                 self.course.places = places;
                 Ok(true)
@@ -74,8 +62,9 @@ impl Session {
         }
     }
 
-    /// A command is over: if it had places under limits, others may have them.
-    pub(super) fn leave_places(&mut self) {
+    /// A command is over: what a rule has said about logging it holds for none behind it, and if it had places under limits, others
+    /// may have them.
+    pub(super) fn forget_orders(&mut self) {
         self.course.log = None;
         if !self.course.places.is_empty() {
             self.course.places = Vec::new();
@@ -83,7 +72,8 @@ impl Session {
     }
 }
 
-/// Lets `delay` go by, and takes a place under each of these limits. All of them together may take as long as `longest`.
+/// Lets `delay` go by, however long it is, and takes a place under each of these limits, in their order. To wait for the places may
+/// take as long as `longest`, all of them together; if it takes longer, the error says for which limit.
 async fn places(delay: Duration, limits: &[&Limit], longest: Duration) -> Result<Vec<Place>, ClientError> {
     if !delay.is_zero() {
         sleep(delay).await;

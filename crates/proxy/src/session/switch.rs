@@ -12,7 +12,7 @@ use wire::reply::Answer;
 
 use super::Session;
 use super::course::{Other, Said};
-use crate::backend::{AcquireError, Full};
+use crate::backend::{AcquireError, Full, QUIT};
 use crate::ending::Ending;
 use crate::sock::Input;
 
@@ -141,11 +141,9 @@ impl Session {
     /// Says goodbye to the servers whose connections are not in use, and closes them.
     pub(super) async fn leave_others(&mut self) {
         for mut other in std::mem::take(&mut self.course.others) {
-            let mut packet = Vec::new();
-            wire::frame::put_message(&mut packet, 0, &[Kind::Quit as u8]);
             // What a full socket does not take now is not worth waiting for.
             let _ = poll_fn(|cx: &mut Context<'_>| {
-                Poll::Ready(other.backend.connection_mut().poll_write(cx, &packet).is_ready())
+                Poll::Ready(other.backend.connection_mut().poll_write(cx, &QUIT).is_ready())
             })
             .await;
         }
