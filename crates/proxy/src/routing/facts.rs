@@ -11,7 +11,8 @@ const ABOUT_THE_SERVER: [&str; 4] = ["information_schema", "performance_schema",
 const EFFECTS: [(Found, Effects); 19] = [
     (Found::WRITES, Effects::WRITES),
     (Found::LOCKS_ROWS, Effects::LOCKS),
-    (Found::TABLE_LOCKS, Effects::LOCKS),
+    // They last until they are let go, whatever becomes of transactions.
+    (Found::TABLE_LOCKS, Effects::LOCKS.with(Effects::SESSION)),
     (Found::SETS_USER_VARIABLES, Effects::USER_VARIABLES),
     (Found::READS_USER_VARIABLES, Effects::USER_VARIABLES),
     (Found::READS_SYSTEM_VARIABLES, Effects::SERVER),
@@ -228,6 +229,21 @@ mod tests {
         assert!(of("VACUUM").effects.any_of(Effects::UNKNOWN));
         assert!(of("VACUUM").tables);
         assert!(of("SELECT 1 FROM t").tables && !of("SELECT 1").tables);
+    }
+
+    #[test]
+    fn locks_of_tables_stay_in_the_session() {
+        for sql in [
+            "LOCK TABLES t READ",
+            "SELECT 1; LOCK TABLES t READ",
+            "FLUSH TABLES WITH READ LOCK",
+            "FLUSH TABLES t FOR EXPORT",
+            "DO 1; FLUSH TABLES WITH READ LOCK",
+        ] {
+            let effects = of(sql).effects;
+            assert!(effects.any_of(Effects::SESSION) && effects.any_of(Effects::LOCKS), "{sql}: {effects:?}");
+        }
+        assert!(!of("SELECT a FROM t FOR UPDATE").effects.any_of(Effects::SESSION));
     }
 
     /// A flag that nobody thought about counts as unknown.

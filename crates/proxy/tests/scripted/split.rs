@@ -191,6 +191,7 @@ fn c04_what_cannot_be_said_again_keeps_the_session() {
         "CREATE TEMPORARY TABLE x (a INT)",
         "LOCK TABLES t READ",
         "FLUSH TABLES WITH READ LOCK",
+        "SELECT 1; LOCK TABLES t READ",
         "CALL p()",
     ] {
         play(async || {
@@ -217,10 +218,12 @@ fn an_xa_transaction_stays_to_its_end() {
 fn unlocked_tables_free_nothing_else() {
     play(async || {
         let Scene { mut client, mut writer, mut reader, .. } = scene(pair_of_servers()).await;
-        run(&mut client, &mut writer, "LOCK TABLES t READ").await;
-        run(&mut client, &mut writer, "SELECT a FROM t").await;
-        run(&mut client, &mut writer, "UNLOCK TABLES").await;
-        run(&mut client, &mut reader, "SELECT a FROM t").await;
+        for sql in ["LOCK TABLES t READ", "FLUSH TABLES WITH READ LOCK"] {
+            run(&mut client, &mut writer, sql).await;
+            run(&mut client, &mut writer, "SELECT a FROM t").await;
+            run(&mut client, &mut writer, "UNLOCK TABLES").await;
+            run(&mut client, &mut reader, "SELECT a FROM t").await;
+        }
         run(&mut client, &mut writer, "CREATE TEMPORARY TABLE x (a INT)").await;
         run(&mut client, &mut writer, "LOCK TABLES t READ").await;
         run(&mut client, &mut writer, "UNLOCK TABLES").await;
