@@ -79,7 +79,7 @@ pub(crate) fn submit(worker: &Rc<Worker>, copy: Copy) {
     let share = |all: u32| all.div_ceil(variables.threads.max(1).into());
     let counts = &worker.counts.copies;
     if counts.running.get() < share(variables.mirror_max_concurrency) {
-        tokio::task::spawn_local(run(Rc::clone(worker), copy));
+        tokio::task::spawn_local(run(Running::begin(worker), copy));
         return;
     }
     let mut waiting = worker.mirrors.waiting.borrow_mut();
@@ -94,11 +94,11 @@ pub(crate) fn submit(worker: &Rc<Worker>, copy: Copy) {
 }
 
 /// Runs a copy, and then those that wait.
-async fn run(worker: Rc<Worker>, first: Copy) {
-    let _running = Running::begin(&worker);
+async fn run(running: Running, first: Copy) {
+    let worker = &running.0;
     let mut next = Some(first);
     while let Some(copy) = next {
-        let why = match timeout(COPY_TIME_MAX, Box::pin(copy::run(&worker, copy))).await {
+        let why = match timeout(COPY_TIME_MAX, Box::pin(copy::run(worker, copy))).await {
             Ok(Ok(())) => None,
             Ok(Err(why)) => Some(why),
             Err(_) => Some(format!("no answer within {}s", COPY_TIME_MAX.as_secs())),
@@ -109,7 +109,7 @@ async fn run(worker: Rc<Worker>, first: Copy) {
         {
             tracing::warn!(why, hidden, "a mirrored statement has failed");
         }
-        next = worker.mirrors.waiting.borrow_mut().pop(&worker);
+        next = worker.mirrors.waiting.borrow_mut().pop(worker);
     }
 }
 
@@ -124,24 +124,24 @@ impl Waiting {
 }
 
 impl Mirrors {
-    /// Ends the connections that nobody has needed for a while.
+    /// Ends the connections that nobody has needed for a while, or may use any more.
     pub(crate) fn sweep(&self, worker: &Worker, now: Instant) {
         self.idle.sweep(worker, now);
     }
 }
 
-/// Counts a task that runs copies.
-struct Running<'a>(&'a Worker);
+/// Counts a task that runs copies, from the moment in which it is decided that there is to be one.
+struct Running(Rc<Worker>);
 
-impl<'a> Running<'a> {
-    fn begin(worker: &'a Worker) -> Self {
+impl Running {
+    fn begin(worker: &Rc<Worker>) -> Self {
         let running = &worker.counts.copies.running;
         running.set(running.get() + 1);
-        Self(worker)
+        Self(Rc::clone(worker))
     }
 }
 
-impl Drop for Running<'_> {
+impl Drop for Running {
     fn drop(&mut self) {
         let running = &self.0.counts.copies.running;
         running.set(running.get() - 1);

@@ -1,10 +1,12 @@
 //! Running a copy: finding out where it goes, getting a connection, reading the answer.
 
 use std::future::poll_fn;
+use std::io;
 use std::rc::Rc;
 use std::task::{Poll, ready};
 
 use route::{Destination, Effects, Session};
+use tokio::task::yield_now;
 use wire::StatusFlags;
 use wire::command::Kind;
 use wire::frame::put_message;
@@ -14,7 +16,8 @@ use super::Copy;
 use super::comparison::{Half, Sum};
 use super::idle::Login;
 use super::tally::Tally;
-use crate::backend::{AcquireError, Backend, Full, Target, acquire, open};
+use crate::backend::{AcquireError, Backend, Connection, Full, Target, acquire, open};
+use crate::limits::FILLS_PER_TURN;
 use crate::routing::Circumstances;
 use crate::worker::Worker;
 
@@ -49,7 +52,7 @@ pub(super) async fn run(worker: &Rc<Worker>, copy: Copy) -> Result<(), String> {
     // What rules answer themselves needs no copy.
     let Destination::Hostgroup { hostgroup, .. } = judged.destination else { return Ok(()) };
     let rewritten = judged.orders.and_then(|orders| orders.text);
-    let login = Login::new(hostgroup, identity);
+    let login = Login::new(worker.settings(), hostgroup, identity);
     let mut backend = match worker.mirrors.idle.take(&login).await {
         Some(backend) => backend,
         None => connect(worker, hostgroup, &login).await?,
@@ -99,27 +102,35 @@ async fn ask(
     link.note_query();
     link.write_all(&packets).await.map_err(|error| lost(&error))?;
     let mut tally = Tally::new(login.capabilities(), 1, compared.is_some());
-    let outcome = poll_fn(|cx| {
-        let mut scratch = worker.scratch.borrow_mut();
-        loop {
-            let n = ready!(link.poll_read(cx, &mut scratch)).map_err(|error| lost(&error))?;
-            let bytes = scratch.get(..n).filter(|bytes| !bytes.is_empty());
-            let bytes = bytes.ok_or_else(|| lost(&"the server has closed the connection"))?;
-            let read = tally.read(bytes).map_err(|error| lost(&error))?;
-            if let Some((outcome, len)) = read {
-                let is_all = len == n;
-                return Poll::Ready(if is_all {
-                    Ok(outcome)
-                } else {
-                    Err(lost(&"it has sent more than its answer"))
-                });
-            }
+    let outcome = loop {
+        if let Some(outcome) = read(worker, link, &mut tally).await.map_err(|error| lost(&error))? {
+            break outcome;
         }
-    })
-    .await?;
+        // A large answer: let sessions run.
+        yield_now().await;
+    };
     link.note_answered();
     if let Some(half) = compared {
         half.settle(worker, Sum::new(hostgroup, outcome, tally.checksum()));
     }
     Ok(outcome)
+}
+
+/// Reads what there is of an answer; nothing if there is more at once.
+async fn read(worker: &Worker, link: &mut Connection, tally: &mut Tally) -> io::Result<Option<Outcome>> {
+    poll_fn(|cx| {
+        let mut scratch = worker.scratch.borrow_mut();
+        for _ in 0..FILLS_PER_TURN {
+            let n = ready!(link.poll_read(cx, &mut scratch))?;
+            let bytes = scratch.get(..n).filter(|bytes| !bytes.is_empty());
+            let bytes = bytes.ok_or_else(|| io::Error::other("the server has closed the connection"))?;
+            match tally.read(bytes).map_err(io::Error::other)? {
+                Some((outcome, len)) if len == n => return Poll::Ready(Ok(Some(outcome))),
+                Some(_) => return Poll::Ready(Err(io::Error::other("it has sent more than its answer"))),
+                None => {}
+            }
+        }
+        Poll::Ready(Ok(None))
+    })
+    .await
 }

@@ -9,9 +9,10 @@ use std::task::Poll;
 use tokio::time::{Instant, timeout};
 use wire::Capabilities;
 
-use crate::backend::{Backend, QUIT};
+use crate::backend::{Backend, QUIT, Target};
 use crate::client::login::Identity;
 use crate::limits::{COPY_IDLE_CONNECTIONS_MAX, COPY_IDLE_MAX, GOODBYE_MAX};
+use crate::snapshot::Settings;
 use crate::worker::Worker;
 
 /// Connections without a copy.
@@ -28,13 +29,15 @@ struct Connection {
 /// Where a connection goes, and as whom it is logged in.
 #[derive(Debug)]
 pub(super) struct Login {
+    /// Those that held when it was opened. Others may name other servers, or say that this one is to be left.
+    settings: Rc<Settings>,
     hostgroup: u32,
     identity: Box<Identity>,
 }
 
 impl Login {
-    pub(super) const fn new(hostgroup: u32, identity: Box<Identity>) -> Self {
-        Self { hostgroup, identity }
+    pub(super) const fn new(settings: Rc<Settings>, hostgroup: u32, identity: Box<Identity>) -> Self {
+        Self { settings, hostgroup, identity }
     }
 
     /// Whom a server is told that it is, with an id that no client has.
@@ -47,14 +50,23 @@ impl Login {
         self.identity.capabilities
     }
 
-    /// Whether a connection of one is as good for the other. After a change of a user's row nobody uses its old connections.
-    fn is_like(&self, other: &Self) -> bool {
+    /// Whether a connection of one to this server is as good for the other. After a change of a server's or a user's row nobody
+    /// uses the old ones. Some servers have been told whom the connection is for.
+    fn is_like(&self, other: &Self, server: &Target) -> bool {
         let (one, two) = (&self.identity, &other.identity);
-        self.hostgroup == other.hostgroup
+        Rc::ptr_eq(&self.settings, &other.settings)
+            && self.hostgroup == other.hostgroup
+            && (one.peer == two.peer || !self.settings.announced.contains(&server.endpoint))
             && Arc::ptr_eq(&one.account.user, &two.account.user)
             && one.account.schema == two.account.schema
             && one.collation == two.collation
             && one.capabilities == two.capabilities
+    }
+
+    /// Whether the configuration of such a connection still holds, and nobody waits for its place.
+    fn is_wanted(&self, worker: &Worker) -> bool {
+        Rc::ptr_eq(&self.settings, &worker.settings())
+            && worker.shared.pool.usage(self.hostgroup).waiting == 0
     }
 }
 
@@ -64,7 +76,9 @@ impl Idle {
         loop {
             let mut backend = {
                 let mut idle = self.0.borrow_mut();
-                let at = idle.iter().rposition(|connection| connection.login.is_like(login))?;
+                let at = idle
+                    .iter()
+                    .rposition(|kept| kept.login.is_like(login, kept.backend.server().endpoint()))?;
                 idle.swap_remove(at).backend
             };
             let input = poll_fn(|cx| Poll::Ready(backend.connection_mut().poll_input(cx))).await;
@@ -74,12 +88,12 @@ impl Idle {
         }
     }
 
-    /// Keeps a connection if the next copy may have it, if there are not too many, and if no session waits for its
-    /// place; ends it otherwise.
+    /// Keeps a connection if the next copy may have it, if it is as the configuration that holds now would have it, if there are
+    /// not too many, and if no session waits for its place; ends it otherwise.
     pub(super) fn put(&self, worker: &Rc<Worker>, login: Login, backend: Backend, is_clean: bool) {
-        let waiting = worker.shared.pool.usage(login.hostgroup).waiting;
+        let is_wanted = is_clean && login.is_wanted(worker);
         let mut idle = self.0.borrow_mut();
-        if is_clean && waiting == 0 && idle.len() < COPY_IDLE_CONNECTIONS_MAX {
+        if is_wanted && idle.len() < COPY_IDLE_CONNECTIONS_MAX {
             idle.push(Connection { login, backend, since: Instant::now() });
         } else {
             drop(idle);
@@ -87,11 +101,11 @@ impl Idle {
         }
     }
 
-    /// Ends the connections that nobody has needed for a while, and those that others wait for.
+    /// Ends the connections that nobody has needed for a while, those that others wait for, and those of a configuration that
+    /// holds no more.
     pub(super) fn sweep(&self, worker: &Worker, now: Instant) {
         let is_over = |connection: &mut Connection| {
-            now.duration_since(connection.since) >= COPY_IDLE_MAX
-                || worker.shared.pool.usage(connection.login.hostgroup).waiting > 0
+            now.duration_since(connection.since) >= COPY_IDLE_MAX || !connection.login.is_wanted(worker)
         };
         let over: Vec<Connection> = self.0.borrow_mut().extract_if(.., is_over).collect();
         for connection in over {

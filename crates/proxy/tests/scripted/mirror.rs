@@ -1,16 +1,20 @@
 //! Copies of statements for another hostgroup: what is copied and what is not, that no client waits for one, and that their
 //! answers are compared.
 
-use config::{Config, QueryRule, Server};
+use std::net::SocketAddr;
+
+use config::{Config, ProxyProtocol, QueryRule, Server, ServerOptions};
 use proxy::memory::End;
 use proxy::stage::Stage;
+use testkit::client::Options;
 use testkit::script::{LoginSeen, ScriptedServer};
-use tokio::time::sleep;
+use tokio::io::AsyncReadExt as _;
+use tokio::time::{Instant, sleep};
 use wire::command::Kind;
 
 use super::support::{
-    Client, Database, Servers, config, database, expect_alive, log_in, log_in_as, ms, options_for, play,
-    run, settle, stage, user,
+    CAPACITY, Client, Database, Servers, config, database, expect_alive, first_query, log_in, log_in_as, ms,
+    options, options_for, play, rule, run, settle, stage, stage_with, user,
 };
 
 /// A row of two columns.
@@ -19,22 +23,16 @@ type Cells<'a> = [Option<&'a str>; 2];
 /// Hostgroups 0 and 1 of one server each, and a rule that mirrors SELECTs.
 fn mirrored() -> Config {
     let servers = vec![database("db"), Server { hostgroup_id: 1, ..database("mirror") }];
-    Config { servers, query_rules: vec![rule()], ..config() }
+    Config { servers, query_rules: vec![mirroring()], ..config() }
 }
 
-fn rule() -> QueryRule {
-    QueryRule {
-        rule_id: 1,
-        active: true,
-        match_digest: Some("^SELECT".to_owned()),
-        mirror_hostgroup: Some(1),
-        ..QueryRule::default()
-    }
+fn mirroring() -> QueryRule {
+    QueryRule { mirror_hostgroup: Some(1), ..rule(1, "^SELECT") }
 }
 
 /// The same whose answers are compared.
 fn compared() -> Config {
-    let rule = QueryRule { attributes: r#"{"compare": true}"#.to_owned(), ..rule() };
+    let rule = QueryRule { attributes: r#"{"compare": true}"#.to_owned(), ..mirroring() };
     Config { query_rules: vec![rule], ..mirrored() }
 }
 
@@ -54,6 +52,40 @@ async fn first_select(client: &mut Client, servers: &mut Servers, sql: &str) -> 
 
 async fn log_in_copy(end: End) -> (Database, LoginSeen) {
     ScriptedServer::accept(end).await
+}
+
+/// Everybody there is when a first statement is answered.
+struct Scene {
+    stage: Stage,
+    servers: Servers,
+    client: Client,
+    server: Database,
+    /// It has got the copy, and not answered it.
+    mirror: Database,
+    /// How the proxy has logged in there.
+    login: LoginSeen,
+}
+
+/// The connection ends now, not when it has been idle for long.
+async fn expect_goodbye(mirror: &mut Database) {
+    let begun = Instant::now();
+    mirror.expect_command(Kind::Quit, b"").await;
+    mirror.expect_end().await;
+    assert!(begun.elapsed() < ms(2000), "{:?}", begun.elapsed());
+}
+
+async fn scene(config: Config) -> Scene {
+    scene_of(config, &options(), "SELECT 1").await
+}
+
+/// The same with another client and another statement.
+async fn scene_of(config: Config, options: &Options, sql: &str) -> Scene {
+    let (stage, mut servers) = stage(config);
+    let mut client = log_in_as(&stage, options).await;
+    let (server, copy) = first_select(&mut client, &mut servers, sql).await;
+    let (mut mirror, login) = log_in_copy(copy).await;
+    mirror.expect_query(sql).await;
+    Scene { stage, servers, client, server, mirror, login }
 }
 
 #[test]
@@ -81,11 +113,7 @@ fn c24_a_client_does_not_wait_for_the_copy_of_its_statement() {
 #[test]
 fn a_connection_is_used_for_one_copy_after_the_other_and_ends_when_it_is_idle() {
     play(async || {
-        let (stage, mut servers) = stage(mirrored());
-        let mut client = log_in(&stage).await;
-        let (mut server, copy) = first_select(&mut client, &mut servers, "SELECT 1").await;
-        let (mut mirror, _) = log_in_copy(copy).await;
-        mirror.expect_query("SELECT 1").await;
+        let Scene { stage, mut servers, mut client, mut server, mut mirror, .. } = scene(mirrored()).await;
         mirror.ok().await;
         for _ in 0..3 {
             expect_alive(&mut client, &mut server).await;
@@ -113,13 +141,10 @@ fn a_copy_is_run_as_its_user_in_its_schema() {
         let other = config::User { default_hostgroup: 0, ..user("other", "secret") };
         let mut all = mirrored();
         all.users.push(other);
-        let (stage, mut servers) = stage(all);
         let options = options_for("other", "secret").schema("before");
-        let mut client = log_in_as(&stage, &options).await;
-        let (mut server, copy) = first_select(&mut client, &mut servers, "SELECT 1").await;
-        let (mut mirror, login) = log_in_copy(copy).await;
+        let Scene { mut servers, mut client, mut server, mut mirror, login, .. } =
+            scene_of(all, &options, "SELECT 1").await;
         assert_eq!((login.username.as_str(), login.schema.as_deref()), ("other", Some("before")));
-        mirror.expect_query("SELECT 1").await;
         mirror.ok().await;
         run(&mut client, &mut server, "USE behind").await;
         expect_alive(&mut client, &mut server).await;
@@ -131,15 +156,21 @@ fn a_copy_is_run_as_its_user_in_its_schema() {
 
 #[test]
 fn a_connection_on_which_something_may_be_left_is_not_used_again() {
-    for sql in ["SELECT @a := 1", "SELECT GET_LOCK('a', 1)", "SELECT f(1)"] {
+    for sql in [
+        "SELECT @a := 1",
+        "SELECT GET_LOCK('a', 1)",
+        "SELECT f(1)",
+        "SELECT 1; LOCK TABLES t READ",
+        "LOCK TABLES t READ",
+        "FLUSH TABLES WITH READ LOCK",
+        "HANDLER t OPEN",
+    ] {
         play(async || {
-            let (stage, mut servers) = stage(mirrored());
-            let mut client = log_in(&stage).await;
-            let (_server, copy) = first_select(&mut client, &mut servers, sql).await;
-            let (mut mirror, _) = log_in_copy(copy).await;
-            mirror.expect_query(sql).await;
+            let all = QueryRule { match_pattern: None, ..mirroring() };
+            let config = Config { query_rules: vec![all], ..mirrored() };
+            let Scene { stage, mut mirror, .. } = scene_of(config, &options(), sql).await;
             mirror.ok().await;
-            mirror.expect_command(Kind::Quit, b"").await;
+            expect_goodbye(&mut mirror).await;
             settle().await;
             assert_eq!(stage.usage(1).open, 0);
         });
@@ -175,14 +206,97 @@ fn copies_beyond_the_limits_are_left_out_and_counted() {
     });
 }
 
+/// No more than the worker may run at a time, however many ask before one has begun.
+#[test]
+fn copies_that_come_together_are_left_out_as_well() {
+    play(async || {
+        let mut config = mirrored();
+        config.variables.threads = 1;
+        config.variables.mirror_max_concurrency = 1;
+        config.variables.mirror_max_queue_length = 0;
+        let (stage, mut servers) = stage(config);
+        let (mut one, mut other) = (log_in(&stage).await, log_in(&stage).await);
+        let _server_of_one = first_query(&mut one, &mut servers).await;
+        let _server_of_other = first_query(&mut other, &mut servers).await;
+        one.send_query("SELECT 1").await;
+        other.send_query("SELECT 2").await;
+        settle().await;
+        assert_eq!((stage.global("Mirror_concurrency"), stage.global("Mirror_dropped")), (1, 1));
+    });
+}
+
+#[test]
+fn a_connection_ends_with_the_configuration_of_its_server() {
+    let other = Server { hostgroup_id: 1, ..database("other") };
+    let offline = Server { hostgroup_id: 1, status: config::ServerStatus::OfflineSoft, ..database("mirror") };
+    for (changed, next) in [(other, Some("other:3306")), (offline, None)] {
+        play(async || {
+            let Scene { stage, mut servers, mut client, mut server, mut mirror, .. } =
+                scene(mirrored()).await;
+            mirror.ok().await;
+            settle().await;
+            assert_eq!(stage.usage(1).open, 1);
+            let servers_now = vec![database("db"), changed.clone()];
+            stage.apply(Config { servers: servers_now, ..mirrored() }).unwrap();
+            expect_alive(&mut client, &mut server).await;
+            let dialled = servers.settled().await;
+            assert_eq!(dialled.as_ref().map(|(name, _)| name.as_str()), next);
+            expect_goodbye(&mut mirror).await;
+        });
+    }
+}
+
+#[test]
+fn a_connection_of_which_a_configuration_knows_nothing_is_not_kept() {
+    play(async || {
+        let Scene { stage, mut mirror, .. } = scene(mirrored()).await;
+        stage.apply(mirrored()).unwrap();
+        mirror.ok().await;
+        expect_goodbye(&mut mirror).await;
+        settle().await;
+        assert_eq!(stage.usage(1).open, 0);
+    });
+}
+
+/// The server has been told whom it serves.
+#[test]
+fn a_connection_with_a_header_is_for_copies_of_one_client() {
+    play(async || {
+        let told = ServerOptions {
+            hostname: "mirror".to_owned(),
+            proxy_protocol: ProxyProtocol::V1,
+            ..ServerOptions::default()
+        };
+        let (stage, mut servers) = stage(Config { server_options: vec![told], ..mirrored() });
+        let mut kept = Vec::new();
+        for port in [40_001, 40_002] {
+            let from = SocketAddr::from(([203, 0, 113, 9], port));
+            let to = SocketAddr::from(([192, 0, 2, 1], 3306));
+            let end = stage.client_from(from, to, CAPACITY).expect("room for a client");
+            let mut client = Client::connect(end, &options()).await;
+            let (server, mut copy) = first_select(&mut client, &mut servers, "SELECT 1").await;
+            let expected = format!("PROXY TCP4 203.0.113.9 192.0.2.1 {port} 3306\r\n");
+            let mut header = vec![0; expected.len()];
+            copy.read_exact(&mut header).await.unwrap();
+            assert_eq!(String::from_utf8_lossy(&header), expected);
+            let (mut mirror, _) = log_in_copy(copy).await;
+            mirror.expect_query("SELECT 1").await;
+            mirror.ok().await;
+            settle().await;
+            kept.push((client, server, mirror));
+        }
+        for (client, server, mirror) in &mut kept {
+            expect_alive(client, server).await;
+            mirror.expect_query("SELECT 'alive'").await;
+            mirror.ok().await;
+        }
+    });
+}
+
 #[test]
 fn a_statement_of_which_rules_do_not_see_the_end_is_not_copied() {
     play(async || {
-        let (stage, mut servers) = stage(mirrored());
-        let mut client = log_in(&stage).await;
-        let (mut server, copy) = first_select(&mut client, &mut servers, "SELECT 1").await;
-        let (mut mirror, _) = log_in_copy(copy).await;
-        mirror.expect_query("SELECT 1").await;
+        let Scene { stage, mut client, mut server, mut mirror, .. } = scene(mirrored()).await;
         mirror.ok().await;
         for (len, dropped) in [(64_000, 0), (64_001, 1), (200_000, 2)] {
             let sql = format!("SELECT '{}'", "x".repeat(len - 9));
@@ -209,11 +323,7 @@ fn a_statement_of_which_rules_do_not_see_the_end_is_not_copied() {
 #[test]
 fn a_mirror_that_fails_is_nobodys_concern() {
     play(async || {
-        let (stage, mut servers) = stage(mirrored());
-        let mut client = log_in(&stage).await;
-        let (mut server, copy) = first_select(&mut client, &mut servers, "SELECT 1").await;
-        let (mut mirror, _) = log_in_copy(copy).await;
-        mirror.expect_query("SELECT 1").await;
+        let Scene { stage, mut servers, mut client, mut server, mirror, .. } = scene(mirrored()).await;
         drop(mirror);
         settle().await;
         assert_eq!((stage.global("Mirror_failed"), stage.global("Mirror_concurrency")), (1, 0));
@@ -245,16 +355,13 @@ fn a_hint_mirrors_and_prepared_statements_are_not_mirrored() {
 #[test]
 fn a_copy_has_rules_of_its_own() {
     play(async || {
-        let first = QueryRule { mirror_hostgroup: None, mirror_flag_out: Some(7), ..rule() };
+        let first = QueryRule { mirror_hostgroup: None, mirror_flag_out: Some(7), ..mirroring() };
         let second = QueryRule {
-            rule_id: 2,
-            active: true,
             flag_in: 7,
-            match_pattern: Some("FROM old".to_owned()),
             replace_pattern: Some("FROM new".to_owned()),
             destination_hostgroup: Some(1),
             apply: true,
-            ..QueryRule::default()
+            ..rule(2, "FROM old")
         };
         let (stage, mut servers) = stage(Config { query_rules: vec![first, second], ..mirrored() });
         let mut client = log_in(&stage).await;
@@ -264,29 +371,23 @@ fn a_copy_has_rules_of_its_own() {
 }
 
 /// Has both servers answer a compared statement with these rows; what is counted then: compared, and different.
-async fn compare(
+async fn compare<'a>(
     stage: &Stage,
     servers: &mut Servers,
-    original: &[Cells<'_>],
-    copy: &[Cells<'_>],
+    original: &'a [Cells<'a>],
+    copy: &'a [Cells<'a>],
 ) -> [u64; 2] {
     let mut client = log_in(stage).await;
     client.send_query("SELECT a, b FROM t").await;
     let mut server = servers.accept().await;
     server.expect_query("SELECT a, b FROM t").await;
-    let rows = |rows: &[Cells<'_>]| -> Vec<Vec<Option<String>>> {
-        rows.iter().map(|row| row.iter().map(|cell| cell.map(str::to_owned)).collect()).collect()
-    };
     let mut mirror = servers.accept().await;
     mirror.expect_query("SELECT a, b FROM t").await;
-    for (server, rows) in [(&mut server, rows(original)), (&mut mirror, rows(copy))] {
-        let rows: Vec<Vec<Option<&str>>> =
-            rows.iter().map(|row| row.iter().map(Option::as_deref).collect()).collect();
-        let rows: Vec<&[Option<&str>]> = rows.iter().map(Vec::as_slice).collect();
-        server.rows(&["a", "b"], &rows).await;
-    }
-    let expected: Vec<&[Option<&str>]> = original.iter().map(|row| &row[..]).collect();
-    client.expect_rows(&expected).await;
+    let slices =
+        |rows: &'a [Cells<'a>]| -> Vec<&'a [Option<&'a str>]> { rows.iter().map(|row| &row[..]).collect() };
+    server.rows(&["a", "b"], &slices(original)).await;
+    mirror.rows(&["a", "b"], &slices(copy)).await;
+    client.expect_rows(&slices(original)).await;
     settle().await;
     // The connection for copies is not to be used for the next comparison.
     sleep(ms(20_000)).await;
@@ -302,6 +403,18 @@ fn answers_are_compared_whatever_the_order_of_their_rows() {
         assert_eq!(compare(&stage, &mut servers, &[one, two], &[one]).await, [2, 1]);
         assert_eq!(compare(&stage, &mut servers, &[one, one], &[one, two]).await, [3, 2]);
         assert_eq!(compare(&stage, &mut servers, &[], &[]).await, [4, 2]);
+    });
+}
+
+#[test]
+fn answers_of_many_turns_are_compared() {
+    play(async || {
+        // Both wait whole to be read.
+        let (stage, mut servers) = stage_with(compared(), 2 << 20, |_| false);
+        let long = "x".repeat(10_000);
+        let rows = vec![[Some(long.as_str()), None]; 100];
+        assert_eq!(compare(&stage, &mut servers, &rows, &rows).await, [1, 0]);
+        assert_eq!(compare(&stage, &mut servers, &rows, &rows[1..]).await, [2, 1]);
     });
 }
 
