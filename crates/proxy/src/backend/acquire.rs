@@ -154,7 +154,7 @@ async fn search(
 /// always gone for pauses between attempts; if no attempt has all the time that it may take, half of what there is counts.
 fn has_had_time(limit: Duration, variables: &MysqlVariables) -> bool {
     let (whole, longest) = (variables.connect_timeout_server, variables.connect_timeout_server_max);
-    if longest < whole { limit >= longest / 2 } else { limit >= whole - whole / 10 }
+    if longest < whole { limit >= longest / 2 } else { limit >= whole / 10 * 9 }
 }
 
 fn no_answer(limit: Duration) -> String {
