@@ -74,10 +74,12 @@ pub(crate) struct Reading {
 /// What was found out about a statement.
 #[derive(Debug, Clone)]
 pub(crate) struct Judged {
-    /// The hash of its digest; nothing if digests are switched off.
+    /// The hash of its digest as it came; nothing if digests are switched off.
     pub(crate) digest: Option<u64>,
-    /// What it does.
+    /// What it does, as rules rewrote it.
     pub(crate) facts: Facts,
+    /// Whether it is several statements in one text, as rules rewrote it.
+    pub(crate) several: bool,
     /// Where it goes.
     pub(crate) destination: Destination,
     /// What rules and hints say besides that, if anything.
@@ -154,15 +156,12 @@ impl Routing {
         let text = text.get(..JUDGED_BYTES_MAX).unwrap_or(text);
         let trivial = self.routes.are_trivial_for(at.account.default_hostgroup);
         let Some(options) = &self.routes.digests else {
-            let facts = if is_whole && !at.reading.doubts(text, true, true) {
-                facts::facts(&Shape::of(text, sql::Modes::default()))
-            } else {
-                Facts::default()
-            };
+            let (facts, several) = look(text, is_whole, at.reading);
             let statement = Statement { text, digest: None, digest_text: &[], hints: None, facts };
-            return decide(&self.routes, &mut self.verdicts, statement, at);
+            return decide(&self.routes, &mut self.verdicts, statement, several, is_whole, at);
         };
         self.digest.read(text, options);
+        let several = self.digest.facts().statements > 1;
         let facts = if is_whole { self.facts(text, at.reading) } else { Facts::default() };
         let comment = self.digest.facts().first_comment.map(|comment| comment.of(text));
         let mut hints = comment.map(hint::parse).filter(|hints| *hints != Hints::default());
@@ -171,7 +170,7 @@ impl Routing {
         }
         let hash = self.digest.hash();
         if trivial && hints.is_none() && at.mirror.is_none() {
-            return self.plain(hash, facts, at);
+            return self.plain(hash, facts, several, at);
         }
         let statement = Statement {
             text,
@@ -180,14 +179,14 @@ impl Routing {
             hints: hints.as_ref(),
             facts,
         };
-        decide(&self.routes, &mut self.verdicts, statement, at)
+        decide(&self.routes, &mut self.verdicts, statement, several, is_whole, at)
     }
 
     /// The decision where neither rules nor the split have anything to say.
-    fn plain(&self, digest: u64, facts: Facts, at: &Circumstances<'_>) -> Judged {
+    fn plain(&self, digest: u64, facts: Facts, several: bool, at: &Circumstances<'_>) -> Judged {
         let destination =
             destination(&self.silence, at.account, at.session, facts, &self.routes.pairs, false);
-        Judged { digest: Some(digest), facts, destination, orders: None }
+        Judged { digest: Some(digest), facts, several, destination, orders: None }
     }
 
     /// What the statement does whose digest was just made.
@@ -227,17 +226,26 @@ fn may_call(digest: &Digest) -> bool {
     digest.facts().quotes && digest.text().windows(2).any(|pair| pair == b"?(")
 }
 
+/// What a text does of which there is no digest, and whether it is several statements.
+pub(crate) fn look(text: &[u8], is_whole: bool, reading: Reading) -> (Facts, bool) {
+    let shape = Shape::of(text, sql::Modes::default());
+    let is_clear = is_whole && !reading.doubts(text, true, true);
+    (if is_clear { facts::facts(&shape) } else { Facts::default() }, shape.kind == sql::shape::Kind::Several)
+}
+
 /// The time in milliseconds since 1970.
 fn unix_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// What rules, hints, the split and the session say together.
+/// What rules, hints, the split and the session say together. Rules do not rewrite what is not whole.
 fn decide(
     routes: &Routes,
     verdicts: &mut Verdicts,
     statement: Statement<'_>,
+    several: bool,
+    is_whole: bool,
     at: &Circumstances<'_>,
 ) -> Judged {
     let needs_time = statement.hints.is_some_and(|hints| hints.min_epoch_ms.is_some());
@@ -253,16 +261,21 @@ fn decide(
         now_ms: if needs_time { unix_ms() } else { 0 },
     };
     let decision = verdicts.decide(&query);
+    let text = decision.text.filter(|_| is_whole);
+    let (facts, several) = match &text {
+        Some(text) => look(text, is_whole, at.reading),
+        None => (statement.facts, several),
+    };
     let (verdict, split_on) = (&*decision.verdict, routes.split_on);
-    let destination = destination(verdict, at.account, at.session, statement.facts, &routes.pairs, split_on);
-    let orders = if decision.text.is_some() || verdict.says_more_than_where() {
+    let destination = destination(verdict, at.account, at.session, facts, &routes.pairs, split_on);
+    let orders = if text.is_some() || verdict.says_more_than_where() {
         let compares = |place: &u32| routes.rules.rule(*place).is_some_and(|rule| rule.extras().compare);
         let compare = verdict.extras && verdict.matched.iter().any(compares);
         let verdict = Cow::into_owned(decision.verdict);
-        let digest_text = decision.text.as_ref().map(|_| statement.digest_text.into());
-        Some(Box::new(Orders { verdict, text: decision.text, digest_text, compare }))
+        let digest_text = text.as_ref().map(|_| statement.digest_text.into());
+        Some(Box::new(Orders { verdict, text, digest_text, compare }))
     } else {
         None
     };
-    Judged { digest: statement.digest, facts: statement.facts, destination, orders }
+    Judged { digest: statement.digest, facts, several, destination, orders }
 }

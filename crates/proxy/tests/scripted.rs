@@ -5,6 +5,7 @@ mod scripted {
     mod answers;
     mod apply;
     mod change_user;
+    mod changes;
     mod check_logins;
     mod choice;
     mod client_faults;

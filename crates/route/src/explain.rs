@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use crate::chain::{self, Over};
 use crate::destination::{Account, Destination, Session, Why, destination};
 use crate::limits::{EXPLAINED_STEPS_MAX, EXPLAINED_TEXT_BYTES_MAX};
-use crate::query::Query;
+use crate::query::{Facts, Query};
 use crate::record::{Miss, Record};
 use crate::rule::Rule;
 use crate::rules::Rules;
@@ -30,11 +30,13 @@ pub struct Situation<'a> {
     pub split_on: bool,
     /// The servers of a hostgroup and whether each would be taken, as whoever chooses sees it.
     pub candidates: &'a dyn Fn(u32) -> Vec<Candidate>,
+    /// What a text does that rules have put in the place of the statement's.
+    pub facts_of: &'a dyn Fn(&[u8]) -> Facts,
     /// What about the statement would keep the session from giving its connection back.
     pub pins: &'a [&'a str],
 }
 
-/// Without the candidates, which are a function.
+/// Without what is a function.
 impl std::fmt::Debug for Situation<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Situation")
@@ -86,7 +88,7 @@ pub fn explain(rules: &Rules, query: &Query<'_>, situation: &Situation<'_>) -> E
         &verdict,
         situation.account,
         situation.session,
-        statement.facts,
+        walked.text.as_deref().map_or(statement.facts, situation.facts_of),
         situation.pairs,
         situation.split_on,
     );

@@ -99,6 +99,7 @@ fn decide(line: &Line<'_>, verdicts: &mut Verdicts, pairs: &Pairs, split_on: boo
         pairs,
         split_on,
         candidates: &candidates,
+        facts_of: &|_| Facts::default(),
         pins: &[],
     };
     let explanation = explain(verdicts.rules(), &query, &situation);

@@ -195,6 +195,7 @@ fn fast(verdicts: &mut Verdicts, asked: &Asked) -> (Verdict, Option<Vec<u8>>) {
         pairs: &Pairs::default(),
         split_on: false,
         candidates: &|_| Vec::new(),
+        facts_of: &|_| Facts::default(),
         pins: &[],
     };
     let explained = explain(verdicts.rules(), &query, &situation);

@@ -6,7 +6,7 @@ use sql::shape::{Effects, Kind};
 use sql::{Digest, Modes, Shape, hint};
 
 use super::routes::Routes;
-use super::{Circumstances, facts, unix_ms};
+use super::{Circumstances, facts, look, unix_ms};
 use crate::limits::JUDGED_BYTES_MAX;
 
 /// Decides about `text` and writes down how; nothing if it is no statement. Of one of which this is not all, `is_whole` is
@@ -62,6 +62,7 @@ pub(crate) fn explain(
         pairs: &routes.pairs,
         split_on: routes.split_on,
         candidates,
+        facts_of: &|text| look(text, is_whole, at.reading).0,
         pins: &pins,
     };
     Some(route::explain(&routes.rules, &query, &situation))

@@ -22,7 +22,7 @@ use crate::error::ClientError;
 use crate::limit::Place;
 use crate::mirror::comparison::Watched;
 use crate::routing::{Judged, Orders, Reading};
-use crate::statement::class::{Class, used_schema};
+use crate::statement::class::{Class, classify, used_schema};
 use crate::statement::{Xa, xa};
 
 use super::trace::Trace;
@@ -163,6 +163,8 @@ pub(super) enum Change {
     Xa(Xa),
     /// The session cannot leave the server any more.
     Lock,
+    /// The same also if an error is answered: the statements in front of that one have had their effects.
+    LockAnyway,
     Reset,
 }
 
@@ -239,10 +241,18 @@ impl Course {
             || self.prepared.as_ref().is_some_and(|registry| registry.is_bound_to(self.hostgroup)))
     }
 
-    /// What is to be done with a statement that was judged, with its text and class.
-    pub(super) fn decide(&self, judged: Judged, class: Class, text: &[u8], status: StatusFlags) -> Decided {
-        let Judged { digest, facts, destination, orders } = judged;
-        let change = self.change(facts.effects, class, text).map(Box::new);
+    /// What is to be done with a statement that was judged, with the text that came.
+    pub(super) fn decide(&self, judged: Judged, text: &[u8], status: StatusFlags) -> Decided {
+        let Judged { digest, facts, several, destination, orders } = judged;
+        // Rules may have made another statement of it.
+        let text = orders.as_ref().and_then(|orders| orders.text.as_deref()).unwrap_or(text);
+        let class = classify(text);
+        let change = if several {
+            change_of_several(facts.effects, class)
+        } else {
+            self.change(facts.effects, class, text)
+        };
+        let change = change.map(Box::new);
         let (hostgroup, is_split, answer) = match destination {
             Destination::Hostgroup { hostgroup, why } => (hostgroup, matches!(why, Why::Split(_)), None),
             Destination::Ok(text) => (self.hostgroup, false, Some(Reply::Ok(text))),
@@ -375,6 +385,9 @@ impl Course {
     pub(super) fn settle(&mut self, identity: &Identity, outcome: Outcome) -> bool {
         self.last = Some(self.hostgroup);
         let change = self.proposed.take();
+        if matches!(change, Some(Change::LockAnyway)) {
+            self.locked_on = Some(self.hostgroup);
+        }
         let Some(change) = change.filter(|_| !matches!(outcome.end, End::Err { .. })) else { return false };
         match change {
             Change::Settings(settings) => self.set(identity, settings),
@@ -383,7 +396,7 @@ impl Course {
             Change::Release => self.locked_tables = None,
             Change::Xa(Xa::Begins) => self.xa = Some(self.hostgroup),
             Change::Xa(Xa::Ends) => self.xa = None,
-            Change::Lock => self.locked_on = Some(self.hostgroup),
+            Change::Lock | Change::LockAnyway => self.locked_on = Some(self.hostgroup),
             Change::Reset => {
                 let (caller, hostgroup) = (Arc::clone(&self.caller), self.hostgroup);
                 let others = std::mem::take(&mut self.others);
@@ -448,6 +461,20 @@ pub(super) enum Said {
     Option(Vec<u8>),
     /// The text of a statement.
     Statement(Vec<u8>),
+}
+
+/// What several statements in one text change, of which the first has this class: what each does is not told apart.
+fn change_of_several(effects: Effects, first: Class) -> Option<Change> {
+    // Locks of tables commit. Those of rows end with the transaction, of which servers tell.
+    let locks_tables = effects.any_of(Effects::LOCKS) && effects.any_of(Effects::IMPLICIT_COMMIT);
+    let lasts = effects.any_of(Effects::SESSION.with(Effects::TEMPORARY_TABLE));
+    // What could not be understood.
+    let may_last =
+        effects.any_of(Effects::UNKNOWN) && matches!(first, Class::Set | Class::Use | Class::LockTable);
+    if locks_tables || lasts || may_last {
+        return Some(Change::LockAnyway);
+    }
+    effects.any_of(Effects::UNKNOWN).then_some(Change::Hold(Hold::Unknown))
 }
 
 /// What it changes to be in this schema.

@@ -18,7 +18,6 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::JUDGED_BYTES_MAX;
 use crate::routing::Circumstances;
-use crate::statement::class::classify;
 
 /// The attribute of a statement that says which side of a replication pair it wants.
 const ACCESS_MODE: &[u8] = b"access_mode";
@@ -147,7 +146,7 @@ impl Session {
             trace.explained(self.explain(text, is_whole, &at));
         }
         let judged = self.worker.routing.borrow_mut().judge(text, is_whole, &at);
-        self.course.decide(judged, classify(text), text, self.status)
+        self.course.decide(judged, text, self.status)
     }
 
     /// What a decision depends on besides the statement.

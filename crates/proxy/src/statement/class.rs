@@ -159,7 +159,6 @@ const SIMPLE: &[(&str, Class)] = &[
     ("OPTIMIZE", Class::Optimize),
     ("PURGE", Class::Purge),
     ("TRUNCATE", Class::TruncateTable),
-    ("UNLOCK", Class::UnlockTables),
 ];
 
 /// What the words behind the first one tell.
@@ -178,6 +177,7 @@ const LONGER: &[(&str, ByMore)] = &[
         Some(if status { Class::ShowTableStatus } else { Class::Show })
     }),
     ("LOCK", |mut words| any(&mut words, &["TABLE", "TABLES"]).then_some(Class::LockTable)),
+    ("UNLOCK", |mut words| any(&mut words, &["TABLE", "TABLES"]).then_some(Class::UnlockTables)),
     ("ANALYZE", |mut words| {
         any(&mut words, &["NO_WRITE_TO_BINLOG", "LOCAL"]);
         words.keyword("TABLE").then_some(Class::AnalyzeTable)
@@ -336,6 +336,8 @@ mod tests {
             ("ALTER TABLE t ADD b INT", Class::AlterTable),
             ("LOCK TABLES t READ", Class::LockTable),
             ("UNLOCK TABLES", Class::UnlockTables),
+            ("unlock table", Class::UnlockTables),
+            ("UNLOCK INSTANCE", Class::Unknown),
             ("ANALYZE LOCAL TABLE t", Class::AnalyzeTable),
             ("RESET REPLICA", Class::ResetSlave),
             ("TRUNCATE t", Class::TruncateTable),

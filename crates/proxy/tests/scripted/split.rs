@@ -13,16 +13,16 @@ use super::support::{
     stage_with,
 };
 
-struct Scene {
-    _stage: Stage,
-    servers: Servers,
-    client: Client,
-    writer: Database,
-    reader: Database,
+pub(super) struct Scene {
+    pub(super) stage: Stage,
+    pub(super) servers: Servers,
+    pub(super) client: Client,
+    pub(super) writer: Database,
+    pub(super) reader: Database,
 }
 
 /// A session that has written and read.
-async fn scene(config: Config) -> Scene {
+pub(super) async fn scene(config: Config) -> Scene {
     let (stage, mut servers) = stage(config);
     let mut client = log_in(&stage).await;
     client.send_query("DELETE FROM t").await;
@@ -39,7 +39,7 @@ async fn scene(config: Config) -> Scene {
     reader.expect_query("SELECT a FROM t").await;
     reader.ok().await;
     client.expect_ok().await;
-    Scene { _stage: stage, servers, client, writer, reader }
+    Scene { stage, servers, client, writer, reader }
 }
 
 #[test]
@@ -256,7 +256,8 @@ fn the_next_transaction_only_is_kept_for_the_next() {
 #[test]
 fn a_reader_that_goes_away_is_not_noticed() {
     play(async || {
-        let Scene { mut client, mut writer, reader, mut servers, _stage } = scene(pair_of_servers()).await;
+        let Scene { mut client, mut writer, reader, mut servers, stage: _stage } =
+            scene(pair_of_servers()).await;
         drop(reader);
         settle().await;
         run(&mut client, &mut writer, "DELETE FROM t").await;
@@ -279,7 +280,7 @@ fn a_reader_that_goes_away_is_not_noticed() {
 #[test]
 fn a_reset_session_begins_anew() {
     play(async || {
-        let Scene { mut client, mut writer, mut reader, mut servers, _stage } =
+        let Scene { mut client, mut writer, mut reader, mut servers, stage: _stage } =
             scene(pair_of_servers()).await;
         run(&mut client, &mut writer, "CREATE TEMPORARY TABLE x (a INT)").await;
         client.send_command(Kind::ResetConnection, b"").await;
@@ -307,14 +308,14 @@ fn a_session_that_ends_says_goodbye_everywhere() {
 }
 
 /// Rules, and no split.
-fn rules(rules: Vec<QueryRule>) -> Config {
+pub(super) fn rules(rules: Vec<QueryRule>) -> Config {
     let mut config = pair_of_servers();
     config.variables.read_write_split = false;
     config.query_rules = rules;
     config
 }
 
-fn rule(rule_id: i64, match_digest: &str) -> QueryRule {
+pub(super) fn rule(rule_id: i64, match_digest: &str) -> QueryRule {
     QueryRule {
         rule_id,
         active: true,
@@ -359,7 +360,7 @@ fn rules_answer_rewrite_and_send_away() {
 }
 
 /// The answer to a `COM_STMT_PREPARE`: this number, one parameter, no column.
-async fn prepared(server: &mut Database, id: u32) {
+pub(super) async fn prepared(server: &mut Database, id: u32) {
     let head = [&[0][..], &id.to_le_bytes(), &[0, 0, 1, 0, 0, 0, 0]].concat();
     server.send(&head).await;
     server.send(b"\x03def\0\0\0\x01?\0\x0c\x3f\0\0\0\0\0\x03\0\0\0\0\0").await;
