@@ -17,6 +17,7 @@ use wire::proxy_header::Addresses;
 
 use crate::arrival::{Arrival, Peer, Stream};
 use crate::backend::Dialer;
+use crate::counts::digests::report::Sums;
 use crate::counts::report;
 use crate::keys::Keys;
 use crate::memory::{End, pair};
@@ -24,7 +25,7 @@ use crate::remote::{ApplyError, listed};
 use crate::routing::Routing;
 use crate::shared::Shared;
 use crate::sock::Sock;
-use crate::stats::{ClientHost, CommandCounts, ErrorStats, ServerStats, SessionStats};
+use crate::stats::{ClientHost, CommandCounts, DigestStats, ErrorStats, ServerStats, SessionStats};
 use crate::tls::Tls;
 use crate::worker::{Inbox, Message, Worker};
 
@@ -108,6 +109,13 @@ impl Stage {
         let classes = self.worker.counts.commands.counts();
         let class = classes.into_iter().find(|counts| counts.command == class);
         class.unwrap_or_else(|| panic!("there is no such class"))
+    }
+
+    /// Statements by digest, which are forgotten.
+    pub fn take_digests(&self) -> Vec<DigestStats> {
+        let mut sums = Sums::default();
+        sums.add_table(&self.worker.take_digests(), true);
+        sums.finish()
     }
 
     /// Errors that servers have answered; with `reset` they are forgotten.

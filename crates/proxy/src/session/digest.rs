@@ -22,6 +22,8 @@ impl Session {
                 self.worker.counts.digests.enter(who, hostgroup, digest, text)
             }
             Kind::StmtExecute | Kind::StmtBulkExecute => {
+                // It may have been prepared before digests were switched off.
+                self.worker.routing.borrow().routes().digests.as_ref()?;
                 self.know_who();
                 let (who, _) = self.course.who.as_ref()?;
                 let id = id(payload)?;

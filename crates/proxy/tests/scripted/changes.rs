@@ -1,6 +1,7 @@
 //! What statements change that are not what they seem: rewritten ones, and several in one text.
 
 use config::{Config, QueryRule};
+use wire::command::Kind;
 
 use super::split::{Scene, rule, rules, scene};
 use super::support::{pair_of_servers, play, run};
@@ -134,5 +135,32 @@ fn to_unlock_the_instance_is_not_to_unlock_tables() {
         run(&mut client, &mut writer, "LOCK TABLES t READ").await;
         run(&mut client, &mut writer, "UNLOCK INSTANCE").await;
         run(&mut client, &mut writer, "SELECT a FROM t").await;
+    });
+}
+
+#[test]
+fn nothing_is_counted_by_digest_once_digests_are_off() {
+    play(async || {
+        let config = pair_of_servers();
+        let Scene { mut client, mut writer, stage, .. } = scene(config.clone()).await;
+        client.send_command(Kind::StmtPrepare, b"DO 1").await;
+        writer.expect_command(Kind::StmtPrepare, b"DO 1").await;
+        writer.send(&[0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]).await;
+        client.read().await;
+        let mut without = config;
+        without.variables.query_digests = false;
+        for (config, count) in [(None, Some(1)), (Some(without), None)] {
+            if let Some(config) = config {
+                stage.apply(config).unwrap();
+            }
+            let execute = b"\x01\0\0\0\0\x01\0\0\0";
+            client.send_command(Kind::StmtExecute, execute).await;
+            writer.expect_command(Kind::StmtExecute, execute).await;
+            writer.ok().await;
+            client.expect_ok().await;
+            let digests = stage.take_digests();
+            let executed = digests.iter().find(|digest| *digest.text == *b"DO ?");
+            assert_eq!(executed.map(|digest| digest.count), count);
+        }
     });
 }
