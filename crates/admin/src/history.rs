@@ -284,6 +284,10 @@ mod tests {
         fn free_connections(&self) -> Vec<crate::plane::FreeConnection> {
             Vec::new()
         }
+        fn collations(&self) -> Vec<crate::plane::Collation> {
+            Vec::new()
+        }
+
         fn users(&self) -> Vec<crate::plane::UserConnections> {
             Vec::new()
         }

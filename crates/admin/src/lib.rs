@@ -39,8 +39,8 @@ pub use boot::{BootError, Booted, Imported, Start, boot, import};
 pub use engine::{Asked, Engine};
 pub use layers::{Module, Move};
 pub use plane::{
-    ClientHost, CommandCounter, DataPlane, Digest, Explained, FreeConnection, NotApplied, Order, PoolServer,
-    Process, Question, ServerError, UserConnections,
+    ClientHost, Collation, CommandCounter, DataPlane, Digest, Explained, FreeConnection, NotApplied, Order,
+    PoolServer, Process, Question, ServerError, UserConnections,
 };
 pub use port::Port;
 pub use store::{Store, StoreError};

@@ -42,6 +42,10 @@ pub trait DataPlane: Send + Sync + 'static {
     /// Connections to servers that nobody uses.
     fn free_connections(&self) -> Vec<FreeConnection>;
 
+    /// The collations of the servers; none if no server lists them now. May block for some seconds where servers do not
+    /// answer.
+    fn collations(&self) -> Vec<Collation>;
+
     /// Connections of each user.
     fn users(&self) -> Vec<UserConnections>;
 
@@ -119,6 +123,19 @@ pub enum Order {
     FlushClientHosts,
     /// To begin new files of the logs of statements.
     FlushLogs,
+}
+
+/// A row of `mysql_collations`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Collation {
+    /// The number by which clients name it.
+    pub id: u32,
+    /// Its name.
+    pub name: String,
+    /// Its character set.
+    pub charset: String,
+    /// Whether it is the default of that.
+    pub is_default: bool,
 }
 
 /// A row of `stats_mysql_processlist`.

@@ -1,4 +1,4 @@
-//! The statistics tables: which of them a statement names, and what the data plane has for them.
+//! The statistics tables and others that the data plane knows: which of them a statement names, and what there is for them.
 
 mod digests;
 pub(crate) mod prometheus;
@@ -14,7 +14,10 @@ use self::tables::TABLES;
 /// How the names of tables begin that show what the proxy runs with.
 const RUNTIME: &str = "runtime_";
 
-/// Fills every table of statistics that `sql` names, and for admins those of the runtime.
+/// The table of what clients may name, which servers know.
+const COLLATIONS: &str = "mysql_collations";
+
+/// Fills every table of statistics that `sql` names, and for admins those of the runtime and of collations.
 pub(crate) fn refresh(
     sql: &str,
     rights: Rights,
@@ -39,6 +42,13 @@ pub(crate) fn refresh(
     }
     digests::refresh(&names, store, plane)?;
     if rights == Rights::Admin {
+        if names.iter().any(|name| name == COLLATIONS) {
+            let collations = plane.collations();
+            // Where no server says, the list of the start or the last one is better than none.
+            if !collations.is_empty() {
+                store.set_collations(&collations)?;
+            }
+        }
         for name in names.iter().filter(|name| name.starts_with(RUNTIME)) {
             store.refresh_runtime(name)?;
         }
@@ -61,7 +71,7 @@ fn names(sql: &str) -> Vec<String> {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut names: Vec<String> = Vec::new();
     for word in sql.split(|c| !is_letter(c)) {
-        let is_name = ["stats_", RUNTIME]
+        let is_name = ["stats_", RUNTIME, COLLATIONS]
             .iter()
             .any(|start| word.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start)));
         let name = word.to_ascii_lowercase();

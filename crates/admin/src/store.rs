@@ -22,7 +22,7 @@ use rusqlite::Connection;
 
 use crate::answer::{AdminError, Answer};
 use crate::checksum::Checksums;
-use crate::plane::DataPlane;
+use crate::plane::{Collation, DataPlane};
 use crate::who::Rights;
 
 pub use open::StoreError;
@@ -107,6 +107,20 @@ impl Store {
         rows: impl IntoIterator<Item = Vec<rusqlite::types::Value>>,
     ) -> Result<(), AdminError> {
         rows::refill(&mut self.admin, "stats", table, rows).map_err(AdminError::from)
+    }
+
+    /// Makes these the rows of `mysql_collations`.
+    pub(crate) fn set_collations(&mut self, collations: &[Collation]) -> Result<(), AdminError> {
+        let rows = collations.iter().map(|Collation { id, name, charset, is_default }| {
+            let default = if *is_default { "Yes" } else { "" };
+            vec![
+                i64::from(*id).into(),
+                name.clone().into(),
+                charset.clone().into(),
+                default.to_owned().into(),
+            ]
+        });
+        rows::refill(&mut self.admin, "main", "mysql_collations", rows).map_err(AdminError::from)
     }
 
     /// The rows of `section` in the schema `main` or `disk`, or what is wrong with them.

@@ -4,8 +4,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use admin::{
-    ClientHost, CommandCounter, DataPlane, Digest, Explained, FreeConnection, NotApplied, Order, PoolServer,
-    Process, Question, ServerError, UserConnections,
+    ClientHost, Collation, CommandCounter, DataPlane, Digest, Explained, FreeConnection, NotApplied, Order,
+    PoolServer, Process, Question, ServerError, UserConnections,
 };
 use config::{Config, RowProblem};
 use proxy::stats::{self, DigestLatency, DigestStats, ErrorStats, ServerStats, SessionStats};
@@ -118,6 +118,16 @@ impl DataPlane for Plane {
     fn free_connections(&self) -> Vec<FreeConnection> {
         // A session keeps its connection to its end.
         Vec::new()
+    }
+
+    fn collations(&self) -> Vec<Collation> {
+        let row = |collation: &stats::Collation| Collation {
+            id: collation.id,
+            name: collation.name.clone(),
+            charset: collation.charset.clone(),
+            is_default: collation.is_default,
+        };
+        self.remote.collations().map(|all| all.iter().map(row).collect()).unwrap_or_default()
     }
 
     fn users(&self) -> Vec<UserConnections> {

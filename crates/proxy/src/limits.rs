@@ -75,6 +75,18 @@ pub(crate) const FLUSH_LOGS_MAX: Duration = Duration::from_secs(2);
 /// How long the end of the process waits for what is in the query log's queue.
 pub(crate) const END_LOGS_MAX: Duration = Duration::from_secs(2);
 
+/// How long each server may take that is asked for its collations: it keeps the thread of the admin port waiting.
+pub(crate) const COLLATIONS_TIME_MAX: Duration = Duration::from_secs(1);
+
+/// Servers that are asked for them, until one answers.
+pub(crate) const COLLATIONS_SERVERS_MAX: usize = 4;
+
+/// Users as whom a server is asked, until it lets one in.
+pub(crate) const COLLATIONS_USERS_MAX: usize = 4;
+
+/// Collations that a server may list. MariaDB 11 has fewer than 1,000, MySQL 9 some 300.
+pub(crate) const COLLATIONS_MAX: usize = 10_000;
+
 /// How long a client's greeting waits for servers that are being asked what they can do, which they are at start. A
 /// server that is there answers in milliseconds; for one that is not, nobody should wait.
 pub(crate) const PROBE_WAIT_MAX: Duration = Duration::from_millis(250);

@@ -4,6 +4,7 @@
 //! Calls block until they are done, mostly for less than a millisecond, and never wait for a client.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -13,16 +14,18 @@ use querylog::LateError;
 use route::RuleError;
 use rustls::ServerConfig;
 use tokio::runtime::Handle;
+use tokio::task::spawn_local;
 
 use crate::counts::{digests, report};
 use crate::limits::{ASK_WAIT_MAX, DIGESTS_PER_TURN, FLUSH_LOGS_MAX};
 use crate::listeners::{ListenError, Listeners};
 use crate::routing::Routing;
 use crate::routing::routes;
+use crate::servers::collations::collations;
 use crate::servers::probe_new;
 use crate::shared::Shared;
 use crate::stats::{
-    ClientHost, CommandCounts, DigestStats, ErrorStats, ServerStats, SessionStats, UserConnections,
+    ClientHost, Collation, CommandCounts, DigestStats, ErrorStats, ServerStats, SessionStats, UserConnections,
 };
 use crate::tls::TlsError;
 use crate::worker::{Inbox, Message, Question, Worker};
@@ -237,6 +240,20 @@ impl Remote {
     /// How many clients each user has that clients may log in as, in no order.
     pub fn users(&self) -> Vec<UserConnections> {
         self.shared.snapshot().users.connections()
+    }
+
+    /// The collations of the first server of the configuration that lists them; `None` if none does. A server that was asked
+    /// before is not asked again. Blocks for at most some seconds: see
+    /// `COLLATIONS_TIME_MAX`.
+    pub fn collations(&self) -> Option<Arc<[Collation]>> {
+        let (sender, answer) = channel();
+        let worker = self.workers.iter().find(|worker| worker.is_alive())?;
+        worker.send(Message::Ask(Question::new(move |worker| {
+            let worker = Rc::clone(worker);
+            // Nobody listens any more when it was too late.
+            spawn_local(async move { drop(sender.send(collations(&worker).await)) });
+        })));
+        answer.recv_timeout(ASK_WAIT_MAX).ok().flatten()
     }
 
     /// Asks every worker, and returns what those answer that have not ended.

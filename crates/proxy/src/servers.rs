@@ -4,18 +4,26 @@
 //! But the greeting goes out before anybody knows which server the client will get: so it offers what all known
 //! servers have in common. They are asked once, at start or when they are configured, by a connection that ends after the
 //! greeting, and every login to a server brings the news.
+//!
+//! What else is learned of servers is learned here as well: who could log in, and [`collations`].
 
+pub(crate) mod collations;
 mod probe;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use config::Endpoint;
 use tokio::sync::watch;
 use tokio::time::timeout;
+use wire::auth::Secret;
 use wire::{Capabilities, packet};
 
 use crate::limits::PROBE_WAIT_MAX;
+use crate::stats::Collation;
+use crate::users::User;
+
+use collations::{Listed, Login};
 
 pub(crate) use probe::{probe, probe_new};
 
@@ -80,6 +88,10 @@ struct State {
     /// In the order of the configuration.
     order: Vec<Endpoint>,
     known: HashMap<Endpoint, Facts>,
+    /// Somebody who could log in, where somebody has.
+    logins: HashMap<Endpoint, Login>,
+    /// The collations that were asked for last.
+    listed: Option<Listed>,
 }
 
 /// What a server's greeting said.
@@ -104,7 +116,7 @@ pub(crate) struct Offer {
 impl Servers {
     /// Nothing is known yet about these.
     pub(crate) fn new(order: Vec<Endpoint>) -> Self {
-        let state = RwLock::new(State { order, known: HashMap::new() });
+        let state = RwLock::new(State { order, known: HashMap::new(), logins: HashMap::new(), listed: None });
         Self { state, asked: watch::Sender::new(true) }
     }
 
@@ -121,11 +133,44 @@ impl Servers {
         self.state_mut().known.insert(endpoint.clone(), facts);
     }
 
+    /// Takes note of the first who has logged in to a server.
+    pub(crate) fn note_login(&self, endpoint: &Endpoint, user: &Arc<User>, secret: &Secret) {
+        if !self.state().logins.contains_key(endpoint) {
+            self.state_mut().logins.insert(endpoint.clone(), Login::new(user, secret));
+        }
+    }
+
+    /// That login does not work any more: the next one counts.
+    fn forget_login(&self, endpoint: &Endpoint) {
+        self.state_mut().logins.remove(endpoint);
+    }
+
+    /// Who has logged in to a server.
+    fn login(&self, endpoint: &Endpoint) -> Option<Login> {
+        self.state().logins.get(endpoint).cloned()
+    }
+
+    /// What a server has listed, unless it is another version since.
+    fn listed(&self, endpoint: &Endpoint) -> Option<Arc<[Collation]>> {
+        let State { known, listed, .. } = &*self.state();
+        let listed = listed.as_ref().filter(|listed| listed.endpoint == *endpoint)?;
+        let facts = known.get(endpoint)?;
+        (facts.version == listed.version).then(|| Arc::clone(&listed.collations))
+    }
+
+    /// Takes note of what a server has listed.
+    fn note_listed(&self, endpoint: Endpoint, collations: Arc<[Collation]>) {
+        let mut state = self.state_mut();
+        let Some(version) = state.known.get(&endpoint).map(|facts| facts.version.clone()) else { return };
+        state.listed = Some(Listed { endpoint, version, collations });
+    }
+
     /// Makes these the servers, in this order, and forgets others. Returns those of which nothing is known.
     pub(crate) fn replace(&self, order: Vec<Endpoint>) -> Vec<Endpoint> {
         let mut state = self.state_mut();
         let configured: HashSet<&Endpoint> = order.iter().collect();
         state.known.retain(|endpoint, _| configured.contains(endpoint));
+        state.logins.retain(|endpoint, _| configured.contains(endpoint));
         let new = order.iter().filter(|endpoint| !state.known.contains_key(endpoint)).cloned().collect();
         state.order = order;
         new
@@ -154,7 +199,7 @@ impl Servers {
     }
 
     fn offer_now(&self) -> Offer {
-        let State { order, known } = &*self.state();
+        let State { order, known, .. } = &*self.state();
         let mut capabilities = known.values().fold(MIRRORED, |all, facts| all & facts.capabilities);
         if known.is_empty() {
             capabilities = COMMON;

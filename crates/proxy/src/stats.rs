@@ -4,6 +4,19 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// A collation, as a server lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Collation {
+    /// The number by which clients name it.
+    pub id: u32,
+    /// Its name.
+    pub name: String,
+    /// Its character set.
+    pub charset: String,
+    /// Whether it is the default of that.
+    pub is_default: bool,
+}
+
 /// How many clients a user has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserConnections {

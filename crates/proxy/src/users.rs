@@ -109,6 +109,11 @@ impl Users {
         Self { by_name, decoys, decoy_choice }
     }
 
+    /// All users, in no order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<User>> {
+        self.by_name.values()
+    }
+
     /// How many clients each user has, in no order.
     pub(crate) fn connections(&self) -> Vec<UserConnections> {
         let row = |user: &Arc<User>| UserConnections {

@@ -53,10 +53,12 @@ pub(crate) enum Message {
 }
 
 /// What a worker is asked; the answer goes the way that the question knows.
-pub(crate) struct Question(Box<dyn FnOnce(&Worker) + Send>);
+pub(crate) struct Question(Box<Asking>);
+
+type Asking = dyn FnOnce(&Rc<Worker>) + Send;
 
 impl Question {
-    pub(crate) fn new(question: impl FnOnce(&Worker) + Send + 'static) -> Self {
+    pub(crate) fn new(question: impl FnOnce(&Rc<Worker>) + Send + 'static) -> Self {
         Self(Box::new(question))
     }
 }

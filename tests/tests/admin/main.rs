@@ -1,5 +1,6 @@
 //! The admin port of a running proxy: the classic set-up by statements alone, orders, programs and drivers.
 
+mod collations;
 mod drivers;
 mod faults;
 mod orders;
@@ -11,6 +12,8 @@ use e2e::{Backend, Proxy, Setup, tools};
 use testkit::client::{Client, Options};
 
 static DB: LazyLock<Backend> = LazyLock::new(|| Backend::start(&[]));
+
+static MYSQL: LazyLock<Option<Backend>> = LazyLock::new(|| Backend::start_mysql(&[]));
 
 /// A configuration with an admin port.
 fn with_admin(setup: Setup) -> Setup {

@@ -15,8 +15,8 @@ use super::Store;
 use crate::answer::Answer;
 use crate::layers::{Module, Move};
 use crate::plane::{
-    ClientHost, CommandCounter, DataPlane, Digest, FreeConnection, Order, PoolServer, Process, ServerError,
-    UserConnections,
+    ClientHost, Collation, CommandCounter, DataPlane, Digest, FreeConnection, Order, PoolServer, Process,
+    ServerError, UserConnections,
 };
 use crate::who::Rights;
 
@@ -84,6 +84,10 @@ impl DataPlane for Plane {
     }
 
     fn free_connections(&self) -> Vec<FreeConnection> {
+        Vec::new()
+    }
+
+    fn collations(&self) -> Vec<Collation> {
         Vec::new()
     }
 

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use admin::{
-    ClientHost, CommandCounter, DataPlane, Digest, Explained, FreeConnection, NotApplied, Order, PoolServer,
-    Process, Question, ServerError, UserConnections,
+    ClientHost, Collation, CommandCounter, DataPlane, Digest, Explained, FreeConnection, NotApplied, Order,
+    PoolServer, Process, Question, ServerError, UserConnections,
 };
 use config::{Config, RowProblem};
 use rustls::ServerConfig;
@@ -139,6 +139,10 @@ impl DataPlane for FakePlane {
             schema: None,
             idle_ms: 5,
         }]
+    }
+
+    fn collations(&self) -> Vec<Collation> {
+        Vec::new()
     }
 
     fn users(&self) -> Vec<UserConnections> {

@@ -64,21 +64,40 @@ impl Identity {
     /// The same user, or this other one, on a connection that the proxy opens for itself: for plain statements, in no
     /// schema, and with an id that no client has.
     pub(crate) fn for_own_use(&self, connection_id: u32, stranger: Option<&Stranger>) -> Box<Self> {
-        let Stranger { user, secret, peer } = stranger.map_or_else(|| self.as_stranger(), Stranger::clone);
+        let stranger = stranger.map_or_else(|| self.as_stranger(), Stranger::clone);
+        let mut identity = Self::of_proxy(connection_id, stranger);
+        identity.collation = self.collation;
+        identity.max_packet = self.max_packet;
+        identity.nonce = self.nonce;
+        identity
+    }
+
+    /// The same for nobody's session.
+    pub(crate) fn of_proxy(connection_id: u32, stranger: Stranger) -> Box<Self> {
+        let Stranger { user, secret, peer } = stranger;
         Box::new(Self {
             connection_id,
             peer,
-            capabilities: Capabilities::PROTOCOL_41 | Capabilities::TRANSACTIONS,
-            collation: self.collation,
-            max_packet: self.max_packet,
+            capabilities: PLAIN,
+            collation: PLAIN_COLLATION,
+            max_packet: PLAIN_PACKET_BYTES_MAX,
             attributes: None,
-            nonce: self.nonce,
+            nonce: random::nonce(),
             account: Account { user, secret, schema: None, slot: None },
             backlog: Vec::new(),
             backend: None,
         })
     }
 }
+
+/// What the proxy's own connections announce: plain statements need no more.
+pub(crate) const PLAIN: Capabilities = Capabilities::PROTOCOL_41.union(Capabilities::TRANSACTIONS);
+
+/// Their collation where there is no client to have named one: `utf8mb4_general_ci`, which all servers have.
+const PLAIN_COLLATION: u16 = 45;
+
+/// The longest message that they announce to take, in bytes: what MySQL's own clients do.
+const PLAIN_PACKET_BYTES_MAX: u32 = 1 << 24;
 
 /// What of a client's capabilities a copy of its statements needs: what changes how they are read, and how many answers they
 /// have.
