@@ -5,6 +5,7 @@ mod own;
 mod reload;
 mod servers;
 mod sizes;
+mod trips;
 
 use std::path::PathBuf;
 use std::sync::LazyLock;

@@ -28,10 +28,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<TlsStream<S>> {
         options: &Options,
         config: Arc<ClientConfig>,
     ) -> Result<Self, ClientError> {
+        // Servers want to see it in the login as well, and the schema in the request already.
+        let mut capabilities = options.capabilities | Capabilities::SSL;
+        capabilities.set(Capabilities::CONNECT_WITH_DB, options.schema.is_some());
+        let options = options.clone().capabilities(capabilities);
         let mut packets = Packets::new(stream);
         let server = login::read_greeting(&mut packets).await?;
-        let mut packets = encrypt(packets, &server, options, config).await?;
-        let status = login::login(&mut packets, &server, options).await?;
+        let mut packets = encrypt(packets, &server, &options, config).await?;
+        let status = login::login(&mut packets, &server, &options).await?;
         Ok(Self { packets, server, status })
     }
 }
@@ -43,7 +47,7 @@ pub(crate) async fn encrypt<S: AsyncRead + AsyncWrite + Unpin>(
     options: &Options,
     config: Arc<ClientConfig>,
 ) -> io::Result<Packets<TlsStream<S>>> {
-    let capabilities = (options.capabilities | Capabilities::SSL) & server.capabilities;
+    let capabilities = (options.wanted() | Capabilities::SSL) & server.capabilities;
     let request =
         SslRequest { capabilities, max_packet: 1 << 30, collation: options.collation.to_le_bytes()[0] };
     packets.write(&request.encode(capabilities)).await?;
