@@ -133,7 +133,7 @@ impl Place {
         Ok(())
     }
 
-    /// Makes everything as it was: an empty schema `test`, an empty folder for files, and the server's state.
+    /// Makes everything as it was: an empty schema `test`, an empty folder for files, an empty slow log, and the server's state.
     ///
     /// # Errors
     /// When the server does not start again.
@@ -151,6 +151,8 @@ impl Place {
             }
             std::thread::sleep(LOOK_INTERVAL);
         }
+        // Tests look for their statements in it. The server appends to it.
+        std::fs::write(self.folder.join("mysqld.1/mysqld-slow.log"), "")?;
         let tmp = self.tmp();
         std::fs::remove_dir_all(&tmp)?;
         Ok(std::fs::create_dir(&tmp)?)
