@@ -5,7 +5,7 @@
 
 use crate::digest::{Digest, LITERALS_MAX, Options};
 use crate::lexer::{Charset, Lexer, Modes};
-use crate::{Class, Shape, hint};
+use crate::{Shape, hint};
 
 /// Takes one byte of choices from the front of `data`.
 fn split(data: &[u8]) -> (u8, &[u8]) {
@@ -43,7 +43,6 @@ pub fn digest(data: &[u8]) {
         assert!(comment.start <= comment.end && comment.end <= sql.len());
         hint::parse(comment.of(sql));
     }
-    Class::of(digest.text());
     let (hash, facts, text) = (digest.hash(), *digest.facts(), digest.text().to_vec());
     digest.read(b"select 'something', else /* first */ from t", &options);
     digest.read(sql, &options);

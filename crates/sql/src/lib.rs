@@ -1,7 +1,6 @@
 //! What a statement is, from its text alone: no socket, no clock, no random source.
 //!
 //! - [`digest`]: the text without its values and that text's hash, as ProxySQL 2.7.2 makes them, in one pass;
-//! - [`class`]: what `stats_mysql_commands_counters` counts it under;
 //! - [`hint`]: what its first comment asks of the proxy;
 //! - [`lexer`]: its tokens as a server sees them, in all modes of a session;
 //! - [`shape`]: what it does: its kind, the tables it reads and writes, its effects;
@@ -14,7 +13,6 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 
 mod bytes;
-pub mod class;
 pub mod digest;
 pub mod fuzzing;
 pub mod hint;
@@ -22,7 +20,6 @@ pub mod lexer;
 pub mod shape;
 pub mod spooky;
 
-pub use class::Class;
 pub use digest::{Digest, Options};
 pub use hint::Hints;
 pub use lexer::{Lexer, Modes};

@@ -1,4 +1,5 @@
-//! What kind of statement a text is, as far as its first words tell: for counting.
+//! What kind of statement a text is, as far as its first words tell: what it is counted as, and the first thing asked about what
+//! it changes in its session.
 //!
 //! The classes are ProxySQL's. Some of them ProxySQL knows and never counts (`EXPLAIN`, `TRUNCATE_TABLE`,
 //! `SELECT_FOR_UPDATE` and others); here they are counted.
@@ -135,6 +136,9 @@ fn by_words(text: &[u8]) -> Class {
 /// Statements that their first word tells.
 const SIMPLE: &[(&str, Class)] = &[
     ("SELECT", Class::Select),
+    ("TABLE", Class::Select),
+    ("VALUES", Class::Select),
+    ("WITH", Class::Select),
     ("INSERT", Class::Insert),
     ("UPDATE", Class::Update),
     ("DELETE", Class::Delete),
@@ -211,6 +215,7 @@ const LONGER: &[(&str, ByMore)] = &[
             words,
             &[
                 ("TABLE", Class::DropTable),
+                ("TABLES", Class::DropTable),
                 ("DATABASE", Class::DropDatabase),
                 ("SCHEMA", Class::DropDatabase),
                 ("INDEX", Class::DropIndex),
@@ -238,21 +243,55 @@ const MODIFIERS: &[&str] = &[
     "TEMPTABLE",
     "SQL",
     "SECURITY",
-    "DEFINER",
     "INVOKER",
     "TEMPORARY",
 ];
 
-/// The class that the kind of object tells, behind modifiers like `OR REPLACE` or `ALGORITHM = MERGE`.
+/// The class that the kind of object tells, behind modifiers like `OR REPLACE`, `ALGORITHM = MERGE` or `DEFINER = a@b`.
 fn object(mut words: Words<'_>, classes: &[(&str, Class)]) -> Option<Class> {
     loop {
         if let Some((_, class)) = classes.iter().find(|(name, _)| words.keyword(name)) {
             return Some(*class);
         }
-        if !(any(&mut words, MODIFIERS) || words.sign(b'=')) {
+        if words.keyword("DEFINER") {
+            // Behind SQL SECURITY it stands alone.
+            if words.sign(b'=') && !account(&mut words) {
+                return None;
+            }
+        } else if !(any(&mut words, MODIFIERS) || words.sign(b'=')) {
             return None;
         }
     }
+}
+
+/// Passes over an account: `CURRENT_USER()`, `a@localhost`, `'a'@'%'`.
+fn account(words: &mut Words<'_>) -> bool {
+    if !name_or_text(words) {
+        return false;
+    }
+    if words.sign(b'(') {
+        return words.sign(b')');
+    }
+    if words.sign(b'@') && !name_or_text(words) {
+        return false;
+    }
+    while words.sign(b'.') {
+        words.name();
+    }
+    true
+}
+
+/// Passes over a name, or anything in quotes.
+fn name_or_text(words: &mut Words<'_>) -> bool {
+    let Some(quote) = [b'`', b'\'', b'"'].into_iter().find(|quote| words.sign(*quote)) else {
+        return words.name().is_some();
+    };
+    while !words.sign(quote) {
+        if words.next().is_none() {
+            return false;
+        }
+    }
+    true
 }
 
 fn any(words: &mut Words<'_>, keywords: &[&str]) -> bool {
@@ -280,101 +319,22 @@ pub(crate) fn set_of(text: &[u8]) -> SetOf {
     if words.keyword("AUTOCOMMIT") { SetOf::Autocommit } else { SetOf::Other }
 }
 
-/// The schema that a statement of [`Class::Use`] names.
+/// The schema that a statement of [`Class::Use`] names; nothing if it is not certain what servers take for its name.
 pub(crate) fn used_schema(text: &[u8]) -> Option<&[u8]> {
     let mut words = Words::new(text);
     words.keyword("USE");
     let rest = words.rest().trim_ascii();
-    let rest = rest.strip_suffix(b";").unwrap_or(rest).trim_ascii_end();
-    let quoted = rest.strip_prefix(b"`").and_then(|rest| rest.strip_suffix(b"`"));
-    Some(quoted.unwrap_or(rest)).filter(|name| !name.is_empty())
+    let (name, behind) = if let Some(rest) = rest.strip_prefix(b"`") {
+        let end = rest.iter().position(|byte| *byte == b'`')?;
+        (rest.get(..end)?, rest.get(end + 1..)?)
+    } else {
+        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..);
+        rest.split_at_checked(rest.iter().take_while(|byte| is_plain(byte)).count())?
+    };
+    // Another backtick behind the name would be a part of it.
+    let is_all = behind.trim_ascii().iter().all(|byte| *byte == b';');
+    (is_all && !name.is_empty()).then_some(name)
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    #[test]
-    fn statements_have_their_class() {
-        for (text, class) in [
-            ("SELECT 1", Class::Select),
-            ("select c from t where id=1", Class::Select),
-            ("  /* hint */ Select 1", Class::Select),
-            ("(SELECT 1) UNION (SELECT 2)", Class::Select),
-            ("SELECT * FROM t WHERE id = 1 FOR UPDATE", Class::SelectForUpdate),
-            ("select * from t for  update ;", Class::SelectForUpdate),
-            ("SELECT 'x' FROM for_update", Class::Select),
-            ("SELECT a_for update", Class::Select),
-            ("SELECT update", Class::Select),
-            ("INSERT INTO t VALUES (1)", Class::Insert),
-            ("replace t values (1)", Class::Replace),
-            ("BEGIN", Class::Begin),
-            ("START TRANSACTION READ ONLY", Class::StartTransaction),
-            ("START SLAVE", Class::Unknown),
-            ("COMMIT", Class::Commit),
-            ("ROLLBACK", Class::Rollback),
-            ("ROLLBACK TO SAVEPOINT a", Class::RollbackSavepoint),
-            ("rollback work to a", Class::RollbackSavepoint),
-            ("RELEASE SAVEPOINT a", Class::ReleaseSavepoint),
-            ("SAVEPOINT a", Class::Savepoint),
-            ("SET NAMES utf8mb4", Class::Set),
-            ("SHOW TABLES", Class::Show),
-            ("SHOW TABLE STATUS", Class::ShowTableStatus),
-            ("CREATE TABLE t (a INT)", Class::CreateTable),
-            ("CREATE OR REPLACE TABLE t (a INT)", Class::CreateTable),
-            ("CREATE TEMPORARY TABLE t (a INT)", Class::CreateTemporary),
-            ("CREATE UNIQUE INDEX i ON t (a)", Class::CreateIndex),
-            (
-                "CREATE OR REPLACE ALGORITHM = MERGE SQL SECURITY INVOKER VIEW v AS SELECT 1",
-                Class::CreateView,
-            ),
-            ("CREATE PROCEDURE p() SELECT 1", Class::Unknown),
-            ("DROP TEMPORARY TABLE t", Class::DropTable),
-            ("DROP SCHEMA s", Class::DropDatabase),
-            ("ALTER TABLE t ADD b INT", Class::AlterTable),
-            ("LOCK TABLES t READ", Class::LockTable),
-            ("UNLOCK TABLES", Class::UnlockTables),
-            ("unlock table", Class::UnlockTables),
-            ("UNLOCK INSTANCE", Class::Unknown),
-            ("ANALYZE LOCAL TABLE t", Class::AnalyzeTable),
-            ("RESET REPLICA", Class::ResetSlave),
-            ("TRUNCATE t", Class::TruncateTable),
-            ("EXPLAIN SELECT 1", Class::Explain),
-            ("DO 0", Class::Unknown),
-            ("", Class::Unknown),
-            ("SELECT", Class::Select),
-            ("SELECTED", Class::Unknown),
-        ] {
-            assert_eq!(classify(text.as_bytes()), class, "{text}");
-        }
-    }
-
-    #[test]
-    fn what_is_set_and_used_is_seen() {
-        for (text, of) in [
-            ("SET NAMES utf8", SetOf::Names),
-            ("set /**/ names 'utf8'", SetOf::Names),
-            ("SET autocommit=0", SetOf::Autocommit),
-            ("SET @@session.autocommit = ON", SetOf::Autocommit),
-            ("SET SESSION autocommit=1", SetOf::Autocommit),
-            ("SET @names=1", SetOf::Other),
-            ("SET sql_mode=''", SetOf::Other),
-        ] {
-            assert_eq!(set_of(text.as_bytes()), of, "{text}");
-        }
-        assert_eq!(used_schema(b"USE shop"), Some(&b"shop"[..]));
-        assert_eq!(used_schema(b"use `my shop` ;"), Some(&b"my shop"[..]));
-        assert_eq!(used_schema(b"USE"), None);
-    }
-
-    proptest! {
-        #[test]
-        fn any_bytes_have_a_class(text: Vec<u8>) {
-            classify(&text);
-            set_of(&text);
-            used_schema(&text);
-        }
-    }
-}
+mod tests;
