@@ -85,16 +85,7 @@ enum Make {
 }
 
 /// Statements that go on after these words.
-const WITH_VALUES: [(&str, Make); 12] = [
-    (
-        // mariadb-dump asks this before it dumps a table.
-        "SELECT TABLE_NAME FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME =",
-        Make::Value(table_name),
-    ),
-    (
-        "SELECT ENGINE, TABLE_TYPE FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME =",
-        Make::Value(table_engine),
-    ),
+const WITH_VALUES: [(&str, Make); 10] = [
     ("SHOW TABLES LIKE", Make::Value(tables_like)),
     ("SHOW TABLES FROM", Make::Value(tables_of)),
     ("SHOW TABLES IN", Make::Value(tables_of)),
@@ -112,19 +103,6 @@ fn tables_like(pattern: &str) -> String {
     format!(
         "SELECT name AS tables FROM sqlite_master WHERE type='table' AND name<>'sqlite_sequence' AND name LIKE {pattern} ESCAPE '\\' \
          ORDER BY name"
-    )
-}
-
-fn table_name(name: &str) -> String {
-    let name = text(unquoted(name));
-    format!("SELECT name AS table_name FROM pragma_table_list WHERE type='table' AND name={name} LIMIT 1")
-}
-
-fn table_engine(name: &str) -> String {
-    let name = text(unquoted(name));
-    format!(
-        "SELECT 'SQLite' AS engine, 'BASE TABLE' AS table_type FROM pragma_table_list WHERE type='table' AND name={name} \
-         LIMIT 1"
     )
 }
 
