@@ -24,7 +24,7 @@ pub use auth_more::AuthMore;
 pub use auth_switch::AuthSwitch;
 pub use column::{Column, DefaultValue};
 pub use column_count::ColumnCount;
-pub use eof::Eof;
+pub use eof::{Eof, end, put_end};
 pub use err::Err;
 pub use greeting::Greeting;
 pub use local_infile::LocalInfile;

@@ -7,7 +7,7 @@ use wire::frame::put_message;
 use super::Shared;
 use super::connection::{Connection, ReceiveError};
 use super::login::{LoggedIn, change_user, login, session_type};
-use super::rows::{Packets, eof};
+use super::rows::{Packets, STATUS};
 use crate::answer::{AdminError, Answer};
 use crate::limits::{IDLE_TIME_MAX, STATEMENT_BYTES_MAX};
 
@@ -38,7 +38,7 @@ async fn answer(shared: &Shared, client: &mut LoggedIn, payload: &[u8]) -> Optio
         Kind::Statistics => reply(&mut client.connection, statistics(shared).as_bytes()).await,
         Kind::SetOption => {
             SetOption::decode(payload, client.connection.capabilities).ok()?;
-            let packet = eof(client.connection.capabilities);
+            let packet = wire::packet::end(STATUS, client.connection.capabilities);
             reply(&mut client.connection, &packet).await
         }
         Kind::FieldList | Kind::StmtPrepare | Kind::StmtExecute | Kind::StmtClose => {

@@ -234,15 +234,7 @@ fn access_denied(user: &[u8], peer: Peer, password_given: bool) -> AdminError {
 impl Connection {
     /// Sends an OK packet with this message.
     pub(super) async fn send_ok(&mut self, info: &str) -> std::io::Result<()> {
-        let packet = packet::Ok {
-            header: packet::OkHeader::Ok,
-            affected_rows: 0,
-            last_insert_id: 0,
-            status: STATUS,
-            warnings: 0,
-            info: info.as_bytes(),
-            session_state: None,
-        };
+        let packet = packet::Ok { info: info.as_bytes(), ..packet::Ok::plain(STATUS) };
         let payload = packet.encode(self.capabilities);
         let mut out = Vec::new();
         wire::frame::put_message(&mut out, self.next_seq(), &payload);

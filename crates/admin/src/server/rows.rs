@@ -2,7 +2,7 @@
 
 use wire::frame::put_packet;
 use wire::packet::{self, TextRow};
-use wire::{Capabilities, Codec as _, StatusFlags};
+use wire::{Capabilities, StatusFlags};
 
 use super::connection::error_packet;
 use super::login::COLLATION;
@@ -42,7 +42,8 @@ impl Packets {
     }
 
     fn ok(&mut self, affected: u64, info: &str) -> Vec<u8> {
-        let packet = ok_packet(packet::OkHeader::Ok, affected, info.as_bytes());
+        let packet =
+            packet::Ok { affected_rows: affected, info: info.as_bytes(), ..packet::Ok::plain(STATUS) };
         let mut out = Vec::new();
         self.seq = put_packet(&mut out, self.seq, &packet, self.capabilities);
         out
@@ -64,34 +65,7 @@ impl Packets {
 
     /// The end of columns or rows.
     fn put_end(&mut self, out: &mut Vec<u8>) {
-        self.seq = if self.capabilities.contains(Capabilities::DEPRECATE_EOF) {
-            let packet = ok_packet(packet::OkHeader::Eof, 0, b"");
-            put_packet(out, self.seq, &packet, self.capabilities)
-        } else {
-            put_packet(out, self.seq, &packet::Eof { warnings: 0, status: STATUS }, self.capabilities)
-        };
-    }
-}
-
-/// An OK packet of the admin port.
-fn ok_packet(header: packet::OkHeader, affected_rows: u64, info: &[u8]) -> packet::Ok<'_> {
-    packet::Ok {
-        header,
-        affected_rows,
-        last_insert_id: 0,
-        status: STATUS,
-        warnings: 0,
-        info,
-        session_state: None,
-    }
-}
-
-/// The payload of an EOF as an answer of its own.
-pub(super) fn eof(capabilities: Capabilities) -> Vec<u8> {
-    if capabilities.contains(Capabilities::DEPRECATE_EOF) {
-        ok_packet(packet::OkHeader::Eof, 0, b"").encode(capabilities)
-    } else {
-        packet::Eof { warnings: 0, status: STATUS }.encode(capabilities)
+        self.seq = packet::put_end(out, self.seq, STATUS, self.capabilities);
     }
 }
 

@@ -306,14 +306,5 @@ impl<'a> Dialogue<'a> {
 
 /// The payload of an OK packet that says nothing but OK and the status of a connection.
 pub(crate) fn ok(capabilities: Capabilities, status: StatusFlags) -> Vec<u8> {
-    let packet = packet::Ok {
-        header: packet::OkHeader::Ok,
-        affected_rows: 0,
-        last_insert_id: 0,
-        status,
-        warnings: 0,
-        info: b"",
-        session_state: None,
-    };
-    packet.encode(capabilities)
+    packet::Ok::plain(status).encode(capabilities)
 }

@@ -234,15 +234,7 @@ impl Session {
             Reply::Ok(text) => text,
             Reply::Error(error) => return self.refuse_here(kind, &error).await,
         };
-        let packet = packet::Ok {
-            header: packet::OkHeader::Ok,
-            affected_rows: 0,
-            last_insert_id: 0,
-            status: self.status,
-            warnings: 0,
-            info: text.as_bytes(),
-            session_state: None,
-        };
+        let packet = packet::Ok { info: text.as_bytes(), ..packet::Ok::plain(self.status) };
         self.answer_here(kind, &packet.encode(self.capabilities())).await
     }
 
@@ -305,6 +297,11 @@ impl Session {
     /// Answers the command in the backlog with an error.
     pub(super) async fn refuse_here(&mut self, kind: Kind, error: &ClientError) -> Result<(), Ending> {
         self.begin_own(kind);
+        self.refuse_counted(error).await
+    }
+
+    /// The same if the command was counted before.
+    pub(super) async fn refuse_counted(&mut self, error: &ClientError) -> Result<(), Ending> {
         let seq = self.skip_command().await?;
         self.reply_error(seq, error).await?;
         self.answered_here(error.code());

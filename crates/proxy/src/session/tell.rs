@@ -94,10 +94,8 @@ fn result(
         let column = packet::Column::text(name.as_bytes(), COLLATION);
         seq = put_packet(&mut out, seq, &column, capabilities);
     }
-    let eof = packet::Eof { warnings: 0, status };
-    let new_style = capabilities.contains(Capabilities::DEPRECATE_EOF);
-    if !new_style {
-        seq = put_packet(&mut out, seq, &eof, capabilities);
+    if !capabilities.contains(Capabilities::DEPRECATE_EOF) {
+        seq = packet::put_end(&mut out, seq, status, capabilities);
     }
     let mut row = Vec::new();
     for cells in rows {
@@ -105,19 +103,6 @@ fn result(
         TextRow::put(&mut row, cells.into_iter().map(Some));
         seq = put_message(&mut out, seq, &row);
     }
-    if new_style {
-        let end = packet::Ok {
-            header: packet::OkHeader::Eof,
-            affected_rows: 0,
-            last_insert_id: 0,
-            status,
-            warnings: 0,
-            info: b"",
-            session_state: None,
-        };
-        put_packet(&mut out, seq, &end, capabilities);
-    } else {
-        put_packet(&mut out, seq, &eof, capabilities);
-    }
+    packet::put_end(&mut out, seq, status, capabilities);
     out
 }

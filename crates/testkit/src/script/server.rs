@@ -174,7 +174,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ScriptedServer<S> {
 
     /// Sends an OK packet with these numbers.
     pub async fn ok_with(&mut self, affected_rows: u64, last_insert_id: u64) {
-        let ok = packet::Ok { affected_rows, last_insert_id, ..self.plain_ok(packet::OkHeader::Ok) };
+        let ok = packet::Ok { affected_rows, last_insert_id, ..packet::Ok::plain(self.status) };
         self.send_packet(&ok).await;
     }
 
@@ -213,29 +213,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ScriptedServer<S> {
 
     /// Sends the packet that ends the rows.
     pub async fn end_of_rows(&mut self) {
-        if self.capabilities().contains(Capabilities::DEPRECATE_EOF) {
-            let end = self.plain_ok(packet::OkHeader::Eof);
-            self.send_packet(&end).await;
-        } else {
-            self.eof().await;
-        }
+        let end = packet::end(self.status, self.capabilities());
+        self.send(&end).await;
     }
 
     /// Sends a classic EOF packet.
     pub async fn eof(&mut self) {
         let eof = packet::Eof { warnings: 0, status: self.status };
         self.send_packet(&eof).await;
-    }
-
-    const fn plain_ok(&self, header: packet::OkHeader) -> packet::Ok<'static> {
-        packet::Ok {
-            header,
-            affected_rows: 0,
-            last_insert_id: 0,
-            status: self.status,
-            warnings: 0,
-            info: b"",
-            session_state: None,
-        }
     }
 }

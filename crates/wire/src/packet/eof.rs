@@ -1,6 +1,7 @@
 //! The classic end of columns and rows.
 
-use super::expect_header;
+use super::{Ok, OkHeader, expect_header};
+use crate::frame::put_message;
 use crate::{Capabilities, Codec, StatusFlags, WireError, codec::Reader};
 
 /// Ends column definitions and rows for clients without [`Capabilities::DEPRECATE_EOF`].
@@ -35,6 +36,21 @@ impl<'a> Codec<'a> for Eof {
     }
 }
 
+/// The payload that ends rows, or columns, for a client with `caps`: an [`Eof`], or an [`Ok`] in its place with
+/// [`Capabilities::DEPRECATE_EOF`].
+pub fn end(status: StatusFlags, caps: Capabilities) -> Vec<u8> {
+    if caps.contains(Capabilities::DEPRECATE_EOF) {
+        Ok { header: OkHeader::Eof, ..Ok::plain(status) }.encode(caps)
+    } else {
+        Eof { warnings: 0, status }.encode(caps)
+    }
+}
+
+/// Writes [`end`] as the packet with the sequence id `seq`; returns the next sequence id.
+pub fn put_end(out: &mut Vec<u8>, seq: u8, status: StatusFlags, caps: Capabilities) -> u8 {
+    put_message(out, seq, &end(status, caps))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -48,6 +64,15 @@ mod tests {
             let bytes = packet.encode(Capabilities::PROTOCOL_41);
             prop_assert_eq!(Eof::decode(&bytes, Capabilities::PROTOCOL_41), Ok(packet));
         }
+    }
+
+    #[test]
+    fn the_end_is_what_the_client_has_asked_for() {
+        let (status, classic) = (StatusFlags::AUTOCOMMIT, Capabilities::PROTOCOL_41);
+        let mut out = Vec::new();
+        assert_eq!(put_end(&mut out, 7, status, classic), 8);
+        assert_eq!(put_end(&mut out, 255, status, classic | Capabilities::DEPRECATE_EOF), 0);
+        assert_eq!(out, b"\x05\0\0\x07\xfe\0\0\x02\0\x07\0\0\xff\xfe\0\0\x02\0\0\0");
     }
 
     #[test]

@@ -31,6 +31,21 @@ pub struct Ok<'a> {
     pub session_state: Option<SessionState<'a>>,
 }
 
+impl Ok<'_> {
+    /// One that says nothing but this.
+    pub const fn plain(status: StatusFlags) -> Self {
+        Self {
+            header: OkHeader::Ok,
+            affected_rows: 0,
+            last_insert_id: 0,
+            status,
+            warnings: 0,
+            info: b"",
+            session_state: None,
+        }
+    }
+}
+
 /// The first byte of an [`Ok`] packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
