@@ -44,14 +44,20 @@ pub(crate) enum Counter {
     Autocommit,
     Commit,
     Rollback,
-    /// `COM_CHANGE_USER` sent to servers.
-    ChangeUser,
+    /// Commands and statements of clients, whoever answers them.
     InitDb,
     UseDb,
     SetNames,
     Prepare,
     Execute,
     Close,
+    /// The same as servers get them, those that the proxy sends on its own among them.
+    ServerChangeUser,
+    ServerInitDb,
+    ServerSetNames,
+    ServerPrepare,
+    ServerExecute,
+    ServerClose,
     /// Searches for a connection to a server: that found one, and that did not.
     GotConnection,
     NoConnection,

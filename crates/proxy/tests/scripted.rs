@@ -13,6 +13,7 @@ mod scripted {
     mod commands;
     mod compress;
     mod compress_faults;
+    mod counts;
     mod drain;
     mod explain;
     mod infile;

@@ -92,7 +92,7 @@ pub(super) async fn log_in(
         sock.compress(&worker.workshop, Peer::Server, method, Vec::new());
     }
     if let Some(change_user) = collation_changer(&packet, identity) {
-        worker.counts.note(Counter::ChangeUser);
+        worker.counts.note(Counter::ServerChangeUser);
         let mut exchange = Exchange::new(worker, sock);
         let (login, answer) = begin();
         exchange

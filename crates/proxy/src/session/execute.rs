@@ -117,6 +117,7 @@ impl Session {
         let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id));
         let Some(text) = prepared.and_then(|prepared| prepared.what.text.as_deref()) else { return Ok(None) };
         let command = [&[Kind::StmtPrepare as u8][..], text].concat();
+        self.note_at_server(Kind::StmtPrepare);
         let Ok(mut replies) = self.errand(&[(command, Answer::Prepare)]).await? else { return Ok(None) };
         let Some(statement) = replies.pop().and_then(|reply| reply.prepared) else { return Ok(None) };
         let hostgroup = self.course.hostgroup;
@@ -141,11 +142,13 @@ impl Session {
     async fn close_everywhere(&mut self, id: u32) -> Result<bool, Ending> {
         let Some(all) = &mut self.course.prepared else { return Ok(true) };
         let places = all.close(id);
+        self.measure_own(Kind::StmtClose, front(&self.backlog));
         self.skip_command().await?;
         for (hostgroup, known_as) in places {
             let payload = [&[Kind::StmtClose as u8][..], &known_as.to_le_bytes()].concat();
             let mut packet = Vec::new();
             put_message(&mut packet, 0, &payload);
+            self.note_at_server(Kind::StmtClose);
             self.send_aside(hostgroup, &packet).await?;
         }
         Ok(false)
@@ -186,7 +189,7 @@ impl Session {
         self.begin_running(measured, payload.get(1..).unwrap_or_default());
         let replies = match self.errand(&[(payload, Answer::Prepare)]).await? {
             Ok(replies) => replies,
-            Err(error) => return self.refuse_here(Kind::StmtPrepare, &error).await,
+            Err(error) => return self.refuse_counted(&error).await,
         };
         self.skip_command().await?;
         let Some(mut reply) = replies.into_iter().next() else { return Err(Ending::Silent) };
@@ -201,7 +204,7 @@ impl Session {
             }
             self.control.running.set_statement(id);
         }
-        self.answered_at_server(reply.outcome);
+        self.answered_at_server(&reply);
         self.write_to_client(&reply.bytes).await
     }
 

@@ -11,6 +11,7 @@ use wire::{Capabilities, Codec as _, packet};
 use super::Session;
 use super::backlog::front;
 use super::course::Decided;
+use super::errand::Reply;
 use super::execute::id;
 use crate::control::Control;
 use crate::control::running::{Also, Measured};
@@ -40,7 +41,24 @@ impl Session {
         let log = decided.and_then(|decided| decided.orders.as_ref()).and_then(|orders| orders.verdict.log);
         let bytes = u32::try_from(payload.len()).unwrap_or(u32::MAX);
         let class = decided.and_then(|decided| decided.class);
-        Measured { digest, log, place, bytes, ..self.measure_as(kind, payload, class) }
+        let own = self.measure_as(kind, payload, class);
+        self.note_at_server(kind);
+        if own.class == Some(Class::Set) && set_of(self.statement(payload)) == SetOf::Names {
+            self.worker.counts.note(Counter::ServerSetNames);
+        }
+        Measured { digest, log, place, bytes, ..own }
+    }
+
+    /// Counts a command that a server gets, be it the client's or the proxy's own.
+    pub(super) fn note_at_server(&self, kind: Kind) {
+        let counter = match kind {
+            Kind::StmtPrepare => Counter::ServerPrepare,
+            Kind::StmtExecute | Kind::StmtBulkExecute => Counter::ServerExecute,
+            Kind::StmtClose => Counter::ServerClose,
+            Kind::InitDb => Counter::ServerInitDb,
+            _ => return,
+        };
+        self.worker.counts.note(counter);
     }
 
     /// Counts a command that no server gets.
@@ -164,8 +182,8 @@ impl Session {
     }
 
     /// Counts the answer that the backend has given to the command that runs, of which the client gets another form.
-    pub(super) fn answered_at_server(&self, outcome: Outcome) {
-        note_time(&self.worker, &self.control, Some(outcome), 0);
+    pub(super) fn answered_at_server(&self, reply: &Reply) {
+        answered(&self.worker, &self.control, reply.outcome, Some(&reply.bytes));
         self.end_running();
     }
 

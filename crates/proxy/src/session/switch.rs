@@ -13,8 +13,10 @@ use wire::reply::Answer;
 use super::Session;
 use super::course::{Other, Said};
 use crate::backend::{AcquireError, Full, QUIT};
+use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::sock::Input;
+use crate::statement::class::{SetOf, set_of};
 
 /// What servers say who do not have a variable, or do not let this user set it: `ER_PARSE_ERROR`, `ER_UNKNOWN_SYSTEM_VARIABLE`,
 /// `ER_SPECIFIC_ACCESS_DENIED_ERROR`, `ER_QUERY_CACHE_DISABLED`. The client has set it where it matters.
@@ -73,6 +75,15 @@ impl Session {
     /// Says at the backend what it has not heard yet of what the client has set.
     async fn say_settings(&mut self) -> Result<Result<(), AcquireError>, Ending> {
         let missing = self.course.missing();
+        for said in &missing {
+            match said {
+                Said::Schema(_) => self.note_at_server(Kind::InitDb),
+                Said::Statement(text) if set_of(text) == SetOf::Names => {
+                    self.worker.counts.note(Counter::ServerSetNames);
+                }
+                Said::Statement(_) | Said::Option(_) => {}
+            }
+        }
         let commands: Vec<_> = missing.into_iter().map(|said| self.command(said)).collect();
         let replies = match self.errand(&commands).await? {
             Ok(replies) => replies,

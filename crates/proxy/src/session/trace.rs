@@ -110,7 +110,7 @@ impl Trace {
         rows
     }
 
-    /// The object of [`Explanation::json`] with the members `sent_to` and `times_us`; empty if there was no statement.
+    /// The object of [`Explanation::json`] with the members `sent_to` and `times_us`; with these only if there was no statement.
     pub(super) fn json(&self) -> String {
         let kept = self.0.borrow();
         let mut json = kept.explanation.as_ref().map_or_else(|| "{}".to_owned(), Explanation::json);

@@ -432,7 +432,7 @@ fn nobody_waits_for_readers_that_do_not_work() {
 }
 
 /// Has a statement prepared by `server`, which calls it `id`; what the client calls it.
-async fn prepare(client: &mut Client, server: &mut Database, sql: &[u8], id: u32) -> [u8; 4] {
+pub(super) async fn prepare(client: &mut Client, server: &mut Database, sql: &[u8], id: u32) -> [u8; 4] {
     client.send_command(Kind::StmtPrepare, sql).await;
     server.expect_command(Kind::StmtPrepare, sql).await;
     prepared(server, id).await;
