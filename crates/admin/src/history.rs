@@ -128,13 +128,14 @@ pub(crate) fn sample(
     Ok(())
 }
 
-/// Moves all digests into the history, as of `now` in seconds of Unix time, and says how many there were.
+/// Moves all digests into the history, as of `now` in seconds of Unix time, and says how many there were. If writing fails
+/// after it has begun, they are lost.
 pub(crate) fn save_digests(
     connection: &Connection,
     now: i64,
     plane: &dyn DataPlane,
 ) -> rusqlite::Result<u64> {
-    // That the database cannot be written to is found out before they are taken.
+    // That somebody else writes to the database is found out before they are taken.
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     let digests = plane.digests(true, false);
     {

@@ -18,6 +18,8 @@ pub(crate) use collations::COLLATIONS;
 pub(crate) struct Table {
     /// Its name.
     name: &'static str,
+    /// The column of the time in front of the others, if it is one of rows that another table had.
+    time: Option<&'static str>,
     /// Its columns: name, type, constraints, default.
     columns: &'static [&'static str],
     /// Keys behind the columns.
@@ -30,12 +32,22 @@ impl Table {
         columns: &'static [&'static str],
         keys: &'static [&'static str],
     ) -> Self {
-        Self { name, columns, keys }
+        Self { name, time: None, columns, keys }
+    }
+
+    /// A table of the rows that `of` had, with the time in front.
+    const fn with_time(
+        name: &'static str,
+        time: &'static str,
+        of: &Self,
+        keys: &'static [&'static str],
+    ) -> Self {
+        Self { name, time: Some(time), columns: of.columns, keys }
     }
 
     /// The statement that makes it under the name `name`.
     fn ddl(&self, name: &str) -> String {
-        let lines: Vec<&str> = self.columns.iter().chain(self.keys).copied().collect();
+        let lines: Vec<&str> = self.time.iter().chain(self.columns).chain(self.keys).copied().collect();
         format!("CREATE TABLE {name} (\n    {})", lines.join(",\n    "))
     }
 }

@@ -352,7 +352,7 @@ mod tests {
         }
     }
 
-    /// They become `built` when statements are sent by them; then they belong into the list above.
+    /// Some of their columns are not built yet, so they are not in the list above.
     #[test]
     fn types_of_what_is_not_built_yet_hold_all_columns_but_those_without_effect() {
         for (section, columns) in [

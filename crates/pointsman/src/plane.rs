@@ -8,7 +8,7 @@ use admin::{
     PoolServer, Process, Question, ServerError, UserConnections,
 };
 use config::{Config, RowProblem};
-use proxy::stats::{self, DigestLatency, DigestStats, ErrorStats, ServerStats, SessionStats};
+use proxy::stats::{self, DigestStats, ErrorStats, ServerStats, SessionStats};
 use proxy::{ApplyError, Assumed, Remote, rule_problem};
 use rustls::ServerConfig;
 use tokio::sync::mpsc::UnboundedSender;
@@ -131,20 +131,17 @@ impl DataPlane for Plane {
     }
 
     fn users(&self) -> Vec<UserConnections> {
-        let row = |user: stats::UserConnections| UserConnections {
-            user: user.user,
-            connections: user.connections,
-            max: user.max,
-        };
+        let row =
+            |stats::UserConnections { user, connections, max }| UserConnections { user, connections, max };
         self.remote.users().into_iter().map(row).collect()
     }
 
     fn commands(&self) -> Vec<CommandCounter> {
-        let row = |class: stats::CommandCounts| CommandCounter {
-            command: class.command,
-            total_us: class.total_us,
-            count: class.count,
-            buckets: class.buckets,
+        let row = |stats::CommandCounts { command, count, total_us, buckets }| CommandCounter {
+            command,
+            total_us,
+            count,
+            buckets,
         };
         self.remote.commands().into_iter().map(row).collect()
     }
@@ -158,10 +155,10 @@ impl DataPlane for Plane {
     }
 
     fn client_hosts(&self, reset: bool) -> Vec<ClientHost> {
-        let row = |host: stats::ClientHost| ClientHost {
-            address: host.address.to_string(),
-            errors: host.errors,
-            last_updated: u64::try_from(host.last.as_micros()).unwrap_or(u64::MAX),
+        let row = |stats::ClientHost { address, errors, last }| ClientHost {
+            address: address.to_string(),
+            errors,
+            last_updated: u64::try_from(last.as_micros()).unwrap_or(u64::MAX),
         };
         self.remote.client_hosts(reset).into_iter().map(row).collect()
     }
@@ -176,78 +173,117 @@ impl DataPlane for Plane {
     }
 }
 
+// Each field is named on both sides, so that a new one cannot be forgotten.
+
 fn digest(digest: DigestStats) -> Digest {
-    let DigestLatency { p50_us, p95_us, p99_us, p999_us } = digest.latency;
+    let DigestStats {
+        hostgroup,
+        schema,
+        user,
+        client,
+        digest,
+        text,
+        count,
+        first_seen,
+        last_seen,
+        sum_us,
+        min_us,
+        max_us,
+        rows_affected,
+        rows_sent,
+        bytes_received,
+        bytes_sent,
+        errors,
+        percentiles_us,
+    } = digest;
     Digest {
-        hostgroup: digest.hostgroup,
-        schema: digest.schema,
-        user: digest.user,
-        client: digest.client,
-        digest: digest.digest,
-        text: digest.text,
-        count: digest.count,
-        first_seen: digest.first_seen,
-        last_seen: digest.last_seen,
-        sum_us: digest.sum_us,
-        min_us: digest.min_us,
-        max_us: digest.max_us,
-        percentiles_us: [p50_us, p95_us, p99_us, p999_us],
-        rows_affected: digest.rows_affected,
-        rows_sent: digest.rows_sent,
-        bytes_received: digest.bytes_received,
-        bytes_sent: digest.bytes_sent,
-        errors: digest.errors,
+        hostgroup,
+        schema,
+        user,
+        client,
+        digest,
+        text,
+        count,
+        first_seen,
+        last_seen,
+        sum_us,
+        min_us,
+        max_us,
+        percentiles_us,
+        rows_affected,
+        rows_sent,
+        bytes_received,
+        bytes_sent,
+        errors,
     }
 }
 
 fn process(session: SessionStats) -> Process {
+    let SessionStats { worker, id, user, schema, client, hostgroup, local, server, command, time, statement } =
+        session;
     let address = |(ip, port): (IpAddr, u16)| (ip.to_string(), port);
     Process {
-        thread: session.worker,
-        id: session.id,
-        user: session.user,
-        schema: session.schema,
-        client: session.client.map_or_else(|| ("localhost".to_owned(), 0), address),
-        hostgroup: session.hostgroup,
-        local: session.local.map(address),
-        server: session.server,
-        command: session.command,
-        time_ms: u64::try_from(session.time.as_millis()).unwrap_or(u64::MAX),
-        info: session.statement,
+        thread: worker,
+        id,
+        user,
+        schema,
+        client: client.map_or_else(|| ("localhost".to_owned(), 0), address),
+        hostgroup,
+        local: local.map(address),
+        server,
+        command,
+        time_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
+        info: statement,
     }
 }
 
 fn pool_server(server: ServerStats) -> PoolServer {
+    let ServerStats {
+        hostgroup,
+        host,
+        port,
+        status,
+        used,
+        latency,
+        opened,
+        failed,
+        most_used,
+        queries,
+        bytes_sent,
+        bytes_received,
+    } = server;
     PoolServer {
-        hostgroup: server.hostgroup,
-        host: server.host,
-        port: server.port,
-        status: server.status,
-        used: server.used.into(),
+        hostgroup,
+        host,
+        port,
+        status,
+        used: used.into(),
         // A session keeps its connection to its end.
         free: 0,
-        ok: server.opened,
-        err: server.failed,
-        max_used: server.most_used.into(),
-        queries: server.queries,
-        bytes_sent: server.bytes_sent,
-        bytes_received: server.bytes_received,
-        // Nobody pings servers.
-        latency_us: u64::try_from(server.latency.as_micros()).unwrap_or(u64::MAX),
+        ok: opened,
+        err: failed,
+        max_used: most_used.into(),
+        queries,
+        bytes_sent,
+        bytes_received,
+        // That of the last connection: nobody pings servers.
+        latency_us: u64::try_from(latency.as_micros()).unwrap_or(u64::MAX),
     }
 }
 
 fn server_error(error: ErrorStats) -> ServerError {
+    let ErrorStats { hostgroup, host, port, user, schema, code, count, first_seen, last_seen, message } =
+        error;
     ServerError {
-        server: (error.hostgroup, error.host, error.port),
-        user: error.user,
+        server: (hostgroup, host, port),
+        user,
         // Errors are not told apart by it, as in ProxySQL unless mysql-query_digests_track_hostname is set.
         client: String::new(),
-        schema: error.schema,
-        code: error.code,
-        count: error.count,
-        first_seen: error.first_seen,
-        last_seen: error.last_seen,
-        message: error.message,
+        schema,
+        code,
+        count,
+        first_seen,
+        last_seen,
+        message,
     }
 }

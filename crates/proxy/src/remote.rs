@@ -194,7 +194,8 @@ impl Remote {
         }
     }
 
-    /// The same, and workers begin anew. Each execution is in what is returned, or will be counted later.
+    /// The same, and workers begin anew. Each execution is in what is returned, or will be counted later. What a worker has
+    /// counted that does not answer in time is lost.
     pub fn take_digests(&self, latency: bool) -> Vec<DigestStats> {
         let mut sums = digests::report::Sums::default();
         for table in self.ask(Worker::take_digests) {
@@ -208,7 +209,7 @@ impl Remote {
         drop(self.ask(Worker::take_digests));
     }
 
-    /// Bytes that digests take, about.
+    /// Bytes that digests take, about; not those that a worker keeps for digests to come after its budget became smaller.
     pub fn digest_memory(&self) -> u64 {
         digests::report::size(self.ask(|worker| worker.counts.digests.size())).bytes
     }

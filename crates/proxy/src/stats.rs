@@ -161,21 +161,8 @@ pub struct DigestStats {
     pub bytes_sent: u64,
     /// How many ended with an error.
     pub errors: u64,
-    /// How the times are spread, if that was asked for.
-    pub latency: DigestLatency,
-}
-
-/// Percentiles of times in microseconds, at most 5.9 % from the true ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct DigestLatency {
-    /// Half of the executions took at most this.
-    pub p50_us: u64,
-    /// 95 % took at most this.
-    pub p95_us: u64,
-    /// 99 % took at most this.
-    pub p99_us: u64,
-    /// 99.9 % took at most this.
-    pub p999_us: u64,
+    /// The times that 50, 95, 99 and 99.9 % took at most, if that was asked for; at most 5.9 % from the true ones.
+    pub percentiles_us: [u64; 4],
 }
 
 /// An address whose connections have failed.

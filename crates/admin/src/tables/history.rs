@@ -1,6 +1,7 @@
 //! Tables of `stats_history`: counters over time.
 
 use super::Table;
+use super::stats::{STATS_MYSQL_CONNECTION_POOL, STATS_MYSQL_QUERY_DIGEST};
 
 const MYSQL_CONNECTIONS: Table = Table::new(
     "mysql_connections",
@@ -83,49 +84,15 @@ const HISTORY_MYSQL_STATUS_VARIABLES_LOOKUP: Table = Table::new(
     &[],
 );
 
-const HISTORY_STATS_MYSQL_CONNECTION_POOL: Table = Table::new(
+const HISTORY_STATS_MYSQL_CONNECTION_POOL: Table = Table::with_time(
     "history_stats_mysql_connection_pool",
-    &[
-        "timestamp INT NOT NULL",
-        "hostgroup INT",
-        "srv_host VARCHAR",
-        "srv_port INT",
-        "status VARCHAR",
-        "ConnUsed INT",
-        "ConnFree INT",
-        "ConnOK INT",
-        "ConnERR INT",
-        "MaxConnUsed INT",
-        "Queries INT",
-        "Queries_GTID_sync INT",
-        "Bytes_data_sent INT",
-        "Bytes_data_recv INT",
-        "Latency_us INT",
-    ],
+    "timestamp INT NOT NULL",
+    &STATS_MYSQL_CONNECTION_POOL,
     &["PRIMARY KEY (timestamp, hostgroup, srv_host, srv_port)"],
 );
 
-const HISTORY_MYSQL_QUERY_DIGEST: Table = Table::new(
-    "history_mysql_query_digest",
-    &[
-        "dump_time INT NOT NULL",
-        "hostgroup INT",
-        "schemaname VARCHAR NOT NULL",
-        "username VARCHAR NOT NULL",
-        "client_address VARCHAR NOT NULL",
-        "digest VARCHAR NOT NULL",
-        "digest_text VARCHAR NOT NULL",
-        "count_star INT NOT NULL",
-        "first_seen INT NOT NULL",
-        "last_seen INT NOT NULL",
-        "sum_time INT NOT NULL",
-        "min_time INT NOT NULL",
-        "max_time INT NOT NULL",
-        "sum_rows_affected INT NOT NULL",
-        "sum_rows_sent INT NOT NULL",
-    ],
-    &[],
-);
+const HISTORY_MYSQL_QUERY_DIGEST: Table =
+    Table::with_time("history_mysql_query_digest", "dump_time INT NOT NULL", &STATS_MYSQL_QUERY_DIGEST, &[]);
 
 /// Those that are also there for hours and days.
 pub(super) const ROLLED: &[&Table] =

@@ -21,7 +21,7 @@ const STATS_MEMORY_METRICS: Table = Table::new(
     &["PRIMARY KEY (Variable_Name)"],
 );
 
-const STATS_MYSQL_CONNECTION_POOL: Table = Table::new(
+pub(super) const STATS_MYSQL_CONNECTION_POOL: Table = Table::new(
     "stats_mysql_connection_pool",
     &[
         "hostgroup INT",
@@ -62,7 +62,7 @@ const STATS_MYSQL_FREE_CONNECTIONS: Table = Table::new(
     &[],
 );
 
-const STATS_MYSQL_QUERY_DIGEST: Table = Table::new(
+pub(super) const STATS_MYSQL_QUERY_DIGEST: Table = Table::new(
     "stats_mysql_query_digest",
     &[
         "hostgroup INT",

@@ -98,13 +98,18 @@ impl Digests {
         old
     }
 
-    /// Keeps to a budget that has become smaller; bounded work.
+    /// Keeps to a budget that has become smaller; bounded work. The memory of what is pushed out is used again, and given back
+    /// when nothing is left or all is taken away.
     pub(crate) fn trim(&self) {
         let mut table = self.table.borrow_mut();
         for _ in 0..TRIMS_PER_TURN {
             if table.make_room(0, None) {
                 break;
             }
+        }
+        // Places of entries are kept for those that come; of an empty table none is needed.
+        if table.has_only_free_places() {
+            *table = table.successor();
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::tally::Tally;
 use super::{Copied, Names, Size, Table};
 use crate::limits::DIGESTS_PER_TURN;
-use crate::stats::{DigestLatency, DigestStats};
+use crate::stats::DigestStats;
 
 /// What is put together.
 type Key = (u32, Names, u64);
@@ -59,14 +59,10 @@ impl Sums {
                 bytes_received: tally.bytes_received,
                 bytes_sent: tally.bytes_sent,
                 errors: tally.errors,
-                latency: latency(tally.percentiles()),
+                percentiles_us: tally.percentiles(),
             })
             .collect()
     }
-}
-
-const fn latency([p50_us, p95_us, p99_us, p999_us]: [u64; 4]) -> DigestLatency {
-    DigestLatency { p50_us, p95_us, p99_us, p999_us }
 }
 
 /// The sizes of the tables of all workers together.

@@ -96,7 +96,7 @@ pub(crate) struct Copied {
 /// How large the statistics of a worker are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Size {
-    /// Bytes, about.
+    /// Bytes that are in use, about; after the budget has become smaller, more are kept for later.
     pub(crate) bytes: u64,
     /// Entries.
     pub(crate) entries: u64,
@@ -118,7 +118,7 @@ pub(crate) struct Table {
     whos: HashMap<u32, (Arc<Who>, u32)>,
     /// Where the next digest is looked for that is used little.
     hand: u32,
-    /// Bytes that it takes, about.
+    /// Bytes that entries, texts and names take, about.
     bytes: usize,
     /// Bytes that it may take.
     budget: usize,
@@ -158,6 +158,11 @@ impl Table {
     /// Sets how many bytes it may take.
     pub(super) fn set_budget(&mut self, budget: usize) {
         self.budget = budget;
+    }
+
+    /// Whether there were entries, and none is left.
+    pub(super) fn has_only_free_places(&self) -> bool {
+        self.len == 0 && !self.blocks.is_empty()
     }
 
     /// How large it is.

@@ -142,6 +142,8 @@ fn an_emptied_table_takes_no_memory() {
         digests.trim();
     }
     assert_eq!(digests.size().bytes, 0, "what was added was taken off again");
+    assert_eq!(read(&digests, 1), [], "there are no places to look at");
+    assert_eq!(digests.slice(0, 1, false).1, None, "nor is memory kept for any");
     let who = digests.who(names("a"));
     assert!(!try_run(&digests, &who, 0, 1, 1, 1), "there is no room for anything");
     digests.configure(1 << 20, false);
@@ -198,7 +200,7 @@ fn workers_are_put_together() {
     assert_eq!((rows.len(), &*rows[0].user, &*rows[1].user), (2, &b"a"[..], &b"b"[..]));
     let row = &rows[0];
     assert_eq!((row.count, row.sum_us, row.min_us, row.max_us), (3, 60, 10, 30));
-    assert_eq!((row.first_seen, row.last_seen, row.latency.p50_us), (99, 101, 20));
+    assert_eq!((row.first_seen, row.last_seen, row.percentiles_us[0]), (99, 101, 20));
 }
 
 /// Nanoseconds per call, the best of a hundred rounds: others use the machine as well.
