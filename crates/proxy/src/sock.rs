@@ -92,6 +92,13 @@ impl Sock {
         self.compression = Some(Box::new(Compression::new(workshop, peer, method, input)));
     }
 
+    /// Puts no packet into more than two compressed frames from now on.
+    pub(crate) fn use_two_frames(&mut self) {
+        if let Some(compression) = &mut self.compression {
+            compression.use_two_frames();
+        }
+    }
+
     /// Counts bytes in `flow` from now on: those of the protocol, as they are without TLS and compression.
     pub(crate) fn count_in(&mut self, flow: Rc<Flow>) {
         self.flow = Some(flow);

@@ -46,7 +46,17 @@ pub(crate) struct Identity {
     pub(crate) backend: Option<Backend>,
 }
 
+/// A driver that takes a packet in more than two compressed frames for broken. Servers make frames of up to 16 MB where they
+/// have to.
+const READS_TWO_FRAMES: &[u8] = b"mysql-connector-python";
+
 impl Identity {
+    /// Whether the client says that it is that driver.
+    fn reads_two_frames(&self) -> bool {
+        let attributes = self.attributes.as_deref().unwrap_or_default();
+        attributes.windows(READS_TWO_FRAMES.len()).any(|name| name == READS_TWO_FRAMES)
+    }
+
     /// What a server has to know of this client to judge whether it may kill somebody else's session.
     pub(crate) fn as_stranger(&self) -> Stranger {
         let Account { user, secret, .. } = &self.account;
@@ -203,6 +213,9 @@ pub(crate) async fn login(
             method,
             std::mem::take(&mut identity.backlog),
         );
+        if identity.reads_two_frames() {
+            sock.use_two_frames();
+        }
     }
     Ok(identity)
 }

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use wire::WireError;
-use wire::compress::{Codecs, Inflater, Method, Numbering, Peer};
+use wire::compress::{Codecs, FrameHeader, Inflater, Method, Numbering, Peer};
 use wire::frame::HEADER_LEN;
 
 use super::Input;
@@ -50,6 +50,10 @@ pub(super) struct Compression {
     /// Frames that the socket has not taken; those from `sent` on are left.
     output: Vec<u8>,
     sent: usize,
+    /// Whether no packet goes into more than two frames.
+    two_frames: bool,
+    /// Whether a frame was begun that the rest of a packet goes into as it is.
+    in_rest: bool,
 }
 
 impl Compression {
@@ -66,7 +70,15 @@ impl Compression {
             more: false,
             output: Vec::new(),
             sent: 0,
+            two_frames: false,
+            in_rest: false,
         }
+    }
+
+    /// Puts no packet into more than two frames from now on. The second one of a long packet is stored: its length has to be
+    /// said before all of it is there.
+    pub(super) const fn use_two_frames(&mut self) {
+        self.two_frames = true;
     }
 
     /// Reads plain text. What belongs to another command than what was read before it is left for the next time: an
@@ -147,6 +159,19 @@ impl Compression {
         let now = bytes.get(..SCRATCH_BYTES).unwrap_or(bytes);
         let mut taken = 0;
         while let Some(rest) = now.get(taken..).filter(|rest| !rest.is_empty()) {
+            if self.in_rest {
+                let len = self.numbering.send_rest(rest);
+                buffer.extend_from_slice(rest.get(..len).unwrap_or(rest));
+                taken += len;
+                self.in_rest = self.numbering.unsent() > 0;
+                continue;
+            }
+            if self.two_frames && self.numbering.unsent() > 0 {
+                let (len, seq) = (self.numbering.unsent(), self.numbering.begin_rest());
+                buffer.extend_from_slice(&FrameHeader { len, seq, plain_len: 0 }.to_bytes());
+                self.in_rest = true;
+                continue;
+            }
             // The beginning of a packet's header, which tells nothing yet: it goes with the rest of it.
             if taken > 0 && now.len() < bytes.len() && rest.len() < HEADER_LEN {
                 break;

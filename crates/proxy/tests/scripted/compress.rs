@@ -112,6 +112,30 @@ fn statements_and_results_of_all_lengths() {
     });
 }
 
+/// Packets in more than two frames are too much for it.
+#[test]
+fn connector_python_gets_the_rest_of_a_long_packet_in_one_frame() {
+    play(async || {
+        let (stage, mut servers) = stage(compressing());
+        let options =
+            options_with(Some(Method::Zlib)).attributes(&[("_client_name", "mysql-connector-python")]);
+        let mut client = log_in_as(&stage, &options).await;
+        let mut server = None;
+        for len in [0, 1, 50, 65_000, 65_536, 70_000, 200_000, 1 << 20, 3 << 20] {
+            let text: String = ('a'..='z').cycle().take(len).collect();
+            let rows: &[&[Option<&str>]] = &[&[Some(&text)], &[Some("x")], &[Some(&text)]];
+            client.send_query("SELECT long").await;
+            let mut connected = match server.take() {
+                Some(server) => server,
+                None => accept(&mut servers, Capabilities::empty()).await.0,
+            };
+            connected.expect_query("SELECT long").await;
+            join!(connected.rows(&["text"], rows), client.expect_rows(rows));
+            server = Some(connected);
+        }
+    });
+}
+
 #[test]
 fn ids_wrap_and_commands_may_come_at_any_count() {
     on_every_combination(&async |client, server| {

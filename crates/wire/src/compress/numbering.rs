@@ -200,6 +200,27 @@ impl Numbering {
         (bytes.len() - rest.len(), frame)
     }
 
+    /// Bytes of a packet that are still to be sent; none between two packets.
+    pub const fn unsent(&self) -> u32 {
+        self.write.left
+    }
+
+    /// A frame begins that gets the rest of a packet and nothing else, [`unsent`](Self::unsent) bytes; its id.
+    pub const fn begin_rest(&mut self) -> u8 {
+        let frame = self.frame;
+        self.frame = frame.wrapping_add(1);
+        frame
+    }
+
+    /// Bytes are to be sent, of which the first ones belong to such a frame: how many.
+    pub fn send_rest(&mut self, bytes: &[u8]) -> usize {
+        let (len, first) = self.write.pass(bytes);
+        if self.peer == Peer::Client {
+            self.note(first);
+        }
+        len
+    }
+
     /// Whether a message that is sent with this id begins a new exchange.
     const fn begins_anew(&self, seq: u8) -> bool {
         // Ids wrap: a command may come where the count is at zero anyway, and there the frames may be elsewhere.

@@ -55,6 +55,22 @@ fn a_server_is_sent_commands_and_its_packets_get_their_ids_back() {
 }
 
 #[test]
+fn the_rest_of_a_packet_may_have_a_frame_that_is_begun_before_all_of_it_is_there() {
+    let mut numbering = Numbering::new(Peer::Client);
+    assert_eq!(receive(&mut numbering, 0, &[b"\x03SELECT 1"]), [0]);
+    let bytes = [message(1, &[b'x'; 100]), message(2, b"row")].concat();
+    assert_eq!(numbering.send(&bytes[..50]), (50, 1));
+    assert_eq!((numbering.unsent(), numbering.begin_rest()), (54, 2));
+    assert_eq!(numbering.send_rest(&bytes[50..70]), 20);
+    assert_eq!(numbering.unsent(), 34);
+    assert_eq!(numbering.send_rest(&bytes[70..]), 34, "the next packet is not among it");
+    assert_eq!(numbering.unsent(), 0);
+    assert_eq!(send(&mut numbering, &bytes[104..]), [(3, 7)]);
+    assert_eq!(receive(&mut numbering, 0, &[b"\x03SELECT 2"]), [0], "and the next exchange begins anew");
+    assert_eq!(send(&mut numbering, &message(1, b"row")), [(1, 7)]);
+}
+
+#[test]
 fn a_command_has_a_frame_of_its_own() {
     let mut numbering = Numbering::new(Peer::Server);
     let both = [message(0, b"\x19close"), message(0, b"\x17execute")].concat();
