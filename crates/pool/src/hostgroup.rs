@@ -81,6 +81,18 @@ impl<E> Hostgroup<E> {
         standings.filter_map(crate::Standing::changes_in).min()
     }
 
+    /// Whether the server with this id may have connections that nobody uses: it still takes new ones.
+    pub(crate) fn keeps(&self, id: u64) -> bool {
+        self.members().servers.iter().any(|server| server.id() == id && server.is_available())
+    }
+
+    /// The most connections that this server may have which nobody uses.
+    pub(crate) fn most_resting(&self, id: u64) -> u32 {
+        let members = self.members();
+        let server = members.servers.iter().find(|server| server.id() == id);
+        server.map_or(0, |server| members.policy.most_resting(server.max_connections()))
+    }
+
     /// Whether nothing would be lost with it.
     pub(crate) fn is_empty(&self) -> bool {
         self.members().servers.is_empty() && self.queue.waiting() == 0
@@ -93,6 +105,7 @@ impl<E> Hostgroup<E> {
             servers: servers.iter().filter(|server| server.is_configured()).count(),
             available: available.clone().count(),
             open: servers.iter().map(|server| server.open()).sum(),
+            resting: servers.iter().map(|server| server.resting()).sum(),
             allowed: available.map(|server| u64::from(server.max_connections())).sum(),
             waiting: self.queue.waiting(),
         }

@@ -19,6 +19,11 @@ impl<E> Permit<E> {
         Self { group, server }
     }
 
+    /// The hostgroup that it was granted in.
+    pub(crate) const fn group(&self) -> &Arc<Hostgroup<E>> {
+        &self.group
+    }
+
     /// The server that a connection may be opened to.
     pub fn server(&self) -> &Arc<Server<E>> {
         &self.server
@@ -57,6 +62,11 @@ impl<E, C> Lease<E, C> {
     /// The connection, to be used.
     pub const fn connection_mut(&mut self) -> &mut C {
         &mut self.connection
+    }
+
+    /// The right to have it.
+    pub(crate) const fn permit(&self) -> &Permit<E> {
+        &self.permit
     }
 
     /// The server at the other end.

@@ -14,6 +14,8 @@
 //! address) and per connection (`C`). A pool is shared by all workers: counting is atomic, and locks are
 //! held for the moment in which a server is chosen, and the wait queue's is not even looked at while nobody waits.
 //!
+//! A connection that its session has no use for any more may be laid aside ([`Lease::rest`]), for the next session to take.
+//!
 //! Permits make `max_connections` exact: at no moment is a lease granted that would be one more than the server allows.
 //!
 //! [`Pool::replace`] changes the servers while sessions use and await them: a server that stays keeps its connections and
@@ -27,6 +29,7 @@ mod hostgroup;
 mod lease;
 mod policy;
 mod queue;
+mod rest;
 mod server;
 
 use std::collections::BTreeMap;
@@ -39,6 +42,7 @@ pub use explain::{Explained, Reason};
 pub use lease::{Lease, Permit};
 pub use policy::{Balance, Policy, Shunning};
 pub use queue::{Ticket, Turn};
+pub use rest::Rest;
 pub use server::{Counts, Gauge, Server, ServerSpec, Standing, Status};
 
 use hostgroup::Hostgroup;
@@ -65,6 +69,8 @@ pub struct Usage {
     pub available: usize,
     /// Connections open or being opened.
     pub open: u32,
+    /// Those among them that nobody uses.
+    pub resting: u32,
     /// Connections allowed on all available servers together.
     pub allowed: u64,
     /// Sessions that wait.

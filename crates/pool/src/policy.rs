@@ -13,6 +13,8 @@ pub struct Policy {
     pub latency_aware_from: usize,
     /// When a server that fails is left alone, and for how long.
     pub shunning: Shunning,
+    /// Of the connections that a server may have, the percentage that may be open although nobody uses them.
+    pub resting_percent: u32,
 }
 
 /// Who is chosen among the servers that can be. A server with weight 0 never is.
@@ -47,6 +49,7 @@ impl Default for Policy {
             max_online: usize::MAX,
             latency_aware_from: usize::MAX,
             shunning: Shunning::default(),
+            resting_percent: 10,
         }
     }
 }
@@ -59,6 +62,12 @@ impl Default for Shunning {
 }
 
 impl Policy {
+    /// The most connections that nobody uses, to a server that may have `max_connections` of them.
+    pub(crate) fn most_resting(&self, max_connections: u32) -> u32 {
+        let most = u64::from(max_connections) * u64::from(self.resting_percent.min(100)) / 100;
+        u32::try_from(most).unwrap_or(u32::MAX)
+    }
+
     /// The same where nobody else has room: servers that were shunned are tried earlier.
     pub(crate) fn desperate(&self) -> Self {
         let Shunning { recovery, last_resort, .. } = self.shunning;

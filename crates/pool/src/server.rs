@@ -65,6 +65,7 @@ pub struct Server<E> {
 struct Life {
     id: u64,
     open: AtomicU32,
+    resting: AtomicU32,
     opened: AtomicU64,
     failed: AtomicU64,
     most_open: AtomicU32,
@@ -89,6 +90,7 @@ impl<E> Server<E> {
         let life = Life {
             id,
             open: AtomicU32::new(0),
+            resting: AtomicU32::new(0),
             opened: AtomicU64::new(0),
             failed: AtomicU64::new(0),
             most_open: AtomicU32::new(0),
@@ -174,6 +176,11 @@ impl<E> Server<E> {
         self.life.open.load(Ordering::SeqCst)
     }
 
+    /// Connections that nobody uses; they are among those that are open.
+    pub fn resting(&self) -> u32 {
+        self.life.resting.load(Ordering::SeqCst)
+    }
+
     /// Counts a connection that was made.
     pub fn note_opened(&self) {
         self.life.opened.fetch_add(1, Ordering::Relaxed);
@@ -214,6 +221,18 @@ impl<E> Server<E> {
             self.life.most_open.fetch_max(before + 1, Ordering::Relaxed);
         }
         before.is_ok()
+    }
+
+    /// Counts one more connection that nobody uses, unless there are `most` of them.
+    pub(crate) fn try_rest(&self, most: u32) -> bool {
+        let more = |resting| (resting < most).then_some(resting + 1);
+        self.life.resting.try_update(Ordering::SeqCst, Ordering::SeqCst, more).is_ok()
+    }
+
+    /// Counts one less of them.
+    pub(crate) fn note_waken(&self) {
+        let before = self.life.resting.fetch_sub(1, Ordering::SeqCst);
+        debug_assert!(before > 0, "a connection was used again that did not rest");
     }
 
     /// Counts one connection less; returns how many are left.

@@ -1,6 +1,7 @@
 //! The pool's promises: exact limits, fair waiting, shares by weight.
 
 mod choosing;
+mod resting;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -344,7 +345,10 @@ fn threads_never_exceed_the_limit_and_all_get_served() {
             });
         }
     });
-    assert_eq!(pool.usage(0), Usage { servers: 1, available: 1, open: 0, allowed: 4, waiting: 0 });
+    assert_eq!(
+        pool.usage(0),
+        Usage { servers: 1, available: 1, open: 0, resting: 0, allowed: 4, waiting: 0 }
+    );
 }
 
 /// Blocks the thread until it is the ticket's turn.

@@ -41,6 +41,14 @@ pub struct MysqlVariables {
     pub connect_retries_on_failure: u32,
     /// The pause between two attempts.
     pub connect_retries_delay: Duration,
+    /// Of the connections that a server may have, the percentage that is kept although nobody uses them.
+    pub free_connections_pct: u32,
+    /// Connections that are older are not kept; zero: no limit.
+    pub connection_max_age: Duration,
+    /// From one ping of a connection that nobody uses to the next.
+    pub ping_interval_server: Duration,
+    /// The longest time for the answer to it.
+    pub ping_timeout_server: Duration,
     /// Servers that are slower are passed over; zero: no limit.
     pub default_max_latency: Duration,
     /// From this many candidates on, those that are slower than the average are passed over.
@@ -145,6 +153,10 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     connect_timeout_server_max,
     connect_retries_on_failure,
     connect_retries_delay,
+    free_connections_pct,
+    connection_max_age = "connection_max_age_ms",
+    ping_interval_server = "ping_interval_server_msec",
+    ping_timeout_server,
     default_max_latency = "default_max_latency_ms",
     min_num_servers_latency_awareness = "min_num_servers_lantency_awareness",
     shun_on_failures,

@@ -23,8 +23,19 @@ pub(super) const FIELDS: &[Field] = &[
     )
     .built(),
     ms("connect_retries_delay", 1, (0, 10_000), "pause between two attempts to connect").built(),
-    ms("connection_max_age_ms", 0, (0, 86_400_000), "pooled connections are not used longer; 0: no limit"),
-    percent("free_connections_pct", 10, "share of a server's max_connections that may be idle in the pool"),
+    ms(
+        "connection_max_age_ms",
+        0,
+        (0, 86_400_000),
+        "connections that are older are not kept for another session; 0: no limit",
+    )
+    .built(),
+    percent(
+        "free_connections_pct",
+        10,
+        "share of a server's max_connections that may be kept open while nobody uses them",
+    )
+    .built(),
     switch("connection_warming", false, "keep opening connections until that share exists"),
     int(
         "throttle_connections_per_sec_to_hostgroup",
@@ -49,9 +60,10 @@ pub(super) const FIELDS: &[Field] = &[
         "ping_interval_server_msec",
         10_000,
         (1_000, DAYS_7_MS),
-        "time between two pings of an idle connection",
-    ),
-    ms("ping_timeout_server", 200, (10, 600_000), "longest time for an answer to that ping"),
+        "time between two pings of a connection that is kept while nobody uses it",
+    )
+    .built(),
+    ms("ping_timeout_server", 200, (10, 600_000), "longest time for an answer to that ping").built(),
     switch("multiplexing", true, "share connections to servers between sessions"),
     ms("connection_delay_multiplex_ms", 0, (0, 300_000), "keep a connection this long after its last use"),
     int(
