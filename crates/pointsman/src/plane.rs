@@ -244,6 +244,7 @@ fn pool_server(server: ServerStats) -> PoolServer {
         port,
         status,
         used,
+        free,
         latency,
         opened,
         failed,
@@ -258,8 +259,7 @@ fn pool_server(server: ServerStats) -> PoolServer {
         port,
         status,
         used: used.into(),
-        // A session keeps its connection to its end.
-        free: 0,
+        free: free.into(),
         ok: opened,
         err: failed,
         max_used: most_used.into(),

@@ -2,19 +2,25 @@
 
 mod acquire;
 mod announce;
+mod ask;
 mod check;
 mod connect;
 mod connection;
+mod kept;
 mod login;
 mod open;
+mod passport;
 mod target;
 
 pub(crate) use acquire::{AcquireError, Full, acquire};
 pub(crate) use announce::{Announced, connect};
+pub(crate) use ask::{Asked, Reply, ask};
 pub(crate) use check::check_login;
 pub(crate) use connect::{Dialer, OpenError};
 pub(crate) use connection::{Connection, QUIT};
+pub(crate) use kept::{Kept, hand_back};
 pub(crate) use open::open;
+pub(crate) use passport::{Passport, query};
 pub(crate) use target::Target;
 
 /// A connection to a server, and the right to have it.

@@ -29,11 +29,13 @@ impl Policies {
             latency_aware_from: usize::try_from(variables.min_num_servers_latency_awareness)
                 .unwrap_or(usize::MAX),
             shunning: shunning(variables),
+            resting_percent: variables.free_connections_pct,
             ..Policy::default()
         };
         let of_group = |row: &HostgroupAttributes| Policy {
             balance: balance(row.hostgroup_settings.balance.unwrap_or_default()),
             max_online: usize::try_from(row.max_num_online_servers).unwrap_or(usize::MAX),
+            resting_percent: row.free_connections_pct,
             ..others
         };
         let rows = config.hostgroup_attributes.iter();

@@ -33,6 +33,8 @@ pub(crate) enum Counter {
     ClientsAborted,
     /// Connections to servers that were made.
     ServersCreated,
+    /// Connections that were kept, and used again.
+    TookKept,
     /// Connections to servers that could not be made, or broke.
     ServersAborted,
     /// Statements of clients: as text, prepared, and executed.

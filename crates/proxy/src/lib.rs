@@ -34,6 +34,7 @@ mod seldom;
 mod servers;
 mod session;
 mod shared;
+mod siblings;
 mod snapshot;
 mod sock;
 #[cfg(feature = "memory")]

@@ -14,6 +14,7 @@
 //! - [`ids`]: commands that name or show connections;
 //! - [`kill`]: killing and being killed;
 //! - [`last_words`]: what a backend says out of turn;
+//! - [`leave`]: what becomes of backends when the client leaves;
 //! - [`measure`](mod@measure): counting;
 //! - [`mirror`]: copies for other hostgroups;
 //! - [`overdue`]: statements that take too long;
@@ -30,6 +31,7 @@ mod execute;
 mod ids;
 mod kill;
 mod last_words;
+mod leave;
 mod measure;
 mod mirror;
 mod overdue;
@@ -97,6 +99,8 @@ pub(crate) struct Session {
 struct Past {
     /// It has prepared a statement that may ask the client for a file.
     prepared_load: bool,
+    /// It has called itself a replica, which its server remembers as long as the connection lasts.
+    is_replica: bool,
     /// It has sent a statement with threads in place of sessions.
     named_threads: bool,
 }

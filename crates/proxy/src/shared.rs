@@ -22,6 +22,7 @@ use crate::refusals::Refusals;
 use crate::remote::ApplyError;
 use crate::routing::routes::Routes;
 use crate::servers::Servers;
+use crate::siblings::Siblings;
 use crate::snapshot::Snapshot;
 use crate::threads::Threads;
 use crate::tls::{Tls, TlsChange};
@@ -39,6 +40,7 @@ pub(crate) struct Shared {
     pub(crate) threads: Arc<Threads>,
     pub(crate) tls: Tls,
     pub(crate) hosts: Hosts,
+    pub(crate) siblings: Siblings,
     pub(crate) logs: QueryLog,
     started: Instant,
     /// How often the servers were configured.
@@ -78,6 +80,7 @@ impl Shared {
             threads: Arc::default(),
             tls,
             hosts: Hosts::default(),
+            siblings: Siblings::default(),
             logs: logs::start(&snapshot.logs),
             snapshot: RwLock::new(Arc::new(snapshot)),
             started: Instant::now(),

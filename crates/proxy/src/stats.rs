@@ -55,6 +55,8 @@ pub struct ServerStats {
     pub status: &'static str,
     /// Connections that sessions have, or are making.
     pub used: u32,
+    /// Connections that nobody uses.
+    pub free: u32,
     /// How long the last connection took to be made, its login included; zero if there was none.
     pub latency: Duration,
     /// Connections that were made.

@@ -19,7 +19,7 @@ pub(crate) async fn serve(worker: &Worker, control: &Control, mut client: Sock, 
     let open = async |target: &Target| Ok(connect(worker, &target.endpoint, peer).await?.into());
     control.about.set_hostgroup(hostgroup);
     let mut backend =
-        match control.until(Signal::Drain, acquire(worker, hostgroup, Full::TryAgain, open)).await {
+        match control.until(Signal::Drain, acquire(worker, hostgroup, Full::TryAgain, None, open)).await {
             Ok(Ok(backend)) => backend,
             Ok(Err(AcquireError::Proxy(error))) => {
                 return tracing::warn!(%peer, %error, "a layer-4 client got no server");

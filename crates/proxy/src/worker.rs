@@ -19,7 +19,7 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::arrival::Arrival;
-use crate::backend::Dialer;
+use crate::backend::{Dialer, Kept};
 use crate::client::login::Identity;
 use crate::control::running::Shown;
 use crate::control::{Control, Signal};
@@ -141,6 +141,8 @@ pub(crate) struct Worker {
     pub(crate) kills: Semaphore,
     /// Copies of statements.
     pub(crate) mirrors: Mirrors,
+    /// Connections that no session uses.
+    pub(crate) kept: Kept,
 }
 
 /// Starts a worker thread; it ends when all senders of its inbox are gone or it has drained.
@@ -177,6 +179,7 @@ impl Worker {
         inbox: mpsc::WeakUnboundedSender<Message>,
     ) -> Self {
         let snapshot = shared.snapshot();
+        shared.siblings.add(inbox.clone());
         let worker = Self {
             routing: RefCell::new(Routing::new(&snapshot.routes)),
             settings: RefCell::new(Rc::new(Settings(snapshot))),
@@ -199,6 +202,7 @@ impl Worker {
             inbox,
             kills: Semaphore::new(KILLS_MAX),
             mirrors: Mirrors::default(),
+            kept: Kept::default(),
         };
         worker.configure_digests();
         worker
@@ -260,6 +264,11 @@ impl Worker {
         if let Err(request) = refused {
             request.answer(Verdict::Unknown);
         }
+    }
+
+    /// Whether sessions are being ended, because the proxy stops.
+    pub(crate) const fn is_draining(&self) -> bool {
+        self.drain.get().is_some()
     }
 
     /// Whether the worker can end: all sessions are gone, and nothing is being killed for them unless the time is up.
@@ -334,9 +343,10 @@ impl Worker {
         self.unix_s.get()
     }
 
-    fn sweep(&self) {
+    fn sweep(self: &Rc<Self>) {
         let now = Instant::now();
         self.mirrors.sweep(self, now);
+        self.kept.sweep(self, now);
         self.clock.set(now);
         self.unix_s.set(unix_s());
         self.counts.digests.trim();
@@ -348,6 +358,7 @@ impl Worker {
     }
 
     pub(crate) fn start_drain(&self, timeout: Duration) {
+        self.kept.clear();
         self.drain.set(Some(Instant::now() + timeout));
         self.signal_all(Signal::Drain);
     }

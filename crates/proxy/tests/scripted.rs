@@ -17,6 +17,7 @@ mod scripted {
     mod drain;
     mod explain;
     mod infile;
+    mod kept;
     mod kill;
     mod kill_races;
     mod listing;

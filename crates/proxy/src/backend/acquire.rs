@@ -10,8 +10,10 @@ use pool::{Choice, Lease, Permit, Server, Ticket, Turn, Usage};
 use route::Candidate;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
+use super::kept::Wanted;
 use super::{Backend, Connection, OpenError, Target};
 use crate::choosing::candidates;
+use crate::client::login::Identity;
 use crate::counts::Counter;
 use crate::error::ClientError;
 use crate::worker::Worker;
@@ -61,7 +63,8 @@ struct Failures {
     servers: Vec<(Target, u32, String)>,
 }
 
-/// Gets a backend of `hostgroup`, opened by `open`, within `mysql-connect_timeout_server_max`.
+/// Gets a backend of `hostgroup` within `mysql-connect_timeout_server_max`: one that is kept, if the client is named that it is
+/// for, or one opened by `open`.
 ///
 /// Each attempt takes at most `mysql-connect_timeout_server`; after `mysql-connect_retries_on_failure` failures
 /// besides the first the search ends. Servers that have not failed yet come first.
@@ -69,9 +72,10 @@ pub(crate) async fn acquire(
     worker: &Worker,
     hostgroup: u32,
     full: Full,
+    kept_for: Option<&Identity>,
     open: impl AsyncFn(&Target) -> Result<Connection, OpenError>,
 ) -> Result<Backend, AcquireError> {
-    let found = search(worker, hostgroup, full, open).await;
+    let found = search(worker, hostgroup, full, kept_for, open).await;
     match &found {
         Ok(_) => worker.counts.note(Counter::GotConnection),
         Err(_) => worker.counts.note(Counter::NoConnection),
@@ -86,6 +90,7 @@ async fn search(
     worker: &Worker,
     hostgroup: u32,
     full: Full,
+    kept_for: Option<&Identity>,
     open: impl AsyncFn(&Target) -> Result<Connection, OpenError>,
 ) -> Result<Backend, AcquireError> {
     let settings = worker.settings();
@@ -94,12 +99,23 @@ async fn search(
     let deadline = started + variables.connect_timeout_server_max;
     let mut failures = Failures::default();
     loop {
-        let Some(permit) = permit(worker, hostgroup, deadline, &failures, full).await else {
-            let pool = &worker.shared.pool;
-            let candidates = candidates(pool, hostgroup, worker.shared.uptime());
-            let why = NoPermit { usage: pool.usage(hostgroup), candidates, failures: &failures };
-            return Err(AcquireError::Proxy(ClientError::no_backend(hostgroup, started.elapsed(), &why)));
+        let permit = match permit(worker, hostgroup, deadline, &failures, full, kept_for).await {
+            Some(Place::Taken(taken)) => return taken,
+            Some(Place::Free(permit)) => permit,
+            None => {
+                let pool = &worker.shared.pool;
+                let candidates = candidates(pool, hostgroup, worker.shared.uptime());
+                let why = NoPermit { usage: pool.usage(hostgroup), candidates, failures: &failures };
+                return Err(AcquireError::Proxy(ClientError::no_backend(hostgroup, started.elapsed(), &why)));
+            }
         };
+        // Where a server has failed, its other connections may be no better.
+        if let Some(identity) = kept_for.filter(|_| failures.count == 0)
+            && let Some(taken) =
+                worker.kept.take(worker, Wanted::Server(permit.server().id()), identity).await
+        {
+            return taken;
+        }
         let target = permit.server().endpoint();
         if failures.contain(target)
             && let Some(refusal) = failures.refusal
@@ -171,7 +187,15 @@ fn note_failure(worker: &Worker, server: &Server<Target>, servers: bool, why: &d
     }
 }
 
-/// A permit for a server of `hostgroup`; waits in line when all are full. `None` if there is no server, or it
+/// What a session gets that looks for a server.
+enum Place {
+    /// The right to connect to one.
+    Free(Permit<Target>),
+    /// A connection that was kept, or why that is of no use.
+    Taken(Result<Backend, AcquireError>),
+}
+
+/// A place at a server of `hostgroup`; waits in line when all are full. `None` if there is no server, or it
 /// is too late.
 async fn permit(
     worker: &Worker,
@@ -179,17 +203,28 @@ async fn permit(
     deadline: Instant,
     failures: &Failures,
     full: Full,
-) -> Option<Permit<Target>> {
+    kept_for: Option<&Identity>,
+) -> Option<Place> {
     let shared = &worker.shared;
     let avoid = |target: &Target| failures.contain(target);
     match shared.pool.choose(hostgroup, worker.dice.roll(), shared.uptime(), avoid) {
-        Choice::Granted(permit) => Some(permit),
+        Choice::Granted(permit) => Some(Place::Free(permit)),
         Choice::NoServer => None,
         Choice::Busy if full == Full::Elsewhere && !shared.pool.works(hostgroup, shared.uptime()) => None,
         Choice::Busy => {
+            if let Some(identity) = kept_for
+                && let Some(taken) = worker.kept.take(worker, Wanted::Hostgroup(hostgroup), identity).await
+            {
+                return Some(Place::Taken(taken));
+            }
             let ticket = shared.pool.enqueue(hostgroup, worker.dice.roll(), shared.uptime())?;
+            // From now on none is kept in this hostgroup.
+            worker.kept.make_room(hostgroup);
+            if shared.pool.usage(hostgroup).resting > 0 {
+                shared.siblings.make_room(hostgroup);
+            }
             match timeout_at(deadline, turn(worker, hostgroup, ticket)).await {
-                Ok(Turn::Granted(permit)) => Some(permit),
+                Ok(Turn::Granted(permit)) => Some(Place::Free(permit)),
                 Ok(Turn::NoServer) | Err(_) => None,
             }
         }
@@ -247,7 +282,7 @@ struct NoPermit<'a> {
 
 impl fmt::Display for NoPermit<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Usage { servers, available, open, allowed, waiting } = self.usage;
+        let Usage { servers, available, open, resting: _, allowed, waiting } = self.usage;
         if servers == 0 {
             write!(f, "no server is configured for this hostgroup")?;
         } else if available == 0 || u64::from(open) < allowed {

@@ -24,7 +24,7 @@ pub(crate) async fn check_login(worker: &Worker, identity: &Identity) -> Result<
         CheckLogins::First | CheckLogins::Always => {}
     }
     let open = async |target: &Target| open(worker, target, identity).await;
-    let acquiring = acquire(worker, user.default_hostgroup, Full::Tell, open);
+    let acquiring = acquire(worker, user.default_hostgroup, Full::Tell, Some(identity), open);
     match timeout(settings.variables.connect_timeout_server, acquiring).await {
         Ok(Ok(backend)) => {
             user.vouch_for(schema, Instant::now());

@@ -3,8 +3,11 @@
 use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
+use std::time::Duration;
 
+use config::Endpoint;
 use pool::Server;
+use tokio::time::Instant;
 use wire::command::Kind;
 use wire::frame::HEADER_LEN;
 
@@ -22,8 +25,11 @@ pub(crate) const QUIT: [u8; HEADER_LEN + 1] = [1, 0, 0, 0, Kind::Quit as u8];
 #[derive(Debug)]
 pub(crate) struct Connection {
     sock: Sock,
-    /// `None` at layer 4, where nobody has read the greeting.
+    /// What the server calls it; `None` at layer 4, where nobody has read the greeting.
+    thread_id: Option<u32>,
+    /// Its place in the book of threads, while a session has it.
     thread: Option<Thread>,
+    opened: Instant,
     /// What is counted of its server; `None` for the proxy's own connections, which nobody counts.
     tally: Option<Rc<ServerTally>>,
     /// Whether it counts among those that run something. A server runs the statements of one connection one by one.
@@ -32,8 +38,26 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// A connection that has logged in; `thread` is its place among the server's threads.
-    pub(crate) const fn new(sock: Sock, thread: Thread) -> Self {
-        Self { sock, thread: Some(thread), tally: None, running: Cell::new(false) }
+    pub(crate) fn new(sock: Sock, thread: Thread) -> Self {
+        let mut connection = Self::from(sock);
+        (connection.thread_id, connection.thread) = (Some(thread.id()), Some(thread));
+        connection
+    }
+
+    /// No session has it any more.
+    pub(crate) fn leave(&mut self) {
+        self.note_answered();
+        self.thread = None;
+    }
+
+    /// Another session has it, with this id; its server is `endpoint`.
+    pub(crate) fn join(&mut self, worker: &Worker, endpoint: &Endpoint, session: u32) {
+        self.thread = self.thread_id.map(|id| worker.shared.threads.enter(endpoint, id, session));
+    }
+
+    /// Time since it was opened.
+    pub(crate) fn age(&self) -> Duration {
+        self.opened.elapsed()
     }
 
     /// Counts from now on what is sent to this server, and what comes back.
@@ -75,7 +99,14 @@ impl Drop for Connection {
 impl From<Sock> for Connection {
     /// A connection of which nothing is known.
     fn from(sock: Sock) -> Self {
-        Self { sock, thread: None, tally: None, running: Cell::new(false) }
+        Self {
+            sock,
+            thread_id: None,
+            thread: None,
+            opened: Instant::now(),
+            tally: None,
+            running: Cell::new(false),
+        }
     }
 }
 

@@ -241,6 +241,18 @@ impl Course {
             || self.prepared.as_ref().is_some_and(|registry| registry.is_bound_to(self.hostgroup)))
     }
 
+    /// Whether a reset of the session's connections, and what a login says, leave nothing of it there.
+    pub(super) fn can_be_reset(&self, identity: &Identity) -> bool {
+        // A client that was in no schema at its login has chosen one: no command leaves all schemas.
+        let is_in_schema = self.settings.has(SCHEMA) && identity.account.schema.is_none();
+        // What is not known may be a role. A reset leaves what `COM_SET_OPTION` has set.
+        !(self.locked_on.is_some()
+            || self.xa.is_some()
+            || matches!(self.hold, Some((Hold::Unknown, _)))
+            || self.settings.has(OPTION)
+            || is_in_schema)
+    }
+
     /// What is to be done with a statement that was judged, with the text that came.
     pub(super) fn decide(&self, judged: Judged, text: &[u8], status: StatusFlags) -> Decided {
         let Judged { digest, facts, several, destination, orders } = judged;

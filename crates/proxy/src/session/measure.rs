@@ -11,8 +11,9 @@ use wire::{Capabilities, Codec as _, packet};
 use super::Session;
 use super::backlog::front;
 use super::course::Decided;
-use super::errand::Reply;
+
 use super::execute::id;
+use crate::backend::Reply;
 use crate::control::Control;
 use crate::control::running::{Also, Measured};
 use crate::counts::Counter;

@@ -34,7 +34,7 @@ impl Session {
         match kind {
             Kind::Quit => {
                 self.control.note_quit();
-                self.say_quit().await;
+                self.leave_servers().await;
                 Err(Ending::ClientLeft)
             }
             // Without a backend there is no state to reset, and the proxy itself is alive.
@@ -82,13 +82,6 @@ impl Session {
         self.interrupted(&ClientError::packet_too_large(max), command.next_seq())
     }
 
-    /// Passes the client's goodbye on.
-    async fn say_quit(&mut self) {
-        // What a full socket does not take now is not worth waiting for.
-        let _ = poll_fn(|cx| Poll::Ready(self.send_to_backend(cx, &QUIT))).await;
-        self.leave_others().await;
-    }
-
     /// Ends the connection to the server, which has rolled back and let go of all locks when this returns: a server that
     /// changes the user does both before it answers. A goodbye alone is not answered; the reset before it is.
     async fn end_backend(&mut self) {
@@ -124,7 +117,7 @@ impl Session {
         let begun = Instant::now();
         self.show_waiting();
         let acquired = {
-            let acquiring = pin!(acquire(&self.worker, hostgroup, full, open));
+            let acquiring = pin!(acquire(&self.worker, hostgroup, full, Some(&self.identity), open));
             while_waiting(&self.control, &mut self.client, self.identity.capabilities, acquiring).await?
         };
         let acquired = acquired.unwrap_or_else(|| Err(AcquireError::Proxy(ClientError::interrupted())));

@@ -324,6 +324,7 @@ impl Session {
             Kind::InitDb => self.course.propose_schema(payload.get(1..).unwrap_or_default()),
             Kind::SetOption => self.course.propose_option(payload),
             Kind::ResetConnection => self.course.propose_reset(),
+            Kind::RegisterReplica => self.past.is_replica = true,
             Kind::StmtPrepare => {
                 let preparing = self.preparing(payload.get(1..).unwrap_or_default(), decided);
                 self.course.prepared.get_or_insert_default().expect(preparing);

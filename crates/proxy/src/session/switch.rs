@@ -4,7 +4,6 @@
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 
-use wire::Capabilities;
 use wire::StatusFlags;
 use wire::command::Kind;
 use wire::frame::HEADER_LEN;
@@ -12,7 +11,7 @@ use wire::reply::Answer;
 
 use super::Session;
 use super::course::{Other, Said};
-use crate::backend::{AcquireError, Full, QUIT};
+use crate::backend::{AcquireError, Full, QUIT, query};
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::sock::Input;
@@ -109,10 +108,7 @@ impl Session {
 
     /// The payload of a `COM_QUERY` of the proxy's own.
     pub(super) fn query(&self, text: &[u8]) -> Vec<u8> {
-        // No attributes, in the one set that there always is.
-        let attributes: &[u8] =
-            if self.capabilities().contains(Capabilities::QUERY_ATTRIBUTES) { &[0, 1] } else { &[] };
-        [&[Kind::Query as u8][..], attributes, text].concat()
+        query(self.capabilities(), text)
     }
 
     /// The backend in use is of no use any more.

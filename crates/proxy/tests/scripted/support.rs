@@ -97,6 +97,8 @@ pub(super) fn config() -> Config {
     config.servers.push(database("db"));
     config.users.push(user("app", "secret"));
     config.pointsman.check_logins = CheckLogins::Never;
+    // When a client leaves, so does its connection.
+    config.variables.free_connections_pct = 0;
     config
 }
 

@@ -64,6 +64,11 @@ impl Settings {
         self.bytes = self.all.iter().map(|(_, setting)| setting.text.len()).sum();
     }
 
+    /// Whether there is a setting with this key.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.all.iter().any(|(_, setting)| *setting.key == *key)
+    }
+
     /// What a server that has `version` lacks, in order.
     pub(super) fn since(&self, version: u64) -> impl Iterator<Item = &Setting> {
         self.all.iter().filter(move |(made, _)| *made > version).map(|(_, setting)| setting)

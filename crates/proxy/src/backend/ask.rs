@@ -1,0 +1,103 @@
+//! Commands of the proxy's own over a connection to a server, and their answers.
+
+use std::future::poll_fn;
+use std::task::{Poll, ready};
+
+use wire::Capabilities;
+use wire::frame::put_message;
+use wire::reply::{Answer, End, Event, Outcome, Prepared, ReplyScanner};
+
+use super::Connection;
+use crate::limits::ERRAND_BYTES_MAX;
+use crate::worker::Worker;
+
+/// A command's payload, and the kind of answer that it has.
+pub(crate) type Asked = (Vec<u8>, Answer);
+
+/// What a server has answered to one command.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) outcome: Outcome,
+    pub(crate) prepared: Option<Prepared>,
+    /// The answer's bytes, packets with their headers.
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Reply {
+    /// The number of the error, if it is one.
+    pub(crate) const fn error(&self) -> Option<u16> {
+        match self.outcome.end {
+            End::Err { code } => Some(code),
+            _ => None,
+        }
+    }
+}
+
+/// Has the server carry out commands, one after the other, in as few writes as possible. The connection has agreed on
+/// `capabilities`; the caller keeps the deadline. The error says why it is of no use any more.
+pub(crate) async fn ask(
+    worker: &Worker,
+    link: &mut Connection,
+    capabilities: Capabilities,
+    commands: &[Asked],
+) -> Result<Vec<Reply>, &'static str> {
+    // Over the compressed protocol one count of frames goes through commands and answers.
+    let at_once = if link.is_compressed() { 1 } else { commands.len().max(1) };
+    let mut replies = Vec::with_capacity(commands.len());
+    for commands in commands.chunks(at_once) {
+        let mut bytes = Vec::new();
+        for (payload, _) in commands {
+            put_message(&mut bytes, 0, payload);
+        }
+        link.write_all(&bytes).await.map_err(|_| "the connection is gone")?;
+        collect(worker, link, capabilities, commands, &mut replies).await?;
+    }
+    Ok(replies)
+}
+
+/// Reads the answers to commands.
+async fn collect(
+    worker: &Worker,
+    link: &mut Connection,
+    capabilities: Capabilities,
+    commands: &[Asked],
+    replies: &mut Vec<Reply>,
+) -> Result<(), &'static str> {
+    let mut answers = commands.iter().map(|(_, answer)| *answer);
+    let Some(first) = answers.next() else { return Ok(()) };
+    let mut scanner = ReplyScanner::new(first, capabilities);
+    let mut bytes = Vec::new();
+    poll_fn(|cx| {
+        loop {
+            let mut scratch = worker.scratch.borrow_mut();
+            let n = ready!(link.poll_read(cx, &mut scratch));
+            let n = n.ok().filter(|n| *n > 0).ok_or("the server has closed the connection")?;
+            let mut rest = scratch.get(..n).unwrap_or_default();
+            loop {
+                let scan = scanner.scan(rest).map_err(|_| "its answer makes no sense")?;
+                let (mine, behind) = rest.split_at_checked(scan.len).unwrap_or((rest, &[]));
+                if bytes.len() + mine.len() > ERRAND_BYTES_MAX {
+                    return Poll::Ready(Err("its answer is too large"));
+                }
+                bytes.extend_from_slice(mine);
+                rest = behind;
+                let outcome = match scan.event {
+                    Event::More => break,
+                    Event::LocalInfile => return Poll::Ready(Err("it asks for a file")),
+                    Event::Done(outcome) => outcome,
+                };
+                let bytes = std::mem::take(&mut bytes);
+                replies.push(Reply { outcome, prepared: scanner.prepared(), bytes });
+                match answers.next() {
+                    Some(answer) => scanner = ReplyScanner::new(answer, capabilities),
+                    None if rest.is_empty() => return Poll::Ready(Ok(())),
+                    None => return Poll::Ready(Err("it has sent more than its answer")),
+                }
+                if rest.is_empty() {
+                    break;
+                }
+            }
+        }
+    })
+    .await
+}

@@ -1,0 +1,157 @@
+//! Connections that a client has left and the next one gets, at real servers: the next one finds nothing of the one before.
+
+use std::sync::LazyLock;
+
+use e2e::{Backend, Proxy, Setup, run, wait_for};
+use testkit::client::{Client, Options, QueryResult};
+use testkit::server::PASSWORD;
+
+/// Its connections are counted: nobody else has this name.
+const USER: &str = "leaver";
+
+static MARIADB: LazyLock<Backend> = LazyLock::new(|| prepared(Backend::start(&[])));
+static MYSQL: LazyLock<Option<Backend>> = LazyLock::new(|| Some(prepared(Backend::start_mysql(&[])?)));
+
+fn prepared(backend: Backend) -> Backend {
+    backend.sql(&format!(
+        "CREATE DATABASE other; CREATE USER {USER}@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'; \
+         GRANT ALL ON *.* TO {USER}@'127.0.0.1'; \
+         CREATE TABLE test.t (id INT PRIMARY KEY AUTO_INCREMENT, a VARCHAR(20)); INSERT INTO test.t (a) VALUES ('one')"
+    ));
+    backend
+}
+
+macro_rules! on_each_server {
+    ($($test:ident,)+) => {
+        mod on_mariadb {
+            $(#[test] fn $test() { super::$test(&super::MARIADB) })+
+        }
+        mod on_mysql {
+            $(#[test] fn $test() {
+                // It says it, in the name of the test.
+                let _ = testkit::mysql::find_or_skip();
+                if let Some(backend) = super::MYSQL.as_ref() {
+                    super::$test(backend);
+                }
+            })+
+        }
+    };
+}
+
+on_each_server! {
+    c04_nothing_of_a_client_is_left_to_the_next,
+    short_connections_cost_few_logins,
+}
+
+fn proxy(backend: &Backend) -> Proxy {
+    Setup::new(&backend.sandbox)
+        .server(&backend.server, "")
+        .user(USER, PASSWORD, "")
+        .admin("mysql_ifaces", "\"127.0.0.1:0\"")
+        .start()
+}
+
+fn options(proxy: &Proxy) -> Options {
+    Options::tcp(proxy.tcp(), USER, PASSWORD).schema("test")
+}
+
+async fn value(client: &mut Client, sql: &str) -> Option<String> {
+    let result = client.query(sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
+    let row = &result.rows[0];
+    // A value follows its length, which is short; 0xfb is NULL.
+    (row[0] != 0xfb).then(|| String::from_utf8(row[1..].to_vec()).unwrap())
+}
+
+/// The number of connections that the proxy keeps.
+async fn kept(proxy: &Proxy) -> String {
+    let mut admin = Client::connect(&Options::tcp(proxy.admin(), "admin", "admin")).await.unwrap();
+    value(&mut admin, "SELECT SUM(ConnFree) FROM stats_mysql_connection_pool").await.unwrap()
+}
+
+fn wait_for_kept(proxy: &Proxy, n: &str) {
+    wait_for("a connection to be kept", || run(kept(proxy)) == n);
+}
+
+/// A session's variables but for those that tell sessions apart, or moments.
+fn variables(result: &QueryResult) -> Vec<String> {
+    const OF_SESSIONS: [&str; 6] =
+        ["pseudo_thread_id", "timestamp", "rand_seed", "statement_id", "gtid", "last_gtid"];
+    let rows = result.rows.iter().map(|row| String::from_utf8_lossy(row).into_owned());
+    rows.filter(|row| !OF_SESSIONS.iter().any(|name| row.get(1..).is_some_and(|row| row.starts_with(name))))
+        .collect()
+}
+
+/// What a client may leave behind, and what a login does not say again.
+const LEFT: [&str; 12] = [
+    "SET NAMES latin1",
+    "SET SESSION sql_mode = 'ANSI', time_zone = '+03:00', sql_select_limit = 1",
+    "SET SESSION group_concat_max_len = 77, @@SESSION.max_sort_length = 99",
+    "SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE",
+    "SET @mine = 'secret'",
+    "INSERT INTO t (a) VALUES ('left')",
+    "CREATE TEMPORARY TABLE hidden AS SELECT 1 AS one",
+    "SELECT GET_LOCK('mine', 0)",
+    "USE other",
+    "SELECT SQL_CALC_FOUND_ROWS 1 FROM test.t LIMIT 1",
+    "LOCK TABLES test.t WRITE",
+    "SET autocommit = 0",
+];
+
+fn c04_nothing_of_a_client_is_left_to_the_next(backend: &Backend) {
+    // General, Latin-1, GBK, the oldest UTF-8, and one that only few servers have.
+    for collation in [45, 8, 28, 33, 255] {
+        let proxy = proxy(backend);
+        let options = options(&proxy).collation(collation);
+        run(async {
+            let mut client = Client::connect(&options).await.unwrap();
+            for sql in LEFT {
+                client.query(sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
+            }
+            client.prepare("SELECT 1").await.unwrap();
+            client.quit().await.unwrap();
+        });
+        wait_for_kept(&proxy, "1");
+        let direct =
+            Options::tcp(backend.server.address(), USER, PASSWORD).schema("test").collation(collation);
+        run(async {
+            let mut client = Client::connect(&options).await.unwrap();
+            let mut direct = Client::connect(&direct).await.unwrap();
+            let of_next = variables(&client.query("SHOW SESSION VARIABLES").await.unwrap());
+            let of_new = variables(&direct.query("SHOW SESSION VARIABLES").await.unwrap());
+            assert_eq!(of_next, of_new, "collation {collation}");
+            for (sql, expected) in [
+                ("SELECT DATABASE()", Some("test")),
+                ("SELECT @mine", None),
+                ("SELECT LAST_INSERT_ID()", Some("0")),
+                ("SELECT IS_USED_LOCK('mine')", None),
+                ("SELECT COUNT(*) > 0 FROM t", Some("1")),
+            ] {
+                assert_eq!(value(&mut client, sql).await.as_deref(), expected, "{sql}");
+                assert_eq!(value(&mut direct, sql).await.as_deref(), expected, "{sql}");
+            }
+            assert_eq!(client.query("SELECT * FROM hidden").await.unwrap_err().code(), Some(1146));
+            direct.quit().await.unwrap();
+            assert_eq!(kept(&proxy).await, "0", "the client has it");
+        });
+        // The server may be slow to forget those that ended.
+        wait_for("one connection of the proxy", || backend.connections_of(USER) <= 1);
+    }
+}
+
+fn short_connections_cost_few_logins(backend: &Backend) {
+    let proxy = proxy(backend);
+    for _ in 0..200 {
+        run(async {
+            let mut client = Client::connect(&options(&proxy)).await.unwrap();
+            assert_eq!(value(&mut client, "SELECT 7").await.as_deref(), Some("7"));
+            client.quit().await.unwrap();
+        });
+    }
+    let created = run(async {
+        let mut admin = Client::connect(&Options::tcp(proxy.admin(), "admin", "admin")).await.unwrap();
+        let sql = "SELECT Variable_Value FROM stats_mysql_global WHERE Variable_Name = 'Server_Connections_created'";
+        value(&mut admin, sql).await.unwrap()
+    });
+    // Each worker keeps its own, and a client may come before the reset of the connection before is answered.
+    assert!(created.parse::<u32>().unwrap() <= 20, "200 clients cost {created} logins");
+}
