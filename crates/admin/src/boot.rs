@@ -46,12 +46,12 @@ pub enum BootError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The saved configuration cannot be put aside.
-    #[error("cannot put {} aside: {source}", path.display())]
+    #[error("cannot put {} aside: {why}", path.display())]
     Aside {
         /// The file.
         path: PathBuf,
         /// What the system says.
-        source: std::io::Error,
+        why: std::io::Error,
     },
     /// What is saved cannot be used.
     #[error("the configuration in {} cannot be used: {why}", path.display())]
@@ -133,7 +133,7 @@ fn put_aside(path: &Path) -> Result<(), BootError> {
     }
     let mut aside = path.as_os_str().to_owned();
     aside.push(".bak");
-    std::fs::rename(path, &aside).map_err(|source| BootError::Aside { path: path.to_path_buf(), source })
+    std::fs::rename(path, &aside).map_err(|why| BootError::Aside { path: path.to_path_buf(), why })
 }
 
 impl Store {

@@ -25,12 +25,18 @@ const FILE_MODE: u32 = 0o600;
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// A file cannot be made or read.
-    #[error("cannot open {}: {source}", path.display())]
+    #[error("cannot open {}: {why}", path.display())]
     File {
         /// The file.
         path: PathBuf,
         /// What the system says.
-        source: std::io::Error,
+        why: std::io::Error,
+    },
+    /// The folder for the files is not there.
+    #[error("datadir is {}, which is no folder: create it, owned by the user that runs pointsman, or change datadir", path.display())]
+    NoFolder {
+        /// The path.
+        path: PathBuf,
     },
     /// A file is no database that can be used.
     #[error("cannot use {} as a database: {message}", path.display())]
@@ -58,6 +64,9 @@ impl Store {
         let shared = |what: &str| format!("file:/pointsman-{:p}-{what}?vfs=memdb", &raw const *name);
         let stats_uri = shared("stats");
         let monitor_uri = shared("monitor");
+        if let Some(folder) = datadir.filter(|folder| !folder.is_dir()) {
+            return Err(StoreError::NoFolder { path: folder.to_path_buf() });
+        }
         let disk = datadir.map(|folder| folder.join(DISK_FILE));
         let admin = Connection::open_in_memory_with_flags(flags)?;
         let stats = Connection::open_with_flags(&stats_uri, flags)?;
@@ -184,7 +193,7 @@ fn history(admin: &Connection, datadir: Option<&Path>) -> Option<String> {
 
 /// Makes the file if it is not there, and gives its path as SQL takes it.
 fn make_file(path: &Path) -> Result<&str, StoreError> {
-    let failed = |source| StoreError::File { path: path.to_path_buf(), source };
+    let failed = |why| StoreError::File { path: path.to_path_buf(), why };
     let made = OpenOptions::new().create(true).append(true).mode(FILE_MODE).open(path);
     // What may only be read is opened by SQLite as such.
     if let Err(error) = made

@@ -37,9 +37,26 @@ fn a_broken_file_is_refused_by_name() {
             path.display()
         )
     );
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_named_once_with_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("nowhere");
-    let error = Store::open(Some(&missing)).unwrap_err().to_string();
-    assert!(error.starts_with("cannot open ") && error.contains("nowhere/pointsman.db"), "{error}");
+    let error = Store::open(Some(&missing)).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "datadir is {}, which is no folder: create it, owned by the user that runs pointsman, or change datadir",
+            missing.display()
+        )
+    );
+    assert!(std::error::Error::source(&error).is_none(), "the cause would be printed twice");
+    // What the system says about a file is a part of the sentence, so it must not follow it.
+    std::fs::create_dir(folder.path().join("a")).unwrap();
+    std::fs::create_dir(folder.path().join("a/pointsman.db")).unwrap();
+    let error = Store::open(Some(&folder.path().join("a"))).unwrap_err();
+    assert!(std::error::Error::source(&error).is_none(), "{error}");
 }
 
 #[test]
