@@ -8,6 +8,7 @@ mod moves;
 mod orders;
 mod others;
 mod pointsman;
+mod refused;
 mod text;
 
 pub(crate) use self::orders::Proxysql;
@@ -76,6 +77,8 @@ pub(crate) enum Command {
     Diff(Module),
     /// `POINTSMAN ROLLBACK <module> [TO <version>]`.
     Rollback(Module, Option<u64>),
+    /// One of ProxySQL's that there is nothing for here, and why.
+    Refused(&'static str),
 }
 
 impl Command {
@@ -104,7 +107,8 @@ impl Command {
             | Self::SignalThreads
             | Self::CheckConfig
             | Self::Diff(_)
-            | Self::Rollback(..) => Rights::Admin,
+            | Self::Rollback(..)
+            | Self::Refused(_) => Rights::Admin,
             Self::ExplainRoute(..) | Self::BadExplain(_) => Rights::Stats,
         }
     }
@@ -118,6 +122,7 @@ impl Command {
             explain::parse,
             others::parse_fixed,
             others::parse_with_values,
+            refused::parse,
         ];
         parsers.iter().find_map(|parse| parse(statement))
     }
@@ -128,7 +133,7 @@ mod tests {
     use super::*;
 
     /// One statement of every kind of command.
-    const COMMANDS: [&str; 20] = [
+    const COMMANDS: [&str; 21] = [
         "LOAD MYSQL USERS TO RUNTIME",
         "SAVE MYSQL USERS TO DISK",
         "LOAD MYSQL USER x TO RUNTIME",
@@ -149,6 +154,7 @@ mod tests {
         "SIGNAL MYSQL THREADS",
         "POINTSMAN DIFF MYSQL USERS",
         "POINTSMAN ROLLBACK MYSQL USERS",
+        "PROXY_SELECT 1",
     ];
 
     #[test]

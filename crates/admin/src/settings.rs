@@ -22,6 +22,8 @@ pub(crate) struct Settings {
     pub(crate) addresses: Vec<Address>,
     /// `admin-read_only`.
     pub(crate) read_only: bool,
+    /// `admin-vacuum_stats`.
+    pub(crate) vacuum_stats: bool,
     /// Where REST is served, if it is.
     pub(crate) rest_port: Option<u16>,
     /// The active rows of `runtime_restapi_routes`.
@@ -52,6 +54,7 @@ impl Settings {
                 .filter_map(|address| address.trim().parse().ok())
                 .collect(),
             read_only: is_true(&text("admin-read_only")),
+            vacuum_stats: is_true(&text("admin-vacuum_stats")),
             rest_port: text("admin-restapi_port")
                 .parse()
                 .ok()

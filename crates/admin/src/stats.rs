@@ -4,12 +4,17 @@ mod digests;
 pub(crate) mod prometheus;
 mod tables;
 
+use rusqlite::types::Value;
+
 use crate::answer::AdminError;
 use crate::plane::{DataPlane, Digest};
 use crate::store::Store;
 use crate::who::Rights;
 
 use self::tables::TABLES;
+
+/// How the names of tables begin that hold statistics.
+const STATS: &str = "stats_";
 
 /// How the names of tables begin that show what the proxy runs with.
 const RUNTIME: &str = "runtime_";
@@ -32,7 +37,8 @@ pub(crate) fn refresh(
             continue;
         }
         // One reading for both: what is reset is lost.
-        let rows = (table.rows)(plane, reset.is_some());
+        let mut rows = (table.rows)(plane, reset.is_some());
+        add_sqlite(&mut rows, store);
         if let Some(twin) = reset {
             store.refill(twin, rows.iter().cloned())?;
         }
@@ -56,13 +62,33 @@ pub(crate) fn refresh(
     Ok(())
 }
 
+/// Empties the statistics that `sql` names, as ProxySQL does after each statement with `admin-vacuum_stats`.
+pub(crate) fn clear(sql: &str, store: &mut Store) -> Result<(), AdminError> {
+    let names = names(sql);
+    if names.iter().any(|name| name.starts_with(STATS)) { store.clear_stats(&names) } else { Ok(()) }
+}
+
+/// The row of global statistics that only the owner of SQLite knows.
+const SQLITE_BYTES: &str = "SQLite3_memory_bytes";
+
+/// Puts what SQLite has in memory into the rows that are names and values.
+fn add_sqlite(rows: &mut [tables::Row], store: &Store) {
+    for row in rows {
+        if let [Value::Text(name), value] = &mut row[..]
+            && name == SQLITE_BYTES
+        {
+            *value = tables::text(store.memory_bytes().to_string());
+        }
+    }
+}
+
 /// The rows of `stats_mysql_connection_pool` as they are now.
-pub(crate) fn pool_rows(plane: &dyn DataPlane) -> Vec<Vec<rusqlite::types::Value>> {
+pub(crate) fn pool_rows(plane: &dyn DataPlane) -> Vec<Vec<Value>> {
     plane.pool(false).into_iter().map(tables::pool_server).collect()
 }
 
 /// A row of `stats_mysql_query_digest`.
-pub(crate) fn digest_row(digest: &Digest) -> Vec<rusqlite::types::Value> {
+pub(crate) fn digest_row(digest: &Digest) -> Vec<Value> {
     digests::digest(digest)
 }
 
@@ -71,7 +97,7 @@ fn names(sql: &str) -> Vec<String> {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut names: Vec<String> = Vec::new();
     for word in sql.split(|c| !is_letter(c)) {
-        let is_name = ["stats_", RUNTIME, COLLATIONS]
+        let is_name = [STATS, RUNTIME, COLLATIONS]
             .iter()
             .any(|start| word.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start)));
         let name = word.to_ascii_lowercase();

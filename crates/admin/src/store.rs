@@ -5,6 +5,7 @@
 
 mod functions;
 mod limits;
+mod memory;
 mod migrate;
 mod open;
 mod rows;

@@ -86,7 +86,7 @@ impl Desk {
             return self.query(&sql, who.rights);
         }
         if statement.upper == "SHOW PROMETHEUS METRICS" {
-            return stats::prometheus::show(&*self.plane);
+            return stats::prometheus::show(&*self.plane, self.store.memory_bytes());
         }
         // For those who may not give it a command is no statement at all, which SQLite says.
         match Command::allowed(statement, who.rights) {
@@ -97,10 +97,16 @@ impl Desk {
 
     /// Runs SQL, once the tables that it names are filled.
     fn query(&mut self, sql: &str, rights: Rights) -> Answer {
-        match stats::refresh(sql, rights, &mut self.store, &*self.plane) {
-            Ok(()) => self.store.query(sql, rights),
-            Err(error) => error.into(),
+        if let Err(error) = stats::refresh(sql, rights, &mut self.store, &*self.plane) {
+            return error.into();
         }
+        let answer = self.store.query(sql, rights);
+        if self.settings.borrow().vacuum_stats
+            && let Err(error) = stats::clear(sql, &mut self.store)
+        {
+            tracing::warn!(%error, "statistics that were read keep their memory");
+        }
+        answer
     }
 
     fn obey(&mut self, who: &Who, command: Command) -> Answer {
@@ -123,7 +129,7 @@ impl Desk {
                 Answer::done()
             }
             Command::ExplainRoute(question, json) => self.explain(&question, json),
-            Command::BadExplain(why) => AdminError::new(why).into(),
+            Command::BadExplain(why) | Command::Refused(why) => AdminError::new(why).into(),
             Command::SaveDigests => self.save_digests(),
             Command::TruncateDigests => {
                 self.plane.forget_digests();

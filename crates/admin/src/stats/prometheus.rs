@@ -142,15 +142,22 @@ fn status(server: &PoolServer) -> u64 {
     }
 }
 
-/// All metrics as a result of one cell.
-pub(crate) fn show(plane: &dyn DataPlane) -> Answer {
-    Answer::Rows { columns: vec!["Data".to_owned()], rows: vec![vec![Some(exposition(plane).into_bytes())]] }
+/// All metrics as a result of one cell; `sqlite_bytes` is what SQLite has in memory.
+pub(crate) fn show(plane: &dyn DataPlane, sqlite_bytes: u64) -> Answer {
+    let text = exposition(plane, sqlite_bytes);
+    Answer::Rows { columns: vec!["Data".to_owned()], rows: vec![vec![Some(text.into_bytes())]] }
 }
 
 /// All metrics in Prometheus' text format.
-pub(crate) fn exposition(plane: &dyn DataPlane) -> String {
+pub(crate) fn exposition(plane: &dyn DataPlane, sqlite_bytes: u64) -> String {
     let mut out = Out { text: String::new(), last: "" };
-    for (metrics, values) in [(&GLOBALS[..], plane.globals()), (&MEMORY[..], plane.memory())] {
+    let mut globals = plane.globals();
+    for (name, value) in &mut globals {
+        if *name == super::SQLITE_BYTES {
+            *value = sqlite_bytes;
+        }
+    }
+    for (metrics, values) in [(&GLOBALS[..], globals), (&MEMORY[..], plane.memory())] {
         for &(name, kind, label, row) in metrics {
             if let Some((_, value)) = values.iter().find(|(known, _)| *known == row) {
                 out.put(name, kind, row, label.as_slice(), *value);

@@ -43,7 +43,7 @@ const GENERAL: &[Field] = &[
     text("telnet_stats_ifaces", "", "no effect in ProxySQL either"),
     switch("read_only", false, "refuse changes on the admin port").built(),
     ms("refresh_interval", 2_000, (101, 99_999), "period of the admin loop"),
-    switch("vacuum_stats", true, "shrink the statistics after use"),
+    switch("vacuum_stats", true, "empty tables of statistics after they were read").built(),
     text("version", "", "read only: the version of the program"),
     seconds("stats_mysql_connections", 60, (0, 300), "period of this history; 0: none").built(),
     seconds("stats_mysql_connection_pool", 60, (0, 300), "period of this history; 0: none").built(),
