@@ -5,7 +5,7 @@ use crate::answer::Answer;
 use super::row;
 
 /// Their values.
-const VALUES: [(&str, &str); 30] = [
+const VALUES: [(&str, &str); 32] = [
     ("auto_increment_increment", "1"),
     ("autocommit", "1"),
     ("character_set_client", "utf8"),
@@ -33,7 +33,9 @@ const VALUES: [(&str, &str); 30] = [
     ("system_time_zone", "UTC"),
     ("time_zone", "SYSTEM"),
     ("transaction_isolation", "REPEATABLE-READ"),
+    ("transaction_read_only", "0"),
     ("tx_isolation", "REPEATABLE-READ"),
+    ("tx_read_only", "0"),
     ("wait_timeout", "28800"),
     ("server_id", "0"),
 ];
@@ -142,6 +144,11 @@ mod tests {
         }
         assert_eq!(selected("select @@sql_mode"), Some(row(&[("@@sql_mode", "")])));
         assert_eq!(selected("SELECT @@session.tx_isolation limit 1").map(|_| ()), Some(()));
+        // Connector/J, before it executes a statement that may write.
+        assert_eq!(
+            selected("select @@session.transaction_read_only"),
+            Some(row(&[("@@session.transaction_read_only", "0")]))
+        );
     }
 
     #[test]
