@@ -9,7 +9,7 @@ mod health;
 mod standing;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 pub use gauge::Gauge;
@@ -69,6 +69,8 @@ struct Life {
     opened: AtomicU64,
     failed: AtomicU64,
     most_open: AtomicU32,
+    /// Whether it is switched off: all configurations of it say so, as old as they may be.
+    off: AtomicBool,
     health: Health,
     gauges: Gauges,
 }
@@ -94,6 +96,7 @@ impl<E> Server<E> {
             opened: AtomicU64::new(0),
             failed: AtomicU64::new(0),
             most_open: AtomicU32::new(0),
+            off: AtomicBool::new(spec.status == Status::OfflineHard),
             health: Health::default(),
             gauges: Gauges::default(),
         };
@@ -109,6 +112,7 @@ impl<E> Server<E> {
         if self.spec != spec {
             self.life.health.unshun();
         }
+        self.life.off.store(spec.status == Status::OfflineHard, Ordering::Relaxed);
         Self { spec, life: Arc::clone(&self.life), configured: true }
     }
 
@@ -169,6 +173,12 @@ impl<E> Server<E> {
     /// Whether it is configured, and not only waiting for its last connection to end.
     pub const fn is_configured(&self) -> bool {
         self.configured
+    }
+
+    /// Whether it is configured as [`Status::OfflineHard`] by now: connections to it are to be closed. One that is configured
+    /// no more keeps those that it has.
+    pub fn is_off(&self) -> bool {
+        self.life.off.load(Ordering::Relaxed)
     }
 
     /// Connections open or being opened.

@@ -165,6 +165,22 @@ fn a_server_that_is_removed_is_forgotten_with_its_last_connection() {
 }
 
 #[test]
+fn whoever_has_a_connection_sees_that_its_server_is_switched_off() {
+    let pool = pool_of([server(0, "a", 1, 2)]);
+    let held = granted(pool.choose(0, 0, NOW, |_| false));
+    assert!(!held.server().is_off());
+    let off = |status| ServerSpec { status, ..server(0, "a", 1, 2) };
+    replace(&pool, [off(Status::OfflineSoft)]);
+    assert!(!held.server().is_off());
+    replace(&pool, [off(Status::OfflineHard)]);
+    assert!(held.server().is_off());
+    replace(&pool, [off(Status::Online)]);
+    assert!(!held.server().is_off());
+    replace(&pool, []);
+    assert!(!held.server().is_off(), "the last connections of one that is removed go on");
+}
+
+#[test]
 fn a_server_that_comes_back_while_it_is_left_is_the_same() {
     let pool = pool_of([server(0, "a", 1, 1)]);
     let held = granted(pool.choose(0, 0, NOW, |_| false));
