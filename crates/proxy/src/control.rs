@@ -91,6 +91,8 @@ pub(crate) struct Control {
     pub(crate) running: Running,
     /// Whether the client has said goodbye.
     quit: Cell<bool>,
+    /// Whether servers were switched off since the session looked last.
+    recalled: Cell<bool>,
 }
 
 impl Control {
@@ -107,6 +109,7 @@ impl Control {
             about: About::default(),
             running: Running::default(),
             quit: Cell::new(false),
+            recalled: Cell::new(false),
             signal: Cell::new(Signal::None),
             waker: RefCell::new(None),
             activity: Cell::new(Activity::Login),
@@ -126,6 +129,16 @@ impl Control {
     /// The connection id that the client is told.
     pub(crate) const fn id(&self) -> u32 {
         self.id
+    }
+
+    /// For how long the session has been there.
+    pub(crate) fn age(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.created)
+    }
+
+    /// For how long a transaction has been open, as far as the session knows when commands ended; zero without one.
+    pub(crate) fn transaction_time(&self, now: Instant) -> Duration {
+        self.transaction_since.get().map_or(Duration::ZERO, |since| now.saturating_duration_since(since))
     }
 
     pub(crate) fn signal(&self) -> Signal {
@@ -242,6 +255,28 @@ impl Control {
             _ => work.as_mut().poll(cx).map(Ok),
         })
         .await
+    }
+
+    /// Servers were switched off: the session is to look whether it has connections to one. What a tunnel is in the middle of
+    /// nobody knows; one to such a server ends.
+    pub(crate) fn recall(&self) {
+        let is_off = || self.about.server().is_some_and(|server| server.is_off());
+        if self.activity.get() != Activity::Tunnel {
+            self.recalled.set(true);
+            self.wake();
+        } else if is_off() {
+            self.send(Signal::Stop);
+        }
+    }
+
+    /// Whether servers were switched off since [`heed_recall`](Self::heed_recall).
+    pub(crate) const fn is_recalled(&self) -> bool {
+        self.recalled.get()
+    }
+
+    /// The session has looked.
+    pub(crate) fn heed_recall(&self) {
+        self.recalled.set(false);
     }
 
     /// The client says goodbye.

@@ -65,6 +65,8 @@ pub(crate) enum Counter {
     NoConnection,
     /// Among the latter, those that took too long or had no server left to try.
     ConnectTimeouts,
+    /// Statements that were broken off because their server was switched off.
+    OfflineDuringQuery,
     KilledConnections,
     KilledQueries,
     /// Copies of statements that were run, that were not because there were too many, and that found no server or got no whole

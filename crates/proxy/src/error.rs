@@ -84,6 +84,12 @@ impl ClientError {
         Self::new(1053, *b"08S01", "Server shutdown in progress".to_owned())
     }
 
+    /// 1053: the server of the session is switched off, in the middle of something that only it knows.
+    pub(crate) fn switched_off(server: &impl Display) -> Self {
+        let message = format!("Server shutdown in progress: server {server} was set OFFLINE_HARD");
+        Self::new(1053, *b"08S01", message)
+    }
+
     /// 1094: no session of this user has the id.
     pub(crate) fn unknown_thread(id: u64) -> Self {
         Self::new(1094, *b"HY000", format!("Unknown thread id: {id}"))
@@ -167,6 +173,11 @@ impl ClientError {
     /// 9008: a server does not do what has to be done there before the client's statement.
     pub(crate) fn no_errand(server: &impl Display, why: &impl Display) -> Self {
         Self::new(9008, *b"HY000", format!("Cannot prepare the session at server {server}: {why}"))
+    }
+
+    /// 1064: `PROXYSQL INTERNAL` of something that there is not; the text is ProxySQL's.
+    pub(crate) fn unknown_internal() -> Self {
+        Self::new(1064, *b"42000", "Unknown PROXYSQL INTERNAL command".to_owned())
     }
 
     /// 1065: `EXPLAIN ROUTE` of nothing.

@@ -12,11 +12,13 @@
 //! - [`tell`]: answers about where statements go, [`trace`]: where the last one went, and how long that took;
 //! - [`backlog`]: the command that has come and is not sent yet;
 //! - [`ids`]: commands that name or show connections;
+//! - [`internal`]: what the session tells of itself;
 //! - [`kill`]: killing and being killed;
 //! - [`last_words`]: what a backend says out of turn;
 //! - [`leave`]: what becomes of backends when the client leaves;
 //! - [`measure`](mod@measure): counting;
 //! - [`mirror`]: copies for other hostgroups;
+//! - [`off`]: servers that are switched off;
 //! - [`overdue`]: statements that take too long;
 //! - [`pace`]: statements that have to wait;
 //! - [`own`]: commands that the proxy answers itself, and getting a backend.
@@ -29,11 +31,13 @@ mod digest;
 mod errand;
 mod execute;
 mod ids;
+mod internal;
 mod kill;
 mod last_words;
 mod leave;
 mod measure;
 mod mirror;
+mod off;
 mod overdue;
 mod owed;
 mod own;

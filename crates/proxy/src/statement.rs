@@ -42,7 +42,7 @@ pub(crate) const fn begins_like_explain(text: &[u8]) -> bool {
     matches!(text, [b'E' | b'e', b'X' | b'x', b'P' | b'p', ..])
 }
 
-/// Whether the first bytes are those of a KILL, of a statement that shows ids, or of one that asks about routes.
+/// Whether the first bytes are those of a KILL, of a statement that shows ids, or of one that asks the proxy.
 const fn begins_like_own(text: &[u8]) -> bool {
     match text {
         // The plainest form of the most frequent statement: only `SELECT CO...` is looked at more closely.
@@ -51,9 +51,12 @@ const fn begins_like_own(text: &[u8]) -> bool {
         }
         [b'S' | b's', second, ..] => matches!(second, b'E' | b'e' | b'H' | b'h'),
         [b'E' | b'e', b'X' | b'x', third, ..] => matches!(third, b'P' | b'p'),
+        // PROXYSQL, and not PREPARE.
+        [b'P' | b'p', b'R' | b'r', third, ..] => matches!(third, b'O' | b'o'),
         // Whitespace or a comment may come first.
-        [b'E' | b'e']
+        [b'E' | b'e' | b'P' | b'p']
         | [b'E' | b'e', b'X' | b'x']
+        | [b'P' | b'p', b'R' | b'r']
         | [b'K' | b'k' | b'S' | b's' | b'/' | b'-' | b'#' | b'\t'..=b'\r' | b' ', ..] => true,
         _ => false,
     }
@@ -131,7 +134,9 @@ mod tests {
         {
             assert_eq!(judge(text.as_bytes()), None, "{text}");
         }
-        for text in ["SELECT c FROM t", "INSERT INTO t", "(SELECT 1)", "EXECUTE s", "UPDATE t", ""] {
+        for text in
+            ["SELECT c FROM t", "INSERT INTO t", "(SELECT 1)", "EXECUTE s", "UPDATE t", "PREPARE s", ""]
+        {
             assert!(!may_be_own(text.as_bytes()), "{text}");
         }
         for text in ["INSERT INTO t", "UPDATE t", "BEGIN", "CALL p"] {
@@ -145,6 +150,7 @@ mod tests {
             "SHOW PROCESSLIST",
             "Explain Route x",
             "SET pointsman_trace=1",
+            "Proxysql internal session",
         ] {
             assert!((0..text.len()).all(|len| may_become_own(&text.as_bytes()[..len])), "{text}");
         }

@@ -278,6 +278,11 @@ impl Worker {
         kills_nothing && self.controls.borrow().is_empty()
     }
 
+    /// Its number among the workers.
+    pub(crate) const fn index(&self) -> u16 {
+        self.index
+    }
+
     /// The configuration that holds now. It stays what it is for who has got it.
     pub(crate) fn settings(&self) -> Rc<Settings> {
         Rc::clone(&self.settings.borrow())
@@ -290,8 +295,14 @@ impl Worker {
         self.routing.borrow_mut().follow(&snapshot.routes);
         self.settings.replace(Rc::new(Settings(snapshot)));
         self.configure_digests();
-        let known: HashSet<u64> = self.shared.pool.servers().iter().map(|server| server.id()).collect();
+        let servers = self.shared.pool.servers();
+        let known: HashSet<u64> = servers.iter().map(|server| server.id()).collect();
         self.counts.forget_servers(|id| known.contains(&id));
+        if servers.iter().any(|server| server.is_off() && server.open() > 0) {
+            for (_, control) in self.controls.borrow().iter() {
+                control.recall();
+            }
+        }
         before
     }
 

@@ -18,12 +18,14 @@ mod scripted {
     mod explain;
     mod infile;
     mod kept;
+    mod internal;
     mod kill;
     mod kill_races;
     mod listing;
     mod methods;
     mod mirror;
     mod naming;
+    mod off;
     mod overdue;
     mod pace;
     mod pipeline;

@@ -134,7 +134,7 @@ const ROWS: &[(&str, Source)] = &[
     ("queries_with_max_lag_ms__delayed", Absent),
     ("queries_with_max_lag_ms__total_wait_time_us", Absent),
     ("backend_lagging_during_query", Absent),
-    ("backend_offline_during_query", Absent),
+    ("backend_offline_during_query", Counted(Counter::OfflineDuringQuery)),
     ("get_aws_aurora_replicas_skipped_during_query", Absent),
     ("automatic_detected_sql_injection", Absent),
     ("whitelisted_sqli_fingerprint", Absent),

@@ -101,11 +101,13 @@ impl Idle {
         }
     }
 
-    /// Ends the connections that nobody has needed for a while, those that others wait for, and those of a configuration that
-    /// holds no more.
+    /// Ends the connections that nobody has needed for a while, those that others wait for, those of a configuration that holds
+    /// no more, and those to servers that are switched off.
     pub(super) fn sweep(&self, worker: &Worker, now: Instant) {
         let is_over = |connection: &mut Connection| {
-            now.duration_since(connection.since) >= COPY_IDLE_MAX || !connection.login.is_wanted(worker)
+            now.duration_since(connection.since) >= COPY_IDLE_MAX
+                || connection.backend.server().is_off()
+                || !connection.login.is_wanted(worker)
         };
         let over: Vec<Connection> = self.0.borrow_mut().extract_if(.., is_over).collect();
         for connection in over {

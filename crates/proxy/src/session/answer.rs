@@ -80,6 +80,9 @@ impl Session {
     /// Forwards what there is of an answer. `More` means that there is more at once.
     fn poll_answer(&mut self, cx: &mut Context<'_>, reply: &mut ReplyScanner) -> Poll<Result<Event, Ending>> {
         self.obey(true)?;
+        if self.control.is_recalled() {
+            self.break_off(reply)?;
+        }
         for _ in 0..FILLS_PER_TURN {
             // Back-pressure: as long as the client does not read, nothing is read for it.
             ready!(self.poll_flush_client(cx))?;
@@ -178,7 +181,7 @@ impl Session {
 
     /// The session ends in an answer. Between two packets of it the client can be told why; within one, anything said
     /// would look like a part of it.
-    fn told_if(&self, between_packets: bool, error: &ClientError, seq: u8) -> Ending {
+    pub(super) fn told_if(&self, between_packets: bool, error: &ClientError, seq: u8) -> Ending {
         if between_packets { self.told(error, seq) } else { Ending::Silent }
     }
 

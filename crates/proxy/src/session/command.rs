@@ -57,6 +57,9 @@ impl Session {
     /// The client's next command. This is where idle sessions wait.
     pub(super) fn poll_command(&mut self, cx: &mut Context<'_>) -> Poll<Result<Command, Ending>> {
         self.obey(false)?;
+        if self.control.is_recalled() {
+            self.leave_servers_off()?;
+        }
         if self.control.is_held() {
             return Poll::Pending;
         }

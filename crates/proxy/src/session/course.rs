@@ -233,12 +233,17 @@ impl Course {
     /// Whether nothing would be lost with the backend in use, which is idle: it is one of those that the session reads
     /// from.
     pub(super) fn can_lose_backend(&self, status: StatusFlags) -> bool {
-        let is_bound = |to: Option<u32>| to == Some(self.hostgroup);
-        !(self.hostgroup == self.account.default_hostgroup
-            || status.contains(StatusFlags::IN_TRANSACTION)
+        self.hostgroup != self.account.default_hostgroup && self.can_do_without(self.hostgroup, status)
+    }
+
+    /// Whether the session has left nothing at its idle connection to this hostgroup that another one could not be told;
+    /// `status` is what the server has said last there.
+    pub(super) fn can_do_without(&self, hostgroup: u32, status: StatusFlags) -> bool {
+        let is_bound = |to: Option<u32>| to == Some(hostgroup);
+        !(status.contains(StatusFlags::IN_TRANSACTION)
             || is_bound(self.locked_on)
             || is_bound(self.held().map(|(_, hostgroup)| hostgroup))
-            || self.prepared.as_ref().is_some_and(|registry| registry.is_bound_to(self.hostgroup)))
+            || self.prepared.as_ref().is_some_and(|registry| registry.is_bound_to(hostgroup)))
     }
 
     /// Whether a reset of the session's connections, and what a login says, leave nothing of it there.
@@ -446,6 +451,12 @@ impl Course {
         }
         // The backend in use has it by what the client said.
         self.applied = self.settings.version();
+    }
+
+    /// What the client has set, in the order in which it was set: variables, or words that none is called, and the statements
+    /// that set them.
+    pub(super) fn settings(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.settings.since(0).map(|setting| (&*setting.key, &*setting.text))
     }
 
     /// The version of the settings that a server has that knows all of them.

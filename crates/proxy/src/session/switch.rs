@@ -120,7 +120,7 @@ impl Session {
         self.forget_prepared(self.course.hostgroup);
     }
 
-    fn forget_prepared(&mut self, hostgroup: u32) {
+    pub(super) fn forget_prepared(&mut self, hostgroup: u32) {
         if let Some(registry) = &mut self.course.prepared {
             registry.forget_hostgroup(hostgroup);
         }

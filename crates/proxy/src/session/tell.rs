@@ -1,4 +1,5 @@
-//! Answers to questions about where statements go: `EXPLAIN ROUTE`, and the trace of the last statement.
+//! Answers to questions about where statements go and what the session knows: `EXPLAIN ROUTE`, the trace of the last statement,
+//! `PROXYSQL INTERNAL SESSION`.
 
 use route::Explanation;
 use wire::command::Kind;
@@ -23,7 +24,8 @@ const COLLATION: u16 = 45;
 enum Told {
     Done,
     Rows(Vec<[String; 3]>),
-    Json(String),
+    /// The name of the column, and its cell.
+    Json(&'static str, String),
     Refused(ClientError),
 }
 
@@ -32,15 +34,17 @@ impl Session {
     pub(super) async fn tell(&mut self, kind: Kind, ask: Ask) -> Result<(), Ending> {
         let told = match ask {
             Ask::Route { json, from } => match self.explain_backlog(from) {
-                Some(explanation) if json => Told::Json(explanation.json()),
+                Some(explanation) if json => Told::Json("EXPLAIN", explanation.json()),
                 Some(explanation) => Told::Rows(explanation.rows()),
                 None => Told::Refused(ClientError::nothing_to_explain()),
             },
             Ask::Trace { json } => match &self.course.trace {
-                Some(trace) if json => Told::Json(trace.json()),
+                Some(trace) if json => Told::Json("EXPLAIN", trace.json()),
                 Some(trace) => Told::Rows(trace.rows()),
                 None => Told::Refused(ClientError::not_traced()),
             },
+            Ask::Internals => Told::Json("session_info", self.internals()),
+            Ask::UnknownInternal => Told::Refused(ClientError::unknown_internal()),
             Ask::Tracing(on) => {
                 if on != self.course.trace.is_some() {
                     self.course.trace = on.then(Box::default);
@@ -48,11 +52,15 @@ impl Session {
                 Told::Done
             }
         };
+        let name: [&str; 1];
         let (columns, rows) = match told {
             Told::Done => return self.answer_here(kind, &ok(self.capabilities(), self.status)).await,
             Told::Refused(error) => return self.refuse_here(kind, &error).await,
             Told::Rows(rows) => (&Explanation::COLUMNS[..], rows.into_iter().map(Vec::from).collect()),
-            Told::Json(json) => (&["EXPLAIN"][..], vec![vec![json]]),
+            Told::Json(column, json) => {
+                name = [column];
+                (&name[..], vec![vec![json]])
+            }
         };
         self.begin_own(kind);
         let seq = self.skip_command().await?;

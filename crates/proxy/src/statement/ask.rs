@@ -1,4 +1,5 @@
-//! Statements that ask the proxy itself where statements go: `EXPLAIN ROUTE`, and the trace of the last statement.
+//! Statements that ask the proxy itself: where statements go (`EXPLAIN ROUTE`), the trace of the last one, and what it knows of
+//! the session (`PROXYSQL INTERNAL SESSION`).
 
 use super::words::Words;
 
@@ -19,6 +20,10 @@ pub(crate) enum Ask {
     },
     /// `SET pointsman_trace = 1`, or 0.
     Tracing(bool),
+    /// `PROXYSQL INTERNAL SESSION`.
+    Internals,
+    /// `PROXYSQL INTERNAL` of something else.
+    UnknownInternal,
 }
 
 /// What `text` asks, if it is such a statement.
@@ -26,6 +31,12 @@ pub(super) fn parse(text: &[u8]) -> Option<Ask> {
     let mut words = Words::new(text);
     if words.keyword("EXPLAIN") {
         return route(words, text.len());
+    }
+    if words.keyword("PROXYSQL") {
+        return words.keyword("INTERNAL").then(|| {
+            let known = words.keyword("SESSION") && words.ends();
+            if known { Ask::Internals } else { Ask::UnknownInternal }
+        });
     }
     if words.keyword("SHOW") {
         let known = words.keyword("POINTSMAN") && words.keyword("TRACE");
@@ -118,6 +129,13 @@ mod tests {
             ("SHOW POINTSMAN TRACE LIKE 'a'", None),
             ("SHOW POINTSMAN", None),
             ("SHOW TABLES", None),
+            ("PROXYSQL INTERNAL SESSION", Some(Ask::Internals)),
+            ("/* a */ proxysql  internal\tsession ;", Some(Ask::Internals)),
+            ("PROXYSQL INTERNAL SESSIONS", Some(Ask::UnknownInternal)),
+            ("PROXYSQL INTERNAL SESSION 1", Some(Ask::UnknownInternal)),
+            ("PROXYSQL INTERNAL", Some(Ask::UnknownInternal)),
+            ("PROXYSQL PAUSE", None),
+            ("PREPARE s FROM 'x'", None),
         ] {
             assert_eq!(parse(text.as_bytes()), expected, "{text}");
         }

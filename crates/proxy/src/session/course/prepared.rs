@@ -154,6 +154,19 @@ impl Registry {
         if id == LAST && self.awaiting.is_empty() { self.last } else { id }
     }
 
+    /// The numbers that the client knows statements by, in order.
+    pub(in crate::session) fn ids(&self) -> Vec<u32> {
+        let mut ids: Vec<u32> = self.by_id.keys().copied().collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    /// What the server of this hostgroup calls statements, and what the client does, in the order of the latter.
+    pub(in crate::session) fn ids_at(&self, hostgroup: u32) -> Vec<(u32, u32)> {
+        let ids = self.ids().into_iter();
+        ids.filter_map(|id| Some((self.by_id.get(&id)?.id_at(hostgroup)?, id))).collect()
+    }
+
     /// The statement that the client knows as `id`.
     pub(in crate::session) fn get(&self, id: u32) -> Option<&Prepared> {
         self.by_id.get(&self.meant(id))

@@ -1,0 +1,264 @@
+//! `PROXYSQL INTERNAL SESSION`: what the session knows of itself, as one cell of JSON.
+//!
+//! Source of the names: the document of ProxySQL 2.7. What there is nothing of here is left out.
+
+use std::fmt::Write as _;
+
+use route::{Hold, json_string};
+use tokio::time::Instant;
+use wire::{Capabilities, StatusFlags};
+
+use super::Session;
+use crate::arrival::Peer;
+use crate::backend::Backend;
+
+/// Blanks by which each level stands farther right.
+const INDENT: usize = 4;
+
+/// A value of the document.
+#[derive(Debug)]
+enum Value {
+    Text(String),
+    /// A number, `true`, `false`.
+    Plain(String),
+    Object(Vec<(String, Self)>),
+    List(Vec<Self>),
+}
+
+use Value::{List, Object, Plain, Text};
+
+impl Session {
+    /// The document.
+    pub(super) fn internals(&self) -> String {
+        let now = Instant::now();
+        let course = &self.course;
+        let state = course.session(self.status);
+        let hostgroup = |hostgroup: Option<u32>| hostgroup.map_or(plain(-1), plain);
+        let account = &self.identity.account;
+        let open = course.others.iter().filter(|other| other.status.contains(StatusFlags::IN_TRANSACTION));
+        let open = open.count() + usize::from(self.status.contains(StatusFlags::IN_TRANSACTION));
+        let mut members = vec![
+            ("thread", plain(self.worker.index())),
+            ("thread_session_id", plain(self.identity.connection_id)),
+            ("age_ms", plain(self.control.age(now).as_millis())),
+            // Of a session that answers this.
+            ("status", text("WAITING_CLIENT_DATA")),
+            ("autocommit", plain(state.autocommit)),
+            ("current_hostgroup", plain(course.hostgroup)),
+            ("default_hostgroup", plain(course.account.default_hostgroup)),
+            ("locked_on_hostgroup", hostgroup(state.locked_on)),
+            ("active_transactions", plain(open)),
+            ("transaction_time_ms", plain(self.control.transaction_time(now).as_millis())),
+            ("transaction_persistent", plain(course.account.transaction_persistent)),
+            ("default_schema", text(account.schema.as_deref().unwrap_or_default())),
+            ("next_query_flagIN", plain(course.flag_in)),
+        ];
+        if let Some((hold, at)) = state.hold {
+            members.push(("held", object([("hostgroup_id", plain(at)), ("because", text(hold.text()))])));
+        }
+        members.extend([
+            ("client", self.client_side()),
+            ("conn", self.asked_for()),
+            ("backends", List(self.backends(state.hold))),
+        ]);
+        let mut out = String::new();
+        object(members).write(&mut out, 0);
+        out
+    }
+
+    fn client_side(&self) -> Value {
+        let address = |address: Option<std::net::SocketAddr>| {
+            let (ip, port) = address.map_or_else(
+                || ("localhost".to_owned(), 0),
+                |address| (address.ip().to_canonical().to_string(), address.port()),
+            );
+            object([("address", text(ip)), ("port", plain(port))])
+        };
+        let proxy = match self.identity.peer {
+            Peer::Tcp(addresses) => Some(addresses.destination()),
+            Peer::Local => None,
+        };
+        let schema = self.control.about.schema();
+        object([
+            ("client_addr", address(self.identity.peer.address())),
+            ("proxy_addr", address(proxy)),
+            ("encrypted", plain(self.client.is_encrypted())),
+            (
+                "userinfo",
+                object([
+                    ("username", text(&self.identity.account.user.name)),
+                    ("schemaname", text(schema.as_deref().unwrap_or_default())),
+                ]),
+            ),
+        ])
+    }
+
+    /// What the client has asked for.
+    fn asked_for(&self) -> Value {
+        let caps = self.capabilities();
+        let mut members: Vec<(String, Value)> =
+            self.course.settings().map(|(key, said)| (key.to_owned(), text(said))).collect();
+        let has = |capability| plain(caps.contains(capability));
+        let flags = [
+            ("value", plain(caps.bits())),
+            ("client_found_rows", has(Capabilities::FOUND_ROWS)),
+            ("client_multi_statements", has(Capabilities::MULTI_STATEMENTS)),
+            ("client_multi_results", has(Capabilities::MULTI_RESULTS)),
+            ("client_deprecate_eof", has(Capabilities::DEPRECATE_EOF)),
+        ];
+        let ids = self.course.prepared.as_ref().map(|all| all.ids()).unwrap_or_default();
+        // There are no numbers of statements that all sessions share: a session's own stand for them.
+        let ids = ids.into_iter().map(|id| List(vec![plain(id), plain(id)])).collect();
+        members.extend(
+            [
+                ("collation_id", plain(self.identity.collation)),
+                ("autocommit", on(self.status.contains(StatusFlags::AUTOCOMMIT))),
+                ("no_backslash_escapes", plain(self.status.contains(StatusFlags::NO_BACKSLASH_ESCAPES))),
+                ("client_flag", object(flags)),
+                ("status", object([("compression", plain(self.client.is_compressed()))])),
+                ("ps", object([("client_stmt_to_global_ids", List(ids))])),
+            ]
+            .map(|(name, value)| (name.to_owned(), value)),
+        );
+        Object(members)
+    }
+
+    /// The connections to servers: the one in use, and the others.
+    fn backends(&self, held: Option<(Hold, u32)>) -> Vec<Value> {
+        let in_use = self.backend.iter().map(|backend| (self.course.hostgroup, backend, self.status, true));
+        let others =
+            self.course.others.iter().map(|other| (other.hostgroup, &other.backend, other.status, false));
+        let one = |(hostgroup, backend, status, in_use): (u32, &Backend, StatusFlags, bool)| {
+            let hold = held.filter(|(_, at)| *at == hostgroup).map(|(hold, _)| hold);
+            object([
+                ("hostgroup_id", plain(hostgroup)),
+                ("in_use", plain(in_use)),
+                ("conn", self.connection(hostgroup, backend, status, hold)),
+            ])
+        };
+        in_use.chain(others).map(one).collect()
+    }
+
+    fn connection(
+        &self,
+        hostgroup: u32,
+        backend: &Backend,
+        status: StatusFlags,
+        hold: Option<Hold>,
+    ) -> Value {
+        let (server, link) = (backend.server(), backend.connection());
+        let prepared = self.course.prepared.as_ref().map(|all| all.ids_at(hostgroup)).unwrap_or_default();
+        let pairs = |swap: bool| {
+            let pair = |&(here, id): &(u32, u32)| if swap { [id, here] } else { [here, id] };
+            List(prepared.iter().map(|ids| List(pair(ids).map(plain).into())).collect())
+        };
+        let is = |kind| plain(hold == Some(kind));
+        object([
+            ("address", text(server.endpoint().to_string())),
+            ("autocommit", plain(status.contains(StatusFlags::AUTOCOMMIT))),
+            ("no_backslash_escapes", plain(status.contains(StatusFlags::NO_BACKSLASH_ESCAPES))),
+            (
+                "status",
+                object([
+                    ("lock_tables", is(Hold::LockedTables)),
+                    ("temporary_table", is(Hold::TemporaryTables)),
+                    ("compression", plain(link.is_compressed())),
+                    ("prepared_statement", plain(!prepared.is_empty())),
+                ]),
+            ),
+            // A session keeps its connections to its end.
+            ("MultiplexDisabled", plain(true)),
+            ("MultiplexDisabled_ext", plain(true)),
+            (
+                "ps",
+                object([
+                    ("backend_stmt_to_global_ids", pairs(false)),
+                    ("global_stmt_to_backend_ids", pairs(true)),
+                ]),
+            ),
+            (
+                "mysql",
+                object([
+                    ("host_info", text(server.endpoint().to_string())),
+                    ("user", text(&self.identity.account.user.name)),
+                    ("thread_id", plain(link.thread_id().unwrap_or_default())),
+                    ("server_status", plain(status.bits())),
+                    ("options", object([("use_ssl", plain(link.is_encrypted()))])),
+                ]),
+            ),
+        ])
+    }
+}
+
+fn text(bytes: impl AsRef<[u8]>) -> Value {
+    Text(String::from_utf8_lossy(bytes.as_ref()).into_owned())
+}
+
+fn plain<T: ToString + Copy>(value: T) -> Value {
+    Plain(value.to_string())
+}
+
+fn on(is_so: bool) -> Value {
+    text(if is_so { "ON" } else { "OFF" })
+}
+
+fn object(members: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
+    Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+}
+
+impl Value {
+    /// Appends it; what is inside of it stands `depth` levels and one more to the right.
+    fn write(&self, out: &mut String, depth: usize) {
+        let line = |out: &mut String, depth: usize| {
+            let _ = write!(out, "\n{:1$}", "", depth * INDENT);
+        };
+        match self {
+            Text(text) => json_string(out, text),
+            Plain(text) => out.push_str(text),
+            Object(members) if members.is_empty() => out.push_str("{}"),
+            List(items) if items.is_empty() => out.push_str("[]"),
+            Object(members) => {
+                out.push('{');
+                for (at, (name, value)) in members.iter().enumerate() {
+                    out.push_str(if at > 0 { "," } else { "" });
+                    line(out, depth + 1);
+                    json_string(out, name);
+                    out.push_str(": ");
+                    value.write(out, depth + 1);
+                }
+                line(out, depth);
+                out.push('}');
+            }
+            List(items) => {
+                out.push('[');
+                for (at, value) in items.iter().enumerate() {
+                    out.push_str(if at > 0 { "," } else { "" });
+                    line(out, depth + 1);
+                    value.write(out, depth + 1);
+                }
+                line(out, depth);
+                out.push(']');
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_stand_on_lines_of_their_own() {
+        let value = object([
+            ("a", plain(-1)),
+            ("b", object([("c", text("\"x\"\n"))])),
+            ("d", List(vec![plain(1), object([])])),
+            ("e", List(Vec::new())),
+        ]);
+        let mut out = String::new();
+        value.write(&mut out, 0);
+        let expected = "{\n    \"a\": -1,\n    \"b\": {\n        \"c\": \"\\\"x\\\"\\n\"\n    },\n    \"d\": [\n        \
+                        1,\n        {}\n    ],\n    \"e\": []\n}";
+        assert_eq!(out, expected);
+    }
+}

@@ -1,0 +1,128 @@
+//! Servers that are set `OFFLINE_HARD` while sessions have connections to them.
+
+use config::{Config, Server, ServerStatus};
+use proxy::stage::Stage;
+use wire::StatusFlags;
+
+use super::support::{
+    Client, Database, Servers, begin, config as usual, database, expect_alive, expect_nothing_left,
+    first_query, log_in, play, run, settle, stage,
+};
+
+/// `db` is off, and `other` is there, too.
+fn without_db() -> Config {
+    let mut config = usual();
+    config.servers = vec![Server { status: ServerStatus::OfflineHard, ..database("db") }, database("other")];
+    config
+}
+
+async fn next(servers: &mut Servers, name: &str) -> Database {
+    let (to, end) = servers.dialled().await;
+    assert_eq!(to, name);
+    Database::accept(end).await.0
+}
+
+/// A session with a connection to `db`.
+async fn scene() -> (Stage, Servers, Client, Database) {
+    let (stage, mut servers) = stage(usual());
+    let mut client = log_in(&stage).await;
+    let db = first_query(&mut client, &mut servers).await;
+    (stage, servers, client, db)
+}
+
+#[test]
+fn an_idle_session_gets_another_server_and_hears_nothing() {
+    play(async || {
+        let (stage, mut servers, mut client, mut db) = scene().await;
+        run(&mut client, &mut db, "SET NAMES latin1").await;
+        stage.apply(without_db()).unwrap();
+        db.expect_end().await;
+        client.send_query("DO 1").await;
+        let mut other = next(&mut servers, "other:3306").await;
+        other.expect_query("SET NAMES latin1").await;
+        other.ok().await;
+        other.expect_query("DO 1").await;
+        other.ok().await;
+        client.expect_ok().await;
+        expect_alive(&mut client, &mut other).await;
+        // A configuration that switches nothing off disturbs nobody.
+        stage.apply(without_db()).unwrap();
+        expect_alive(&mut client, &mut other).await;
+        drop(client);
+        expect_nothing_left(&stage).await;
+    });
+}
+
+#[test]
+fn a_session_in_a_transaction_is_told() {
+    play(async || {
+        let (stage, _servers, mut client, mut db) = scene().await;
+        begin(&mut client, &mut db).await;
+        stage.apply(without_db()).unwrap();
+        db.expect_end().await;
+        client.packets().expect_seq(1);
+        let error = client.expect_err(1053).await;
+        assert!(error.message.contains("server db:3306 was set OFFLINE_HARD"), "{error:?}");
+        client.expect_end().await;
+        expect_nothing_left(&stage).await;
+    });
+}
+
+#[test]
+fn a_session_that_has_left_something_there_is_told() {
+    play(async || {
+        let (stage, _servers, mut client, mut db) = scene().await;
+        run(&mut client, &mut db, "CREATE TEMPORARY TABLE t (a INT)").await;
+        stage.apply(without_db()).unwrap();
+        client.packets().expect_seq(1);
+        client.expect_err(1053).await;
+        client.expect_end().await;
+    });
+}
+
+#[test]
+fn a_statement_that_runs_is_broken_off_and_told() {
+    play(async || {
+        let (stage, _servers, mut client, mut db) = scene().await;
+        client.send_query("SELECT SLEEP(100)").await;
+        db.expect_query("SELECT SLEEP(100)").await;
+        stage.apply(without_db()).unwrap();
+        let error = client.expect_err(1053).await;
+        assert!(error.message.contains("server db:3306 was set OFFLINE_HARD"), "{error:?}");
+        client.expect_end().await;
+    });
+}
+
+#[test]
+fn nothing_is_said_in_the_middle_of_a_packet() {
+    play(async || {
+        let (stage, _servers, mut client, mut db) = scene().await;
+        client.send_query("SELECT a").await;
+        db.expect_query("SELECT a").await;
+        // Half of a column count.
+        db.send_bytes(&[1, 0, 0]).await;
+        settle().await;
+        stage.apply(without_db()).unwrap();
+        client.read_bytes(3).await;
+        client.expect_end().await;
+    });
+}
+
+#[test]
+fn other_states_and_other_servers_leave_sessions_alone() {
+    play(async || {
+        let (stage, _servers, mut client, mut db) = scene().await;
+        for status in [ServerStatus::OfflineSoft, ServerStatus::Shunned] {
+            let mut config = usual();
+            config.servers[0].status = status;
+            stage.apply(config).unwrap();
+            expect_alive(&mut client, &mut db).await;
+        }
+        let mut config = usual();
+        config.servers.push(Server { status: ServerStatus::OfflineHard, ..database("other") });
+        stage.apply(config).unwrap();
+        begin(&mut client, &mut db).await;
+        db.status -= StatusFlags::IN_TRANSACTION;
+        run(&mut client, &mut db, "COMMIT").await;
+    });
+}
