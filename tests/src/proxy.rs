@@ -39,15 +39,21 @@ struct Listeners {
 }
 
 impl Proxy {
-    /// Starts a proxy with the configuration at `file` and waits until it says that it is ready.
+    /// Starts a proxy with the configuration at `file` and more arguments, and waits until it says that it is ready.
     ///
     /// # Panics
     /// When it does not; its log is in the message.
-    pub fn start(sandbox: &Sandbox, file: &Path, environment: &[(String, String)]) -> Self {
+    pub fn start(
+        sandbox: &Sandbox,
+        file: &Path,
+        environment: &[(String, String)],
+        arguments: &[String],
+    ) -> Self {
         let mut command = sandbox.command(binary::pointsman()).unwrap_or_else(|error| panic!("{error:#}"));
         command
             .args(["serve", "--config"])
             .arg(file)
+            .args(arguments)
             .env_remove("RUST_LOG")
             .envs(environment.iter().map(|(name, value)| (name, value)))
             .stderr(Stdio::piped());

@@ -25,6 +25,7 @@ pub struct Setup {
     top_level: String,
     tables: String,
     environment: Vec<(String, String)>,
+    arguments: Vec<String>,
 }
 
 impl Setup {
@@ -44,6 +45,7 @@ impl Setup {
             top_level: String::new(),
             tables: String::new(),
             environment: Vec::new(),
+            arguments: Vec::new(),
             dir,
         };
         let socket = new.socket();
@@ -121,9 +123,9 @@ impl Setup {
 
     /// Makes the proxy's own folder its `datadir`.
     #[must_use]
-    pub fn datadir(mut self) -> Self {
-        self.top_level = format!("datadir = \"{}\"\n", self.dir.display());
-        self
+    pub fn datadir(self) -> Self {
+        let folder = self.dir.clone();
+        self.datadir_at(&folder)
     }
 
     /// The proxy's own folder.
@@ -135,6 +137,20 @@ impl Setup {
     #[must_use]
     pub fn environment(mut self, name: &str, value: &str) -> Self {
         self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Adds an argument of `pointsman serve`.
+    #[must_use]
+    pub fn argument(mut self, argument: &str) -> Self {
+        self.arguments.push(argument.to_owned());
+        self
+    }
+
+    /// Makes this folder the `datadir`.
+    #[must_use]
+    pub fn datadir_at(mut self, folder: &std::path::Path) -> Self {
+        self.top_level = format!("datadir = \"{}\"\n", folder.display());
         self
     }
 
@@ -154,6 +170,6 @@ impl Setup {
         );
         let file = self.dir.join("pointsman.toml");
         std::fs::write(&file, toml).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        Proxy::start(&self.sandbox, &file, &self.environment)
+        Proxy::start(&self.sandbox, &file, &self.environment, &self.arguments)
     }
 }

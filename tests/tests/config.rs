@@ -89,7 +89,7 @@ fn serve_logs_what_has_no_effect_and_runs() {
     let text = CNF
         .replace("/var/lib/proxysql", &SANDBOX.path().display().to_string())
         .replace("admin_credentials=", "mysql_ifaces=\"\" admin_credentials=");
-    let proxy = Proxy::start(&SANDBOX, &file("serve.cnf", &text), &[]);
+    let proxy = Proxy::start(&SANDBOX, &file("serve.cnf", &text), &[], &[]);
     proxy.wait_for_log("monitor_username");
     run(async {
         let mut client = Client::connect(&Options::tcp(proxy.tcp(), "app", "pw")).await.unwrap();

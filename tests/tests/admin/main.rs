@@ -3,7 +3,9 @@
 mod collations;
 mod drivers;
 mod faults;
+mod files;
 mod orders;
+mod other_drivers;
 mod setup;
 
 use std::sync::LazyLock;
