@@ -17,8 +17,8 @@ mod scripted {
     mod drain;
     mod explain;
     mod infile;
-    mod kept;
     mod internal;
+    mod kept;
     mod kill;
     mod kill_races;
     mod listing;
