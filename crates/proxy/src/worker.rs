@@ -109,6 +109,8 @@ impl Inbox {
 pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
     settings: RefCell<Rc<Settings>>,
+    /// How often they have been others, and once more.
+    version: Cell<u64>,
     /// Where bytes from sockets are read to; borrowed during a poll only.
     pub(crate) scratch: RefCell<Box<[u8]>>,
     /// What the TLS connections of this worker read into and write from.
@@ -183,6 +185,7 @@ impl Worker {
         let worker = Self {
             routing: RefCell::new(Routing::new(&snapshot.routes)),
             settings: RefCell::new(Rc::new(Settings(snapshot))),
+            version: Cell::new(1),
             shared,
             scratch: RefCell::new(vec![0; SCRATCH_BYTES].into_boxed_slice()),
             tls_buffers: Rc::default(),
@@ -288,12 +291,18 @@ impl Worker {
         Rc::clone(&self.settings.borrow())
     }
 
+    /// The number of the configuration that holds now; never 0.
+    pub(crate) const fn version(&self) -> u64 {
+        self.version.get()
+    }
+
     /// Uses another configuration from now on. If its rules are others, `routing` was made of them; what was used before comes
     /// back, to be freed where nobody waits.
     pub(crate) fn configure(&self, snapshot: Arc<Snapshot>, routing: Option<Routing>) -> Option<Routing> {
         let before = routing.map(|routing| self.routing.replace(routing));
         self.routing.borrow_mut().follow(&snapshot.routes);
         self.settings.replace(Rc::new(Settings(snapshot)));
+        self.version.set(self.version.get() + 1);
         self.configure_digests();
         let servers = self.shared.pool.servers();
         let known: HashSet<u64> = servers.iter().map(|server| server.id()).collect();

@@ -124,6 +124,7 @@ async fn search(
         }
         let limit = variables.connect_timeout_server.min(deadline.saturating_duration_since(Instant::now()));
         let begun = Instant::now();
+        let version = worker.version();
         let opened = timeout(limit, open(target)).await;
         let server = permit.server();
         match &opened {
@@ -136,6 +137,7 @@ async fn search(
                 server.note_opened();
                 worker.counts.note(Counter::ServersCreated);
                 link.count_for(worker, server);
+                link.set_version(version);
                 return Ok(Lease::new(link, permit));
             }
             Ok(Err(OpenError::Refused { code, message, payload }))

@@ -30,6 +30,8 @@ pub(crate) struct Connection {
     /// Its place in the book of threads, while a session has it.
     thread: Option<Thread>,
     opened: Instant,
+    /// The version of the worker's configuration that it was opened under.
+    version: u64,
     /// What is counted of its server; `None` for the proxy's own connections, which nobody counts.
     tally: Option<Rc<ServerTally>>,
     /// Whether it counts among those that run something. A server runs the statements of one connection one by one.
@@ -58,6 +60,16 @@ impl Connection {
     /// Time since it was opened.
     pub(crate) fn age(&self) -> Duration {
         self.opened.elapsed()
+    }
+
+    /// The version of the worker's configuration that it was opened under; 0 if nobody has said it.
+    pub(crate) const fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// It was opened under this version of the worker's configuration.
+    pub(crate) const fn set_version(&mut self, version: u64) {
+        self.version = version;
     }
 
     /// Counts from now on what is sent to this server, and what comes back.
@@ -104,6 +116,7 @@ impl From<Sock> for Connection {
             thread_id: None,
             thread: None,
             opened: Instant::now(),
+            version: 0,
             tally: None,
             running: Cell::new(false),
         }

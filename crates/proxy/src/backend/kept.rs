@@ -64,7 +64,16 @@ impl Kept {
             let limit = worker.settings().variables.connect_timeout_server;
             let commands = Passport::greeting(identity);
             let greeting = ask(worker, backend.connection_mut(), identity.capabilities, &commands);
-            let Ok(Ok(replies)) = timeout(limit, greeting).await else { continue };
+            let replies = match timeout(limit, greeting).await {
+                Ok(Ok(replies)) => replies,
+                Ok(Err(_)) => continue,
+                Err(_) => {
+                    // It does not answer: the others to it would have the session wait as long.
+                    let id = backend.server().id();
+                    self.end(|entry| entry.rest.server().id() == id);
+                    return None;
+                }
+            };
             let has_schema = replies.len() > 1;
             let mut refusals = replies.iter().map(|reply| reply.error().map(|_| reply));
             if let Some(Some(refusal)) = refusals.next().filter(|_| has_schema) {
@@ -90,8 +99,11 @@ impl Kept {
         let is_good = |entry: &Entry| {
             wanted.is(entry)
                 && entry.rest.is_of_use()
-                && entry.passport.is_of(&settings)
-                && entry.passport.is_good_for(identity, entry.rest.server().endpoint())
+                && entry.passport.is_valid(worker)
+                && entry.passport.is_good_for(
+                    identity,
+                    settings.announced.contains(&entry.rest.server().endpoint().endpoint),
+                )
         };
         loop {
             let mut kept = self.0.borrow_mut();
@@ -106,7 +118,7 @@ impl Kept {
 
     /// Keeps a connection that is as new, or ends it if it is not wanted.
     fn put(&self, worker: &Worker, passport: Passport, backend: Backend) {
-        if !passport.is_of(&worker.settings()) || worker.is_draining() || is_too_old(worker, &backend) {
+        if !passport.is_valid(worker) || worker.is_draining() || is_too_old(worker, &backend) {
             return part(backend);
         }
         match backend.rest() {
@@ -127,11 +139,10 @@ impl Kept {
 
     /// Ends those that are not wanted any more or that their servers have closed, and pings those that were not used for a while.
     pub(crate) fn sweep(&self, worker: &Rc<Worker>, now: Instant) {
-        let settings = worker.settings();
         self.end(|entry| {
-            !entry.passport.is_of(&settings) || !entry.rest.may_rest() || !is_silent(&mut entry.rest)
+            !entry.passport.is_valid(worker) || !entry.rest.may_rest() || !is_silent(&mut entry.rest)
         });
-        let interval = settings.variables.ping_interval_server;
+        let interval = worker.settings().variables.ping_interval_server;
         let is_due = |entry: &mut Entry| now.saturating_duration_since(entry.heard) >= interval;
         let due: Vec<Entry> = self.0.borrow_mut().extract_if(.., is_due).collect();
         for Entry { passport, rest, .. } in due {

@@ -1,23 +1,23 @@
 //! For whom a connection to a server is good: as whom it has logged in, and what was agreed on then.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use wire::Capabilities;
 use wire::command::Kind;
 use wire::reply::Answer;
 
-use super::{Asked, Target};
+use super::{Asked, Connection};
 use crate::arrival::Peer;
 use crate::client::login::Identity;
-use crate::snapshot::Settings;
 use crate::users::User;
+use crate::worker::Worker;
 
 /// What the login of a connection said, as far as it lasts.
 #[derive(Debug)]
 pub(crate) struct Passport {
-    /// The configuration that held then. Another one may name other servers, or say that this one is to be left.
-    settings: Rc<Settings>,
+    /// The version of the configuration that the connection was opened under. Another one may name other servers, or other ways to
+    /// reach this one.
+    version: u64,
     hostgroup: u32,
     user: Arc<User>,
     has_schema: bool,
@@ -27,10 +27,10 @@ pub(crate) struct Passport {
 }
 
 impl Passport {
-    /// The passport of a connection that was opened for this client, or taken by it.
-    pub(crate) fn new(settings: Rc<Settings>, hostgroup: u32, identity: &Identity) -> Self {
+    /// The passport of a connection that this client has had.
+    pub(crate) fn new(link: &Connection, hostgroup: u32, identity: &Identity) -> Self {
         Self {
-            settings,
+            version: link.version(),
             hostgroup,
             user: Arc::clone(&identity.account.user),
             has_schema: identity.account.schema.is_some(),
@@ -50,19 +50,19 @@ impl Passport {
         self.capabilities
     }
 
-    /// Whether this is the configuration that it was made under.
-    pub(crate) fn is_of(&self, settings: &Rc<Settings>) -> bool {
-        Rc::ptr_eq(&self.settings, settings)
+    /// Whether the configuration still holds that the connection was opened under.
+    pub(crate) fn is_valid(&self, worker: &Worker) -> bool {
+        self.version == worker.version()
     }
 
-    /// Whether a connection to `target` is as good for this client as one of its own. After a change of a user's row nobody uses
-    /// the old ones; some servers have been told whom the connection is for; and no command leaves all schemas.
-    pub(crate) fn is_good_for(&self, identity: &Identity, target: &Target) -> bool {
+    /// Whether a connection is as good for this client as one of its own. After a change of a user's row nobody uses
+    /// the old ones; no command leaves all schemas; and some servers have been told whom the connection is for: `is_announced`.
+    pub(crate) fn is_good_for(&self, identity: &Identity, is_announced: bool) -> bool {
         Arc::ptr_eq(&self.user, &identity.account.user)
             && self.has_schema == identity.account.schema.is_some()
             && self.collation == identity.collation
             && self.capabilities == identity.capabilities
-            && (self.peer == identity.peer || !self.settings.announced.contains(&target.endpoint))
+            && (self.peer == identity.peer || !is_announced)
     }
 
     /// What a login says besides who it is, as commands for a connection that was reset: the schema, if there is one, and the

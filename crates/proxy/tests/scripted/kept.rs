@@ -295,6 +295,45 @@ fn another_configuration_opens_others() {
 }
 
 #[test]
+fn one_that_was_opened_under_another_configuration_ends() {
+    play(async || {
+        let (stage, mut servers) = stage(config());
+        let mut client = log_in(&stage).await;
+        let mut server = first_query(&mut client, &mut servers).await;
+        let mut changed = config();
+        changed.servers[0].use_ssl = true;
+        stage.apply(changed).unwrap();
+        quit(client).await;
+        server.expect_command(Kind::Quit, b"").await;
+        expect_nothing_left(&stage).await;
+    });
+}
+
+#[test]
+fn a_server_that_answers_no_more_is_waited_for_once() {
+    play(async || {
+        let (stage, mut servers) = stage(config());
+        let (mut one, mut two) = (log_in(&stage).await, log_in(&stage).await);
+        let mut first = first_query(&mut one, &mut servers).await;
+        let mut second = first_query(&mut two, &mut servers).await;
+        for (client, server) in [(one, &mut first), (two, &mut second)] {
+            quit(client).await;
+            reset(server).await;
+        }
+        assert_eq!(stage.usage(0).resting, 2);
+        let mut client = log_in(&stage).await;
+        client.send_query("DO 0").await;
+        second.expect_query(CHARSET).await;
+        // Nothing is heard of it; the other one is not even asked.
+        first.expect_command(Kind::Quit, b"").await;
+        let mut server = servers.accept().await;
+        server.expect_query("DO 0").await;
+        server.ok().await;
+        client.expect_ok().await;
+    });
+}
+
+#[test]
 fn those_that_nobody_uses_are_pinged() {
     play(async || {
         let (stage, mut servers) = stage(config());
