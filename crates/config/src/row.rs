@@ -328,6 +328,7 @@ mod tests {
         "stats_mysql_query_digest_to_disk",
         "stats_system_cpu",
         "stats_system_memory",
+        "vacuum_stats",
     ];
 
     #[test]

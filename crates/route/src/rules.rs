@@ -41,6 +41,8 @@ impl Rules {
         let mut errors = Vec::new();
         let mut compiled = Vec::with_capacity(rows.len());
         for row in rows {
+            // Thousands of expressions take long: whoever waits for the processor goes first.
+            std::thread::yield_now();
             match Rule::new(row, options.engine) {
                 Ok(rule) => compiled.push(rule),
                 Err(error) => errors.push(error),

@@ -15,8 +15,9 @@ pub(super) const RESULT_MAX_BYTES: usize = 256 << 20;
 /// Longest time of one statement: others wait for it.
 pub(super) const STATEMENT_TIME_MAX: Duration = Duration::from_mins(1);
 
-/// Instructions of SQLite's machine between two looks at the clock: some hundred microseconds.
-pub(super) const CLOCK_PERIOD_OPS: i32 = 10_000;
+/// Instructions of SQLite's machine between two moments in which other threads may have the processor, and at which it is
+/// seen whether a statement takes too long: some tens of microseconds.
+pub(super) const PERIOD_OPS: i32 = 1_000;
 
 /// Largest database in memory, in pages of 4 KiB: 1 GiB. 50,000 users take 10 MiB.
 pub(super) const MEMORY_MAX_PAGES: u32 = 262_144;

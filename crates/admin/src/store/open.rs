@@ -10,6 +10,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags, params};
 
+use super::run::give_way;
 use super::{Store, functions, limits, migrate, variables};
 use crate::checksum::Checksums;
 use crate::tables::{COLLATIONS, Schema};
@@ -68,11 +69,12 @@ impl Store {
             return Err(StoreError::NoFolder { path: folder.to_path_buf() });
         }
         let disk = datadir.map(|folder| folder.join(DISK_FILE));
-        let admin = Connection::open_in_memory_with_flags(flags)?;
-        let stats = Connection::open_with_flags(&stats_uri, flags)?;
-        for connection in [&admin, &stats] {
+        let mut admin = Connection::open_in_memory_with_flags(flags)?;
+        let mut stats = Connection::open_with_flags(&stats_uri, flags)?;
+        for connection in [&mut admin, &mut stats] {
             confine(connection)?;
             functions::add(connection)?;
+            connection.progress_handler(limits::PERIOD_OPS, Some(give_way))?;
         }
         attach_disk(&admin, disk.as_deref())?;
         admin.execute("ATTACH DATABASE ?1 AS stats", [&stats_uri])?;
