@@ -147,7 +147,7 @@ impl Store {
     }
 
     /// What memory holds of all modules.
-    fn memory(&self) -> Result<Draft, AdminError> {
+    pub(crate) fn memory(&self) -> Result<Draft, AdminError> {
         let mut draft = Draft::default();
         for module in Module::ALL {
             self.read_memory(module, &mut draft)?;

@@ -72,6 +72,7 @@ impl Store {
     /// Adds what a file gives of `module` to memory; how many rows.
     pub(crate) fn add_from_file(&self, module: Module, draft: &Draft) -> Result<u64, AdminError> {
         let connection = self.connection();
+        let memory = self.memory()?;
         transaction(connection, || {
             let mut count = 0;
             for section in module.sections().iter().filter(|section| draft.has(section)) {
@@ -81,7 +82,10 @@ impl Store {
                         count += set(connection, &name, &value)?;
                     }
                 } else {
-                    count += insert(connection, "main", section.table_name(), draft.rows(section))?;
+                    // Rows without a key replace none: they are added if they are not there.
+                    let there = if section.unique.is_empty() { memory.rows(section) } else { &[] };
+                    let new = draft.rows(section).iter().filter(|row| !there.contains(row));
+                    count += insert(connection, "main", section.table_name(), new)?;
                 }
             }
             Ok(count as u64)
