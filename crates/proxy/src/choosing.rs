@@ -35,7 +35,8 @@ impl Policies {
         let of_group = |row: &HostgroupAttributes| Policy {
             balance: balance(row.hostgroup_settings.balance.unwrap_or_default()),
             max_online: usize::try_from(row.max_num_online_servers).unwrap_or(usize::MAX),
-            resting_percent: row.free_connections_pct,
+            // Where the variable keeps none, no row does: rows have a percentage whether or not somebody has chosen it.
+            resting_percent: if variables.free_connections_pct == 0 { 0 } else { row.free_connections_pct },
             ..others
         };
         let rows = config.hostgroup_attributes.iter();

@@ -46,6 +46,7 @@ on_each_server! {
 fn proxy(backend: &Backend) -> Proxy {
     Setup::new(&backend.sandbox)
         .server(&backend.server, "")
+        .variable("free_connections_pct", 10)
         .user(USER, PASSWORD, "")
         .admin("mysql_ifaces", "\"127.0.0.1:0\"")
         .start()

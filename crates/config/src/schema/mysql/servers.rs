@@ -32,7 +32,7 @@ pub(super) const FIELDS: &[Field] = &[
     .built(),
     percent(
         "free_connections_pct",
-        10,
+        0,
         "share of a server's max_connections that may be kept open while nobody uses them",
     )
     .built(),
