@@ -49,7 +49,7 @@ impl Default for Policy {
             max_online: usize::MAX,
             latency_aware_from: usize::MAX,
             shunning: Shunning::default(),
-            resting_percent: 10,
+            resting_percent: 0,
         }
     }
 }
