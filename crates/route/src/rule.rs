@@ -273,7 +273,8 @@ impl ClientAddr {
     }
 }
 
-/// Whether `CASELESS` and `GLOBAL` are in a comma list. Other words mean nothing, as in ProxySQL.
+/// Whether `CASELESS` and `GLOBAL` are in a comma list. ProxySQL passes over other words; here they are an error, since whoever
+/// writes one expects something of it.
 fn modifiers(list: &str) -> Result<(bool, bool), String> {
     let mut found = (false, false);
     for word in list.split(',').map(str::trim).filter(|word| !word.is_empty()) {
