@@ -175,28 +175,16 @@ impl DataPlane for Plane {
 
 // Each field is named on both sides, so that a new one cannot be forgotten.
 
+/// Moves the named fields, which must be all of both structs, from one to the other.
+macro_rules! moved {
+    ($value:expr, $from:ident => $to:ident { $($field:ident),+ $(,)? }) => {{
+        let $from { $($field),+ } = $value;
+        $to { $($field),+ }
+    }};
+}
+
 fn digest(digest: DigestStats) -> Digest {
-    let DigestStats {
-        hostgroup,
-        schema,
-        user,
-        client,
-        digest,
-        text,
-        count,
-        first_seen,
-        last_seen,
-        sum_us,
-        min_us,
-        max_us,
-        rows_affected,
-        rows_sent,
-        bytes_received,
-        bytes_sent,
-        errors,
-        percentiles_us,
-    } = digest;
-    Digest {
+    moved!(digest, DigestStats => Digest {
         hostgroup,
         schema,
         user,
@@ -215,7 +203,7 @@ fn digest(digest: DigestStats) -> Digest {
         bytes_received,
         bytes_sent,
         errors,
-    }
+    })
 }
 
 fn process(session: SessionStats) -> Process {
