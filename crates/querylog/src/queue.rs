@@ -249,28 +249,14 @@ pub(crate) mod tests {
     use std::sync::mpsc::Receiver;
 
     use super::*;
-    use crate::{Event, Format, LogFile, Logs, Outcome};
+    use crate::{Format, LogFile, Logs};
 
     /// Nothing here takes that long.
     const WAIT: Duration = Duration::from_secs(30);
 
     /// A record for the query log.
     pub(crate) fn record(text: &str) -> Box<Record> {
-        Box::new(Record {
-            logs: Logs { events: true, slow: false },
-            event: Event::Query,
-            thread_id: 1,
-            user: [].into(),
-            schema: [].into(),
-            client: "".into(),
-            target: None,
-            end_us: 1,
-            took_us: 1,
-            digest: None,
-            outcome: Outcome::default(),
-            text: text.as_bytes().into(),
-            text_len: text.len() as u64,
-        })
+        Box::new(Record::of(text.as_bytes(), Logs { events: true, slow: false }))
     }
 
     /// A log whose writer has not begun yet.

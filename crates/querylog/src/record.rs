@@ -87,6 +87,25 @@ impl Event {
 }
 
 impl Record {
+    /// A query of which nothing but its text and its logs is known: the first connection's, which took 1 microsecond.
+    pub fn of(text: &[u8], logs: Logs) -> Self {
+        Self {
+            logs,
+            event: Event::Query,
+            thread_id: 1,
+            user: [].into(),
+            schema: [].into(),
+            client: "".into(),
+            target: None,
+            end_us: 1,
+            took_us: 1,
+            digest: None,
+            outcome: Outcome::default(),
+            text: text.into(),
+            text_len: text.len() as u64,
+        }
+    }
+
     /// When it began, in microseconds of Unix time.
     pub const fn start_us(&self) -> u64 {
         self.end_us.saturating_sub(self.took_us)

@@ -6,30 +6,15 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use querylog::{
-    Event, Format, LogFile, Logs, Outcome, QUEUE_BYTES_MAX, QUEUE_RECORDS_MAX, QueryLog, Record, Settings,
-};
+use querylog::{Format, LogFile, Logs, QUEUE_BYTES_MAX, QUEUE_RECORDS_MAX, QueryLog, Record, Settings};
 use tempfile::{TempDir, tempdir};
 
 /// Nothing here takes that long.
 const WAIT: Duration = Duration::from_secs(30);
 
 fn record(text: &str) -> Box<Record> {
-    Box::new(Record {
-        logs: Logs { events: true, slow: true },
-        event: Event::Query,
-        thread_id: 1,
-        user: (*b"app").into(),
-        schema: [].into(),
-        client: "".into(),
-        target: None,
-        end_us: 1,
-        took_us: 1,
-        digest: None,
-        outcome: Outcome::default(),
-        text: text.as_bytes().into(),
-        text_len: text.len() as u64,
-    })
+    let logs = Logs { events: true, slow: true };
+    Box::new(Record { user: (*b"app").into(), ..Record::of(text.as_bytes(), logs) })
 }
 
 fn file(path: &Path) -> LogFile {
