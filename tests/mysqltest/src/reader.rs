@@ -124,19 +124,30 @@ fn entry(line: &str) -> Option<(u64, &str, &str)> {
     Some((thread.parse().ok()?, command, text))
 }
 
-/// Comments that servers do not execute, which may hold any words.
+/// The text without comments, which may hold any words, and without the marks around those that servers execute.
 fn without_comments(text: &str) -> String {
     let mut kept = String::new();
     let mut rest = text;
-    while let Some(at) = rest.find("/*") {
-        let (before, comment) = rest.split_at(at);
+    // Executed comments that are open here.
+    let mut open = 0;
+    loop {
+        let begins = rest.find("/*");
+        let ends = rest.find("*/").filter(|&end| open > 0 && begins.is_none_or(|at| end < at));
+        let Some(at) = ends.or(begins) else { break };
+        let (before, mark) = rest.split_at(at);
         kept.push_str(before);
-        if comment.starts_with("/*!") || comment.starts_with("/*M!") {
-            kept.push_str("/*");
-            rest = &comment[2..];
-            continue;
-        }
-        rest = comment.find("*/").map_or("", |end| &comment[end + 2..]);
+        // A comment parts words.
+        kept.push(' ');
+        let executed = mark.strip_prefix("/*!").or_else(|| mark.strip_prefix("/*M!"));
+        rest = if ends.is_some() {
+            open -= 1;
+            &mark[2..]
+        } else if let Some(inner) = executed {
+            open += 1;
+            inner.trim_start_matches(|version: char| version.is_ascii_digit())
+        } else {
+            mark[2..].split_once("*/").map_or("", |(_, behind)| behind)
+        };
     }
     kept.push_str(rest);
     kept
@@ -165,6 +176,31 @@ mod tests {
 
     #[test]
     fn executed_comments_count() {
-        assert_eq!(without_comments("a /* b */ c /*! d */ e"), "a  c /*! d */ e");
+        for (text, kept) in [
+            ("a /* b */ c /*! d */ e", "a c d e"),
+            ("/*!50001 a*//*M!100100 b /* c */ d */", "a b d"),
+            ("2*/*a*/3", "2* 3"),
+            ("a /*/ b */ c", "a c"),
+            ("a /*! b", "a b"),
+            ("a /* b", "a"),
+        ] {
+            let words: Vec<_> = without_comments(text).split_whitespace().map(str::to_owned).collect();
+            assert_eq!(words.join(" "), kept, "{text}");
+        }
+    }
+
+    #[test]
+    fn statements_are_judged_without_the_marks_of_executed_comments() {
+        let strangers = |text: &str| {
+            let mut log = ReaderLog::default();
+            log.judge("x", Some(text.to_owned()));
+            log.strangers.len()
+        };
+        for text in ["/*! */ select 1", "/*! select 1 */", "/*!50001 select*/ 1", "/* delete */ select 1"] {
+            assert_eq!(strangers(text), 0, "{text}");
+        }
+        for text in ["/*! delete from t */", "/*! */ delete from t", "select 1 /*! for update */"] {
+            assert_eq!(strangers(text), 1, "{text}");
+        }
     }
 }
