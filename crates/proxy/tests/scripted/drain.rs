@@ -13,12 +13,8 @@ use wire::command::Kind;
 
 use super::support::{
     CAPACITY, Client, Database, Servers, begin, config, connect, expect_nothing_left, first_query, log_in,
-    messages, play, run, settle, stage,
+    messages, play, run, secs, settle, stage,
 };
-
-const fn secs(secs: u64) -> Duration {
-    Duration::from_secs(secs)
-}
 
 /// How exactly a deadline of the worker itself is met, at most this late.
 const DRAIN_STEP: Duration = Duration::from_millis(20);

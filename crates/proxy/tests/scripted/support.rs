@@ -24,6 +24,11 @@ pub(super) const CAPACITY: usize = 16 * 1024;
 /// Bytes that the proxy reads at once.
 pub(super) const SCRATCH: usize = 64 * 1024;
 
+/// Seconds, short.
+pub(super) const fn secs(secs: u64) -> Duration {
+    Duration::from_secs(secs)
+}
+
 /// Inputs that a generated test tries.
 const CASES: u32 = 200;
 

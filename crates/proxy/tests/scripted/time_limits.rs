@@ -10,12 +10,8 @@ use wire::command::Kind;
 
 use super::support::{
     Client, Database, begin, config, expect_alive, expect_nothing_left, first_query, log_in, messages, play,
-    run, settle, stage,
+    run, secs, settle, stage,
 };
-
-const fn secs(secs: u64) -> Duration {
-    Duration::from_secs(secs)
-}
 
 /// How often a worker looks for idle sessions.
 const SWEEP: Duration = secs(1);
