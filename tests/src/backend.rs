@@ -83,13 +83,6 @@ impl Backend {
         start().unwrap_or_else(|error| panic!("no {make:?} server: {error:#}"))
     }
 
-    /// The server of a `static`, for a test that needs it: where there is none it says so, and the test has passed.
-    pub fn or_skip(backend: &'static LazyLock<Option<Self>>) -> Option<&'static Self> {
-        // It says it, in the name of the test.
-        let _ = mysql::find_or_skip();
-        backend.as_ref()
-    }
-
     /// Whether it is a MySQL server.
     pub const fn is_mysql(&self) -> bool {
         matches!(self.make, Make::MySql)
@@ -117,9 +110,20 @@ impl Backend {
 /// The last numbers of the sequences that a MySQL server gets as tables; at most 10,000.
 const SEQUENCES: [u32; 3] = [5, 2000, 10_000];
 
-/// Makes two tests of each function that takes a `&'static Backend`: `on_mariadb::NAME` and `on_mysql::NAME`.
+/// What a `static` holds that needs MySQL, for a test: where there is none it says so, and the test has passed.
 ///
-/// The servers are the statics `DB` (a [`Backend`]) and `MYSQL` (an `Option` of one) of the test binary, both lazy.
+/// # Panics
+/// As [`Backend::start_mysql`].
+pub fn mysql_or_skip<T>(servers: &'static LazyLock<Option<T>>) -> Option<&'static T> {
+    // It says it, in the name of the test.
+    let _ = mysql::find_or_skip();
+    servers.as_ref()
+}
+
+/// Makes two tests of each function that takes a `&'static Backend`, or another type that holds servers:
+/// `on_mariadb::NAME` and `on_mysql::NAME`.
+///
+/// What they get are the statics `DB` and `MYSQL` (an `Option` of the same) of the test binary, both lazy.
 #[allow(clippy::crate_in_macro_def, reason = "the statics are those of the test binary")]
 #[macro_export]
 macro_rules! on_each_server {
@@ -128,7 +132,7 @@ macro_rules! on_each_server {
             $(#[test] fn $test() { super::$test(&crate::DB); })+
         }
         mod on_mysql {
-            $(#[test] fn $test() { if let Some(db) = $crate::Backend::or_skip(&crate::MYSQL) { super::$test(db); } })+
+            $(#[test] fn $test() { if let Some(db) = $crate::mysql_or_skip(&crate::MYSQL) { super::$test(db); } })+
         }
     };
 }

@@ -21,7 +21,7 @@ mod twin;
 
 use std::time::{Duration, Instant};
 
-pub use backend::{Backend, Make};
+pub use backend::{Backend, Make, mysql_or_skip};
 pub use proxy::Proxy;
 pub use setup::Setup;
 pub use twin::{Frame, Twin};

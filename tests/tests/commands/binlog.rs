@@ -4,7 +4,7 @@ use std::process::Stdio;
 use std::sync::LazyLock;
 
 use e2e::tools::Running;
-use e2e::{Backend, Proxy, wait_for};
+use e2e::{Backend, Proxy, mysql_or_skip, wait_for};
 use testkit::mysql;
 use testkit::server::{PASSWORD, Setup, USER};
 use testkit::{guard::Process, mariadb};
@@ -126,7 +126,7 @@ fn mysqlbinlog(db: &Backend, port: u16, options: &[&str]) -> String {
 
 #[test]
 fn mysqlbinlog_reads_the_same_through_the_proxy() {
-    let Some(db) = Backend::or_skip(&MYSQL) else { return };
+    let Some(db) = mysql_or_skip(&MYSQL) else { return };
     write(db);
     let proxy: Proxy = proxy(db);
     let first = db.sql("SELECT @@server_uuid");

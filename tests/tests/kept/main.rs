@@ -2,14 +2,14 @@
 
 use std::sync::LazyLock;
 
-use e2e::{Backend, Proxy, Setup, run, wait_for};
+use e2e::{Backend, Proxy, Setup, on_each_server, run, wait_for};
 use testkit::client::{Client, Options, QueryResult};
 use testkit::server::PASSWORD;
 
 /// Its connections are counted: nobody else has this name.
 const USER: &str = "leaver";
 
-static MARIADB: LazyLock<Backend> = LazyLock::new(|| prepared(Backend::start(&[])));
+static DB: LazyLock<Backend> = LazyLock::new(|| prepared(Backend::start(&[])));
 static MYSQL: LazyLock<Option<Backend>> = LazyLock::new(|| Some(prepared(Backend::start_mysql(&[])?)));
 
 fn prepared(backend: Backend) -> Backend {
@@ -19,23 +19,6 @@ fn prepared(backend: Backend) -> Backend {
          CREATE TABLE test.t (id INT PRIMARY KEY AUTO_INCREMENT, a VARCHAR(20)); INSERT INTO test.t (a) VALUES ('one')"
     ));
     backend
-}
-
-macro_rules! on_each_server {
-    ($($test:ident,)+) => {
-        mod on_mariadb {
-            $(#[test] fn $test() { super::$test(&super::MARIADB) })+
-        }
-        mod on_mysql {
-            $(#[test] fn $test() {
-                // It says it, in the name of the test.
-                let _ = testkit::mysql::find_or_skip();
-                if let Some(backend) = super::MYSQL.as_ref() {
-                    super::$test(backend);
-                }
-            })+
-        }
-    };
 }
 
 on_each_server! {

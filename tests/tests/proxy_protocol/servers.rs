@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use e2e::{Backend, Setup, run};
+use e2e::{Backend, Setup, mysql_or_skip, run};
 use testkit::client::{Client, Options};
 use testkit::mariadb::PASSWORD;
 use tokio::net::TcpStream;
@@ -104,7 +104,7 @@ fn a_server_that_does_not_believe_the_proxy_is_named() {
 /// MySQL does not have the PROXY protocol.
 #[test]
 fn a_server_that_does_not_know_headers_is_named() {
-    if let Some(db) = Backend::or_skip(&MYSQL) {
+    if let Some(db) = mysql_or_skip(&MYSQL) {
         expect_hints(db);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use e2e::{Backend, Proxy, Setup, run};
+use e2e::{Backend, Proxy, Setup, on_each_server, run};
 use testkit::client::{Client, Options, Value};
 use testkit::server::PASSWORD;
 
@@ -15,7 +15,7 @@ struct Pair {
     reader: Backend,
 }
 
-static MARIADB: LazyLock<Pair> = LazyLock::new(|| Pair::of([Backend::start(&[]), Backend::start(&[])]));
+static DB: LazyLock<Pair> = LazyLock::new(|| Pair::of([Backend::start(&[]), Backend::start(&[])]));
 static MYSQL: LazyLock<Option<Pair>> =
     LazyLock::new(|| Some(Pair::of([Backend::start_mysql(&[])?, Backend::start_mysql(&[])?])));
 
@@ -46,24 +46,7 @@ impl Pair {
     }
 }
 
-macro_rules! on_each_pair {
-    ($($test:ident,)+) => {
-        mod on_mariadb {
-            $(#[test] fn $test() { super::$test(&super::MARIADB) })+
-        }
-        mod on_mysql {
-            $(#[test] fn $test() {
-                // It says it, in the name of the test.
-                let _ = testkit::mysql::find_or_skip();
-                if let Some(pair) = super::MYSQL.as_ref() {
-                    super::$test(pair);
-                }
-            })+
-        }
-    };
-}
-
-on_each_pair! {
+on_each_server! {
     reads_go_to_the_reader_and_nothing_else,
     c04_settings_follow_the_session,
     prepared_statements_follow_the_session,
