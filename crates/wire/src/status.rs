@@ -38,3 +38,17 @@ bitflags::bitflags! {
         const _ = !0;
     }
 }
+
+impl StatusFlags {
+    /// What is left of them when the next statement begins: the others tell about the statement before.
+    #[must_use]
+    pub const fn of_connection(self) -> Self {
+        self.intersection(
+            Self::IN_TRANSACTION
+                .union(Self::AUTOCOMMIT)
+                .union(Self::NO_BACKSLASH_ESCAPES)
+                .union(Self::IN_TRANSACTION_READONLY)
+                .union(Self::ANSI_QUOTES),
+        )
+    }
+}

@@ -317,7 +317,7 @@ impl<'a> Dialogue<'a> {
     }
 }
 
-/// The payload of an OK packet that says nothing but OK and the status of a connection.
+/// The payload of an OK packet that says nothing but OK and the status of a connection, after an answer with this one.
 pub(crate) fn ok(capabilities: Capabilities, status: StatusFlags) -> Vec<u8> {
-    packet::Ok::plain(status).encode(capabilities)
+    packet::Ok::plain(status.of_connection()).encode(capabilities)
 }

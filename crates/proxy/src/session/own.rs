@@ -37,8 +37,9 @@ impl Session {
                 self.leave_servers().await;
                 Err(Ending::ClientLeft)
             }
-            // Without a backend there is no state to reset, and the proxy itself is alive.
-            Kind::Ping | Kind::ResetConnection if has_none => {
+            // The proxy itself is alive. A reset, however, needs a server: after it a session is not what it was after its login,
+            // but has the server's own charset.
+            Kind::Ping if has_none => {
                 let seq = self.skip_command().await?;
                 self.reply(seq, &ok(self.capabilities(), self.status)).await
             }

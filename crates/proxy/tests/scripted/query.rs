@@ -48,11 +48,23 @@ fn the_proxy_itself_answers_a_ping_before_the_first_query() {
     play(async || {
         let (stage, mut servers) = stage(config());
         let mut client = log_in(&stage).await;
-        for kind in [Kind::Ping, Kind::ResetConnection] {
-            client.send_command(kind, b"").await;
-            client.expect_ok().await;
-        }
+        client.send_command(Kind::Ping, b"").await;
+        client.expect_ok().await;
         assert!(servers.settled().await.is_none());
+    });
+}
+
+/// After it the charset is the server's, and no more that of the login.
+#[test]
+fn a_reset_goes_to_a_server_even_before_the_first_query() {
+    play(async || {
+        let (stage, mut servers) = stage(config());
+        let mut client = log_in(&stage).await;
+        client.send_command(Kind::ResetConnection, b"").await;
+        let mut server = servers.accept().await;
+        server.expect_command(Kind::ResetConnection, b"").await;
+        server.ok().await;
+        client.expect_ok().await;
     });
 }
 
