@@ -8,7 +8,7 @@ TEST_TOOLS  = $(RUN_TOOLS) sysbench:sysbench haproxy:haproxy mariadb-binlog:mari
 BENCH_TOOLS = $(TEST_TOOLS) mariadb-dump:mariadb-client
 CARGO_DENY_VERSION = 0.20.2
 
-.PHONY: help run build test test-servers test-clients lint bench fuzz docs tools-run tools-test tools-bench
+.PHONY: help run build test test-servers test-clients soak lint bench fuzz docs tools-run tools-test tools-bench
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -39,6 +39,11 @@ lint: ## Formatting, clippy, docs, and what may enter the dependency tree.
 	@command -v cargo-deny >/dev/null || $(CARGO) install --locked --version $(CARGO_DENY_VERSION) cargo-deny
 	$(CARGO) deny --locked --all-features check --hide-inclusion-graph bans licenses sources
 	$(CARGO) check --quiet --locked --no-default-features --manifest-path fuzz/Cargo.toml
+
+soak: tools-test test-servers ## The model test with fresh seeds for ten minutes: make soak SECONDS=600 SERVER=mariadb
+	$(CARGO) build --locked --package pointsman
+	POINTSMAN_MODEL_SECONDS=$(or $(SECONDS),600) $(CARGO) test --locked --package e2e --test model -- \
+		--ignored --nocapture --exact on_$(or $(SERVER),mariadb)::soak
 
 bench: tools-bench ## Layer-4 floor, HAProxy and Pointsman side by side; writes bench/runs/.
 	$(CARGO) build --release --locked --package pointsman --package bench

@@ -1,0 +1,217 @@
+//! Writes random sessions, by seed alone. It knows roughly what its session has open, so that most statements mean
+//! something; what fails is as good as what works.
+
+mod commands;
+mod last;
+mod locks;
+mod prepared;
+mod reads;
+mod sessions;
+mod texts;
+mod transactions;
+mod variables;
+mod writes;
+
+use wire::Capabilities;
+
+use crate::dice::Dice;
+use crate::step::{Command, Param, Step};
+
+/// Accounts and their passwords. The last may do little.
+pub(crate) const ACCOUNTS: [(&str, &str); 3] =
+    [("model_a", "secret-a"), ("model_b", "secret-b"), ("model_poor", "secret-c")];
+
+/// Slots for prepared statements.
+const SLOTS: usize = 8;
+
+/// Who writes the script of one client.
+#[derive(Debug)]
+pub(crate) struct Author {
+    dice: Dice,
+    /// Whether statements are written whose answers are known to differ.
+    gaps: bool,
+    client: usize,
+    /// The client's schema; there is another with a `b` behind its name.
+    db: String,
+    steps: Vec<Step>,
+    /// Commands so far.
+    said: usize,
+    /// Sessions so far.
+    sessions: usize,
+    session: Session,
+}
+
+/// What is open in a session.
+#[derive(Debug, Default)]
+struct Session {
+    connected: bool,
+    capabilities: Capabilities,
+    /// Commands until it ends.
+    left: usize,
+    slots: [Option<Slot>; SLOTS],
+    /// What has to be ended, and when at the latest.
+    due: Vec<(usize, Command)>,
+}
+
+/// A prepared statement.
+#[derive(Debug, Clone)]
+struct Slot {
+    params: &'static [P],
+    is_select: bool,
+    /// The last parameters that were sent with their types.
+    typed: Option<Vec<Param>>,
+    has_cursor: bool,
+    /// MySQL 9.7 answers without rows, and not as the protocol says, when it is then executed without a cursor.
+    had_cursor: bool,
+}
+
+/// What a parameter of a prepared statement may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum P {
+    /// The id of a row, more or less.
+    Id,
+    /// Any number.
+    Number,
+    /// A text, which may be sent as long data.
+    Text,
+    /// The tag of the command.
+    Tag,
+}
+
+/// What is written.
+type Topic = fn(&mut Author);
+
+/// And how often.
+const TOPICS: [(usize, Topic); 16] = [
+    (16, Author::read),
+    (16, Author::write),
+    (10, Author::ask_for_last),
+    (9, Author::variable),
+    (7, Author::user_variable),
+    (9, Author::transaction),
+    (14, Author::prepared),
+    (3, Author::text_prepared),
+    (3, Author::temporary_table),
+    (4, Author::lock),
+    (4, Author::several),
+    (4, Author::call),
+    (5, Author::mistake),
+    (5, Author::command),
+    (3, Author::pipeline),
+    (2, Author::define),
+];
+
+impl Author {
+    /// The script of one client: at least this many commands.
+    pub(crate) fn script(seed: u64, client: usize, gaps: bool, db: &str, commands: usize) -> Vec<Step> {
+        let mut author = Self {
+            dice: Dice::new(seed, client),
+            gaps,
+            client,
+            db: db.to_owned(),
+            steps: Vec::new(),
+            said: 0,
+            sessions: 0,
+            session: Session::default(),
+        };
+        while author.said < commands {
+            author.next();
+        }
+        author.steps
+    }
+
+    /// The next step, or some that belong together.
+    fn next(&mut self) {
+        if !self.session.connected {
+            return self.connect();
+        }
+        if self.session.left == 0 {
+            return self.leave();
+        }
+        self.session.left -= 1;
+        if let Some(place) = self.session.due.iter().position(|(at, _)| *at <= self.said) {
+            let (_, command) = self.session.due.swap_remove(place);
+            return self.say(command);
+        }
+        let all: usize = TOPICS.iter().map(|(weight, _)| weight).sum();
+        let mut number = self.dice.below(all);
+        for (weight, topic) in TOPICS {
+            if number < weight {
+                return topic(self);
+            }
+            number -= weight;
+        }
+    }
+
+    fn say(&mut self, command: Command) {
+        self.said += 1;
+        self.steps.push(Step::Say(command));
+    }
+
+    /// A statement, written in one of several ways.
+    fn query(&mut self, sql: impl Into<String>) {
+        let command = self.spelled(sql);
+        self.say(command);
+    }
+
+    fn spelled(&mut self, sql: impl Into<String>) -> Command {
+        let sql = self.filled(&sql.into());
+        Command::Query(match self.dice.below(40) {
+            0 => format!("{sql};"),
+            1 => format!("/* {} */ {sql}", self.tag()),
+            2 => format!("{sql} -- {}", self.tag()),
+            3 => format!("  \n{sql} ; "),
+            4 => format!("-- first\n{sql}"),
+            5 => sql.replacen("SELECT", "select", 1),
+            6 => format!("{sql} /* behind */"),
+            7 => format!("# {}\n{sql}", self.tag()),
+            _ => sql,
+        })
+    }
+
+    /// Puts values where a template has names: `{tag}`, `{db}`, `{id}` (of a row), `{n}` (a small number).
+    fn filled(&mut self, template: &str) -> String {
+        let mut out = String::with_capacity(template.len() + 20);
+        let mut rest = template;
+        while let Some((before, (name, after))) =
+            rest.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
+        {
+            out.push_str(before);
+            let value = match name {
+                "tag" => format!("'{}'", self.tag()),
+                "db" => self.db.clone(),
+                "id" => self.dice.within(1..9).to_string(),
+                "n" => self.dice.below(50).to_string(),
+                "lock" => format!("'l{}_{}_{}'", self.client, self.sessions, self.dice.below(2)),
+                "char" => {
+                    let chars = ["a", "b", "\u{e9}", "\u{4e2d}", "\u{1f600}", "\\'", "%"];
+                    (*self.dice.pick(&chars)).to_owned()
+                }
+                other => format!("{{{other}}}"),
+            };
+            out.push_str(&value);
+            rest = after;
+        }
+        out + rest
+    }
+
+    /// Who asks, and as which command.
+    fn tag(&self) -> String {
+        format!("c{:02}s{}", self.client, self.said)
+    }
+
+    /// One of these templates as a statement.
+    fn one_of(&mut self, templates: &[&str]) {
+        let template = *self.dice.pick(templates);
+        self.query(template);
+    }
+
+    /// Has this said after some more commands; or never, sometimes.
+    fn later(&mut self, sql: &str) {
+        if self.dice.chance(85) {
+            let at = self.said + self.dice.within(1..12);
+            let command = Command::Query(self.filled(sql));
+            self.session.due.push((at, command));
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Prepared statements: prepared, executed, fetched from, reset and closed in many orders.
+
+use super::{Author, P, SLOTS, Slot};
+use crate::step::{Command, Param};
+
+/// Statements, what their parameters are, and whether they have rows.
+const STATEMENTS: [(&str, &[P], bool); 27] = [
+    ("SELECT ? AS tag, 1", &[P::Tag], true),
+    ("SELECT ?, id, a, b FROM {db}.t WHERE id >= ? ORDER BY id", &[P::Tag, P::Id], true),
+    ("SELECT * FROM {db}.t ORDER BY id", &[], true),
+    ("SELECT * FROM {db}.u ORDER BY id LIMIT 3", &[], true),
+    ("SELECT id FROM t ORDER BY id LIMIT ?", &[P::Id], true),
+    ("SELECT ?, s.* FROM shared.s s WHERE id > ? ORDER BY id", &[P::Tag, P::Id], true),
+    ("SELECT ?, v FROM shared.big WHERE id < ? ORDER BY id", &[P::Tag, P::Number], true),
+    ("INSERT INTO {db}.t (a, b) VALUES (?, ?)", &[P::Number, P::Tag], false),
+    ("INSERT INTO {db}.u (k, v) VALUES (?, ?)", &[P::Number, P::Text], false),
+    (
+        "INSERT INTO {db}.u (k, v) VALUES (?, ?) ON DUPLICATE KEY UPDATE v = VALUES(v)",
+        &[P::Number, P::Text],
+        false,
+    ),
+    ("INSERT INTO {db}.t (a, b) VALUES (LAST_INSERT_ID(), ?)", &[P::Tag], false),
+    ("UPDATE {db}.t SET a = ? WHERE id = ?", &[P::Number, P::Id], false),
+    ("DELETE FROM {db}.t WHERE id = ?", &[P::Number], false),
+    ("SELECT ?, LAST_INSERT_ID(), ROW_COUNT(), FOUND_ROWS()", &[P::Tag], true),
+    ("SELECT LAST_INSERT_ID()", &[], true),
+    ("SELECT ROW_COUNT()", &[], true),
+    ("SELECT ?, @@warning_count, @@error_count", &[P::Tag], true),
+    ("SHOW WARNINGS", &[], true),
+    ("SELECT ?, @a, @b, @@sql_mode, @@time_zone", &[P::Tag], true),
+    ("SET @a = ?", &[P::Text], false),
+    ("SELECT ?, LENGTH(?), CONCAT(?, 'x')", &[P::Tag, P::Text, P::Text], true),
+    ("CALL shared.p_two(?)", &[P::Tag], true),
+    ("CALL shared.p_out(?, @out)", &[P::Number], false),
+    ("SELECT SQL_CALC_FOUND_ROWS ?, id FROM shared.s ORDER BY id LIMIT 2", &[P::Tag], true),
+    ("SELECT ?, DATABASE(), USER()", &[P::Tag], true),
+    ("SELECT ?, '{char}', CHARSET('x')", &[P::Tag], true),
+    ("BEGIN", &[], false),
+];
+
+/// Texts that cannot be prepared.
+const UNPREPARABLE: [&str; 5] = [
+    "SELECT ? FROM {db}.nowhere",
+    "SELEC ?",
+    "",
+    "SELECT 1; SELECT 2",
+    "SELECT id, nothing FROM {db}.t WHERE id = ?",
+];
+
+/// With a cursor for reading.
+const CURSOR: u8 = 1;
+
+impl Author {
+    /// Something with a prepared statement.
+    pub(super) fn prepared(&mut self) {
+        let slot = self.dice.below(SLOTS);
+        let Some(open) = self.session.slots[slot].clone() else {
+            return self.prepare(slot);
+        };
+        match self.dice.below(20) {
+            0 => self.say(Command::Reset(name(slot))),
+            1 | 2 => {
+                self.session.slots[slot] = None;
+                self.say(Command::Close(name(slot)));
+                if self.dice.chance(20) {
+                    self.say(Command::Execute(name(slot), 0, Vec::new(), false));
+                }
+            }
+            3 if open.has_cursor => self.fetch(slot),
+            _ => {
+                self.execute(slot, &open);
+                while self.session.slots[slot].as_ref().is_some_and(|slot| slot.has_cursor)
+                    && self.dice.chance(60)
+                {
+                    if self.dice.chance(25) {
+                        self.read();
+                    }
+                    self.fetch(slot);
+                }
+                if self.dice.chance(25) {
+                    self.ask_for_last();
+                }
+            }
+        }
+    }
+
+    fn prepare(&mut self, slot: usize) {
+        if self.dice.chance(6) {
+            let sql = *self.dice.pick(&UNPREPARABLE);
+            let sql = self.filled(sql);
+            return self.say(Command::Prepare(name(slot), sql));
+        }
+        let (sql, params, is_select) = *self.dice.pick(&STATEMENTS);
+        let sql = self.filled(sql);
+        self.say(Command::Prepare(name(slot), sql));
+        let open = Slot { params, is_select, typed: None, has_cursor: false, had_cursor: false };
+        self.session.slots[slot] = Some(open.clone());
+        if self.dice.chance(80) {
+            self.execute(slot, &open);
+        }
+    }
+
+    fn execute(&mut self, slot: usize, open: &Slot) {
+        let mut params: Vec<Param> = open.params.iter().map(|kind| self.param(*kind)).collect();
+        let mut long = false;
+        for (index, kind) in open.params.iter().enumerate() {
+            if *kind == P::Text && self.dice.chance(15) {
+                long = true;
+                params[index] = Param::Sent;
+                for _ in 0..self.dice.within(1..4) {
+                    let data = vec![
+                        b'a' + u8::try_from(index).unwrap_or_default();
+                        *self.dice.pick(&[0, 10, 3000, 70_000])
+                    ];
+                    let index = u16::try_from(index).unwrap_or_default();
+                    self.say(Command::LongData(name(slot), index, data));
+                }
+                if self.dice.chance(20) {
+                    self.read();
+                }
+            }
+        }
+        // Without types only values of the types that were sent last are understood.
+        let fits = |typed: &[Param]| typed.iter().zip(&params).all(|(old, new)| old.kind() == new.kind());
+        let typed = long || !open.typed.as_deref().is_some_and(fits) || self.dice.chance(40);
+        let cursor = open.is_select && (open.had_cursor || self.dice.chance(25));
+        if let Some(open) = &mut self.session.slots[slot] {
+            open.has_cursor = cursor;
+            open.had_cursor |= cursor;
+            if typed {
+                open.typed = Some(params.clone());
+            }
+        }
+        self.say(Command::Execute(name(slot), if cursor { CURSOR } else { 0 }, params, typed));
+    }
+
+    fn fetch(&mut self, slot: usize) {
+        let rows = u32::try_from(*self.dice.pick(&[1, 2, 3, 100])).unwrap_or_default();
+        self.say(Command::Fetch(name(slot), rows));
+        if rows == 100
+            && let Some(open) = &mut self.session.slots[slot]
+        {
+            open.has_cursor = false;
+        }
+    }
+
+    fn param(&mut self, kind: P) -> Param {
+        match kind {
+            P::Tag => Param::Text(self.tag()),
+            P::Id => Param::Int(i64::try_from(self.dice.within(1..9)).unwrap_or_default()),
+            P::Number => match self.dice.below(8) {
+                0 => Param::Null,
+                1 => Param::Double(7.5),
+                2 => Param::Text("12".to_owned()),
+                _ => Param::Int(i64::try_from(self.dice.below(60)).unwrap_or_default()),
+            },
+            P::Text => match self.dice.below(6) {
+                0 => Param::Null,
+                1 => Param::Text("\u{e9}\u{4e2d}".to_owned()),
+                2 => Param::Text("y".repeat(*self.dice.pick(&[0, 300, 20_000]))),
+                _ => Param::Text(self.tag()),
+            },
+        }
+    }
+}
+
+/// A slot's name in commands.
+fn name(slot: usize) -> u8 {
+    u8::try_from(slot).unwrap_or_default()
+}

@@ -1,0 +1,140 @@
+//! The model test: random sessions of many clients at once through the proxy, each of which has to get what it gets from a
+//! server of its own, byte for byte.
+//!
+//! There are two servers that are the same, one of them behind the proxy. Each client has a [script](author) that follows
+//! from the seed, and runs each step on both. What only tells sessions apart is masked: ids of connections and of prepared
+//! statements. Every result names who has asked, and as which command, so that no answer can pass for another.
+//!
+//! A failure prints the seed, the last steps of the client and both answers; then the script is made [shorter](shrink) as
+//! long as it fails, and printed. Environment variables, all optional:
+//!
+//! - `POINTSMAN_MODEL_SEED`: only this seed;
+//! - `POINTSMAN_MODEL_STATEMENTS`: commands of one test, of all clients and seeds together;
+//! - `POINTSMAN_MODEL_CONNECTIONS`: `max_connections` of the server behind the proxy;
+//! - `POINTSMAN_MODEL_GAPS=1`: with statements whose answers are known to differ;
+//! - `POINTSMAN_MODEL_SECONDS`: how long `soak` takes.
+
+mod author;
+mod dice;
+mod play;
+mod report;
+mod run;
+mod shared;
+mod shrink;
+mod side;
+mod step;
+mod trackers;
+mod world;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use dice::Dice;
+use world::{MARIADB, MYSQL, Pair, World};
+
+/// Commands of all seeds.
+const STATEMENTS: usize = 20_000;
+/// Seeds of every run; one more is fresh.
+const SEEDS: [u64; 3] = [1, 20_260_213, 77];
+/// Commands of one seed in `soak`.
+const SOAK_STATEMENTS: usize = 20_000;
+/// How long `soak` takes.
+const SOAK_SECONDS: usize = 600;
+/// Longest time of a run.
+const TEST_TIME_MAX: Duration = Duration::from_hours(3);
+
+mod on_mariadb {
+    #[test]
+    fn sessions_get_the_same_answers_as_directly() {
+        super::several_seeds(&super::MARIADB, &super::SEEDS, |setup| setup);
+    }
+
+    #[test]
+    fn sessions_get_the_same_answers_without_a_split() {
+        super::one_seed(&super::MARIADB, |setup| setup.variable("read_write_split", false));
+    }
+
+    #[test]
+    #[ignore = "takes ten minutes"]
+    fn soak() {
+        super::soak(&super::MARIADB);
+    }
+}
+
+mod on_mysql {
+    use super::Pair;
+
+    fn pair() -> Option<&'static Pair> {
+        // It says in the name of the test what is missing.
+        let _ = testkit::mysql::find_or_skip();
+        super::MYSQL.as_ref()
+    }
+
+    #[test]
+    fn sessions_get_the_same_answers_as_directly() {
+        if let Some(pair) = pair() {
+            // Half as many: definitions take this server long.
+            super::several_seeds(pair, &super::SEEDS[..1], |setup| setup);
+        }
+    }
+
+    #[test]
+    #[ignore = "takes ten minutes"]
+    fn soak() {
+        if let Some(pair) = pair() {
+            super::soak(pair);
+        }
+    }
+}
+
+/// What an environment variable says.
+fn number(name: &str) -> Option<usize> {
+    let value = std::env::var(name).ok()?;
+    Some(value.parse().unwrap_or_else(|error| panic!("{name}={value}: {error}")))
+}
+
+/// The fixed seeds and a fresh one, or the one that is asked for.
+fn several_seeds(pair: &'static Pair, fixed: &[u64], more: impl FnOnce(e2e::Setup) -> e2e::Setup) {
+    let all =
+        number("POINTSMAN_MODEL_STATEMENTS").unwrap_or(STATEMENTS / (1 + SEEDS.len()) * (1 + fixed.len()));
+    let seeds = match number("POINTSMAN_MODEL_SEED") {
+        Some(seed) => vec![seed as u64],
+        None => [fixed, &[Dice::fresh_seed()]].concat(),
+    };
+    block_on(async {
+        let world = Arc::new(World::new(pair, more).await);
+        for seed in &seeds {
+            run::seed(&world, *seed, all / seeds.len()).await;
+        }
+    });
+}
+
+/// One seed, a quarter of the commands.
+fn one_seed(pair: &'static Pair, more: impl FnOnce(e2e::Setup) -> e2e::Setup) {
+    let all = number("POINTSMAN_MODEL_STATEMENTS").unwrap_or(STATEMENTS);
+    let seed = number("POINTSMAN_MODEL_SEED").map_or_else(Dice::fresh_seed, |seed| seed as u64);
+    block_on(async {
+        let world = Arc::new(World::new(pair, more).await);
+        run::seed(&world, seed, all / 4).await;
+    });
+}
+
+/// Fresh seeds until the time is over.
+fn soak(pair: &'static Pair) {
+    let seconds = number("POINTSMAN_MODEL_SECONDS").unwrap_or(SOAK_SECONDS);
+    let end = Instant::now() + Duration::from_secs(seconds as u64);
+    let commands = number("POINTSMAN_MODEL_STATEMENTS").unwrap_or(SOAK_STATEMENTS);
+    block_on(async {
+        let world = Arc::new(World::new(pair, |setup| setup).await);
+        let mut total = 0;
+        while Instant::now() < end {
+            total += run::seed(&world, Dice::fresh_seed(), commands).await;
+            println!("{total} commands without a difference");
+        }
+    });
+}
+
+fn block_on(test: impl Future<Output = ()>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async { tokio::time::timeout(TEST_TIME_MAX, test).await }).unwrap();
+}

@@ -1,0 +1,171 @@
+//! Two servers that are the same, one of them behind a proxy, and what is on them before a run.
+
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use e2e::{Backend, Proxy, Setup};
+use testkit::client::{Client, Options};
+use testkit::server::{PASSWORD, USER};
+use tokio::sync::{Mutex, Semaphore};
+
+use crate::author::ACCOUNTS;
+use crate::shared::{OWN, SHARED};
+
+/// Connections that the server behind the proxy may have, if nothing else is said: as many as a run needs while each
+/// session has one of its own.
+const CONNECTIONS: usize = 80;
+/// Sleepers at once, each of which takes a connection from the others, and waits for another.
+const SLEEPERS: usize = 2;
+
+/// A server for direct sessions, and its twin.
+#[derive(Debug)]
+pub(crate) struct Pair {
+    direct: Backend,
+    proxied: Backend,
+}
+
+/// Two MariaDB servers.
+pub(crate) static MARIADB: LazyLock<Pair> =
+    LazyLock::new(|| Pair { direct: Backend::start(&OPTIONS), proxied: Backend::start(&OPTIONS) }.prepared());
+/// Two MySQL servers, if MySQL is there.
+pub(crate) static MYSQL: LazyLock<Option<Pair>> = LazyLock::new(|| {
+    let (direct, proxied) = (Backend::start_mysql(&OPTIONS)?, Backend::start_mysql(&OPTIONS)?);
+    Some(Pair { direct, proxied }.prepared())
+});
+/// All clients of a run log in to each of them. A thread of MariaDB that serves another connection still knows `FOUND_ROWS()` of the
+/// one before: there must not be such threads. Statistics that are made in the background would change plans, and with them flags.
+const OPTIONS: [&str; 4] =
+    ["--max-connections=400", "--back-log=400", "--thread-cache-size=0", "--innodb-stats-auto-recalc=OFF"];
+
+impl Pair {
+    /// Accounts, and the schema that everybody reads.
+    fn prepared(self) -> Self {
+        for server in [&self.direct, &self.proxied] {
+            for (account, password) in ACCOUNTS {
+                server.sql(&format!("CREATE USER {account} IDENTIFIED BY '{password}'"));
+            }
+            server.sql(
+                "GRANT ALL ON *.* TO model_a; GRANT ALL ON *.* TO model_b; \
+                 CREATE DATABASE shared; GRANT SELECT, EXECUTE ON shared.* TO model_poor",
+            );
+            e2e::run(async {
+                for (account, password) in ACCOUNTS {
+                    // MySQL asks for the password itself, once.
+                    let options = Options::tcp(server.server.address(), account, password);
+                    let client = Client::connect(&options).await.unwrap_or_else(|error| panic!("{error}"));
+                    let _ = client.quit().await;
+                }
+                let mut client = administrator(server).await;
+                for sql in SHARED {
+                    client.query(sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
+                }
+            });
+        }
+        self
+    }
+}
+
+/// What a run happens in.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) direct: &'static Backend,
+    pub(crate) proxied: &'static Backend,
+    pub(crate) proxy: Proxy,
+    /// Who may have a statement that sleeps.
+    pub(crate) sleepers: Semaphore,
+    watchers: [Mutex<Client>; 2],
+    tags: AtomicUsize,
+}
+
+impl World {
+    /// A new proxy in front of one of the servers, with `more` configuration.
+    pub(crate) async fn new(pair: &'static Pair, more: impl FnOnce(Setup) -> Setup) -> Self {
+        let Pair { direct, proxied } = pair;
+        let connections = connections();
+        let mut setup = Setup::new(&proxied.sandbox)
+            .server(&proxied.server, &format!("max_connections = {connections}"))
+            // Sessions wait for each other when there are few connections.
+            .variable("connect_timeout_server_max", 100_000)
+            .admin("mysql_ifaces", "\"127.0.0.1:0\"");
+        for (account, password) in ACCOUNTS {
+            setup = setup.user(account, password, "");
+        }
+        let proxy = more(setup).start();
+        let watchers = [Mutex::new(administrator(direct).await), Mutex::new(administrator(proxied).await)];
+        Self {
+            direct,
+            proxied,
+            proxy,
+            sleepers: Semaphore::new(SLEEPERS),
+            watchers,
+            tags: AtomicUsize::new(0),
+        }
+    }
+
+    /// Makes the schemas of a client new, on both servers.
+    pub(crate) async fn clear(&self, schema: &str) {
+        for server in [self.direct, self.proxied] {
+            let mut client = administrator(server).await;
+            for sql in OWN {
+                let sql = sql.replace("{db}", schema);
+                client.query(&sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
+            }
+            let _ = client.quit().await;
+        }
+    }
+
+    /// Removes them.
+    pub(crate) async fn remove(&self, schema: &str) {
+        for server in [self.direct, self.proxied] {
+            let mut client = administrator(server).await;
+            for sql in &OWN[..2] {
+                let sql = sql.replace("{db}", schema);
+                client.query(&sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
+            }
+            let _ = client.quit().await;
+        }
+    }
+
+    /// A tag that nobody has had: those who had slept under it may not be gone yet.
+    pub(crate) fn unique(&self, tag: &str) -> String {
+        format!("{tag}x{}", self.tags.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Whether a statement with this tag sleeps on both servers.
+    pub(crate) async fn sleeping(&self, tag: &str) -> bool {
+        let sql = format!(
+            "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'User sleep' AND info LIKE '%{tag}%'"
+        );
+        for watcher in &self.watchers {
+            let count = watcher.lock().await.query(&sql).await;
+            let count = count.unwrap_or_else(|error| panic!("{sql}: {error}")).first().unwrap_or_default();
+            if count == "0" {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The numbers of connections that the proxy says it uses and keeps.
+    pub(crate) async fn pool(&self) -> (usize, usize) {
+        let mut admin = Client::connect(&Options::tcp(self.proxy.admin(), "admin", "admin")).await.unwrap();
+        let mut numbers = Vec::new();
+        for column in ["ConnUsed", "ConnFree"] {
+            let sql = format!("SELECT SUM({column}) FROM stats_mysql_connection_pool");
+            let value = admin.query(&sql).await.unwrap().first().unwrap();
+            numbers.push(value.parse().unwrap_or_else(|error| panic!("{sql}: {value}: {error}")));
+        }
+        (numbers[0], numbers[1])
+    }
+}
+
+/// The most connections that the server behind the proxy may have: `POINTSMAN_MODEL_CONNECTIONS`.
+pub(crate) fn connections() -> usize {
+    crate::number("POINTSMAN_MODEL_CONNECTIONS").unwrap_or(CONNECTIONS)
+}
+
+/// A connection to a server itself, with all privileges.
+async fn administrator(server: &Backend) -> Client {
+    let options = Options::tcp(server.server.address(), USER, PASSWORD);
+    Client::connect(&options).await.unwrap_or_else(|error| panic!("{error}"))
+}
