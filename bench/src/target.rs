@@ -59,7 +59,7 @@ impl Kind {
         (variables, more): (&str, &str),
     ) -> String {
         let servers = format!(
-            "[mysql_variables]\nthreads = {threads}\n{variables}\n\
+            "[mysql_variables]\nthreads = {threads}\nmonitor_enabled = false\n{variables}\n\
              [[mysql_servers]]\nhostname = \"127.0.0.1\"\nport = {database}\nmax_connections = {BACKENDS_MAX}\n"
         );
         match self {

@@ -26,6 +26,7 @@ pub struct Setup {
     tables: String,
     environment: Vec<(String, String)>,
     arguments: Vec<String>,
+    monitor: String,
 }
 
 impl Setup {
@@ -46,6 +47,7 @@ impl Setup {
             tables: String::new(),
             environment: Vec::new(),
             arguments: Vec::new(),
+            monitor: "monitor_enabled = false\n".to_owned(),
             dir,
         };
         let socket = new.socket();
@@ -68,6 +70,14 @@ impl Setup {
     #[must_use]
     pub fn user(self, name: &str, password: &str, more: &str) -> Self {
         self.row("mysql_users", &format!("username = '{name}'\npassword = '{password}'\n{more}"))
+    }
+
+    /// Has the proxy watch its servers, as this user. Without, it does not: tests count connections.
+    #[must_use]
+    pub fn monitor(mut self, name: &str, password: &str) -> Self {
+        self.monitor =
+            format!("monitor_enabled = true\nmonitor_username = '{name}'\nmonitor_password = '{password}'\n");
+        self
     }
 
     /// Adds a layer-4 listener for hostgroup 0.
@@ -164,8 +174,9 @@ impl Setup {
     /// # Panics
     /// When the proxy does not start; its log is in the message.
     pub fn start(self) -> Proxy {
+        let monitor = self.monitor;
         let toml = format!(
-            "{}[mysql_variables]\n{}[pointsman_variables]\n{}[admin_variables]\n{}{}",
+            "{}[mysql_variables]\n{monitor}{}[pointsman_variables]\n{}[admin_variables]\n{}{}",
             self.top_level, self.variables, self.pointsman_variables, self.admin_variables, self.tables
         );
         let file = self.dir.join("pointsman.toml");

@@ -27,6 +27,7 @@ address = "127.0.0.1:0"
 
 [mysql_variables]
 max_connections = 7
+monitor_enabled = false
 
 [[mysql_servers]]
 hostname = "127.0.0.1"

@@ -39,8 +39,9 @@ pub use boot::{BootError, Booted, Imported, Start, boot, import};
 pub use engine::{Asked, Engine};
 pub use layers::{Module, Move};
 pub use plane::{
-    ClientHost, Collation, CommandCounter, DataPlane, Digest, Explained, FreeConnection, NotApplied, Order,
-    PoolServer, Process, Question, ServerError, UserConnections,
+    CheckKind, CheckResult, ClientHost, Collation, CommandCounter, DataPlane, Digest, Explained,
+    FreeConnection, Member, NotApplied, Order, PoolServer, Process, Question, ServerError, ServerEvent,
+    UserConnections,
 };
 pub use port::Port;
 pub use store::{Store, StoreError};

@@ -39,6 +39,21 @@ pub trait DataPlane: Send + Sync + 'static {
     /// The servers, with counters; `reset` makes the counters start again from 0.
     fn pool(&self, reset: bool) -> Vec<PoolServer>;
 
+    /// The servers that are in use in each hostgroup; `None`: those of `mysql_servers`.
+    fn members(&self) -> Option<Vec<Member>> {
+        None
+    }
+
+    /// What came of the checks of servers of this kind, the oldest first.
+    fn checks(&self, _kind: CheckKind) -> Vec<CheckResult> {
+        Vec::new()
+    }
+
+    /// What has changed of servers, the oldest first.
+    fn server_events(&self) -> Vec<ServerEvent> {
+        Vec::new()
+    }
+
     /// Connections to servers that nobody uses.
     fn free_connections(&self) -> Vec<FreeConnection>;
 
@@ -192,8 +207,71 @@ pub struct PoolServer {
     pub bytes_sent: u64,
     /// Bytes that came back.
     pub bytes_received: u64,
-    /// Microseconds that the last connection took to be made, its login included; 0 if there was none.
+    /// Microseconds that the server took to answer the monitor's last ping, or to make the last connection, its login included;
+    /// 0 if there was neither.
     pub latency_us: u64,
+}
+
+/// A server that is in use in a hostgroup.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Member {
+    /// The hostgroup.
+    pub hostgroup: u32,
+    /// The hostgroup of the row of `mysql_servers` that says how it is used.
+    pub configured_in: u32,
+    /// The host, or the path of a Unix socket.
+    pub host: String,
+    /// The port; 0 for a Unix socket.
+    pub port: u16,
+    /// As in [`PoolServer::status`].
+    pub status: &'static str,
+}
+
+/// What is checked of servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CheckKind {
+    /// Whether they take a new connection.
+    Connect,
+    /// Whether they answer a ping.
+    Ping,
+    /// Whether they are read-only.
+    ReadOnly,
+    /// How far they are behind.
+    ReplicationLag,
+}
+
+/// A row of a table `monitor.mysql_server_..._log`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CheckResult {
+    /// The host, or the path of a Unix socket.
+    pub host: String,
+    /// The port; 0 for a Unix socket.
+    pub port: u16,
+    /// When the check began, in microseconds of Unix time.
+    pub start_us: u64,
+    /// Microseconds that it took; 0 if it failed.
+    pub took_us: u64,
+    /// What the server has said of itself: whether it is read-only (1 or 0), or seconds of lag.
+    pub value: Option<i64>,
+    /// Why it failed.
+    pub error: Option<String>,
+}
+
+/// A row of `stats_pointsman_server_events`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ServerEvent {
+    /// When it was, in microseconds of Unix time.
+    pub time_us: u64,
+    /// The hostgroup.
+    pub hostgroup: u32,
+    /// The host, or the path of a Unix socket.
+    pub host: String,
+    /// The port; 0 for a Unix socket.
+    pub port: u16,
+    /// `SHUNNED`, `ONLINE`, `SHUNNED_REPLICATION_LAG`, `CAUGHT_UP`, `JOINED` or `LEFT`.
+    pub event: &'static str,
+    /// Why.
+    pub cause: String,
 }
 
 /// A row of `stats_mysql_free_connections`.

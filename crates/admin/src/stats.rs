@@ -19,6 +19,9 @@ const STATS: &str = "stats_";
 /// How the names of tables begin that show what the proxy runs with.
 const RUNTIME: &str = "runtime_";
 
+/// How the names of tables begin that hold what checks of servers found.
+const CHECKS: &str = "mysql_server_";
+
 /// The table of what clients may name, which servers know.
 const COLLATIONS: &str = "mysql_collations";
 
@@ -44,6 +47,12 @@ pub(crate) fn refresh(
         }
         if plain {
             store.refill(table.name, rows)?;
+        }
+    }
+    for (table, kind) in tables::CHECKS {
+        if names.iter().any(|name| name == table) {
+            let rows = plane.checks(kind).into_iter().map(|result| tables::check_result(kind, result));
+            store.refill_checks(table, rows)?;
         }
     }
     digests::refresh(&names, store, plane)?;
@@ -97,7 +106,7 @@ fn names(sql: &str) -> Vec<String> {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut names: Vec<String> = Vec::new();
     for word in sql.split(|c| !is_letter(c)) {
-        let is_name = [STATS, RUNTIME, COLLATIONS]
+        let is_name = [STATS, RUNTIME, COLLATIONS, CHECKS]
             .iter()
             .any(|start| word.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start)));
         let name = word.to_ascii_lowercase();

@@ -110,6 +110,15 @@ impl Store {
         rows::refill(&mut self.admin, "stats", table, rows).map_err(AdminError::from)
     }
 
+    /// The same for a table of the schema `monitor`.
+    pub(crate) fn refill_checks(
+        &mut self,
+        table: &str,
+        rows: impl IntoIterator<Item = Vec<rusqlite::types::Value>>,
+    ) -> Result<(), AdminError> {
+        rows::refill(&mut self.admin, "monitor", table, rows).map_err(AdminError::from)
+    }
+
     /// Makes these the rows of `mysql_collations`.
     pub(crate) fn set_collations(&mut self, collations: &[Collation]) -> Result<(), AdminError> {
         let rows = collations.iter().map(|Collation { id, name, charset, is_default }| {

@@ -11,8 +11,8 @@ use crate::Loaded;
 use crate::draft::{Checked, Draft};
 use crate::formats::Parsed;
 use crate::model::{
-    AdminVariables, Config, FastRoute, HostgroupAttributes, Listener, MysqlVariables, PointsmanVariables,
-    Protocol, QueryRule, ReplicationHostgroups, Server, ServerOptions, ServerTls, User,
+    AdminVariables, Config, FastRoute, HostgroupAttributes, Listener, MonitorVariables, MysqlVariables,
+    PointsmanVariables, Protocol, QueryRule, ReplicationHostgroups, Server, ServerOptions, ServerTls, User,
 };
 use crate::nearest::suggestion;
 use crate::problem::{Problem, Problems};
@@ -64,6 +64,7 @@ fn config(tables: &Tables, listeners: Listeners) -> Config {
     Config {
         listeners: listeners.into_iter().map(|(listener, _)| listener).collect(),
         variables: group(&MYSQL_VARIABLES).map_or_else(MysqlVariables::default, MysqlVariables::from_row),
+        monitor: group(&MYSQL_VARIABLES).map_or_else(MonitorVariables::default, MonitorVariables::from_row),
         pointsman: group(&POINTSMAN_VARIABLES)
             .map_or_else(PointsmanVariables::default, PointsmanVariables::from_row),
         admin: group(&ADMIN_VARIABLES).map_or_else(AdminVariables::default, AdminVariables::from_row),

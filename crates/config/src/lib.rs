@@ -27,9 +27,9 @@ pub use json::Json;
 pub use model::{
     Address, AdminVariables, AuthPlugin, Balance, CheckLogins, Config, Credentials, Endpoint, FastRoute,
     HostgroupAttributes, HostgroupSettings, InvalidAddress, InvalidCredentials, InvalidNetworks, Listener,
-    MysqlVariables, Network, Networks, PointsmanVariables, Protocol, ProxyProtocol, QueryRule,
-    ReplicationHostgroups, Server, ServerOptions, ServerStatus, ServerTls, TlsParams, UNIX_PATH_MAX_BYTES,
-    User, UserAttributes,
+    MonitorVariables, MysqlVariables, Network, Networks, PointsmanVariables, Protocol, ProxyProtocol,
+    QueryRule, ReplicationHostgroups, Server, ServerOptions, ServerStatus, ServerTls, TlsParams,
+    UNIX_PATH_MAX_BYTES, User, UserAttributes,
 };
 pub use problem::{Problem, Problems};
 pub use row::Row;

@@ -4,6 +4,7 @@ mod admin;
 mod credentials;
 mod hostgroup;
 mod listener;
+mod monitor;
 mod network;
 mod rule;
 mod server;
@@ -18,6 +19,7 @@ pub use credentials::{Credentials, InvalidCredentials};
 pub use hostgroup::{Balance, HostgroupAttributes, HostgroupSettings, ReplicationHostgroups};
 pub(crate) use listener::unix_path;
 pub use listener::{Address, InvalidAddress, Listener, Protocol, UNIX_PATH_MAX_BYTES};
+pub use monitor::MonitorVariables;
 pub use network::{InvalidNetworks, Network, Networks};
 pub use rule::{FastRoute, QueryRule};
 pub use server::{Endpoint, Server, ServerStatus};
@@ -34,6 +36,8 @@ pub struct Config {
     pub listeners: Vec<Listener>,
     /// The group `mysql_variables`, as far as its variables exist.
     pub variables: MysqlVariables,
+    /// Its variables `monitor_...`.
+    pub monitor: MonitorVariables,
     /// The group `pointsman_variables`.
     pub pointsman: PointsmanVariables,
     /// The group `admin_variables`, as far as its variables exist.
@@ -63,6 +67,7 @@ impl Default for Config {
         Self {
             listeners: vec![Listener::default()],
             variables: MysqlVariables::default(),
+            monitor: MonitorVariables::default(),
             pointsman: PointsmanVariables::default(),
             admin: AdminVariables::default(),
             servers: Vec::new(),

@@ -308,8 +308,8 @@ pub(crate) use from_row;
 mod tests {
     use super::*;
     use crate::model::{
-        AdminVariables, FastRoute, HostgroupAttributes, MysqlVariables, PointsmanVariables, QueryRule,
-        ReplicationHostgroups, Server, ServerOptions, ServerTls, User,
+        AdminVariables, FastRoute, HostgroupAttributes, MonitorVariables, MysqlVariables, PointsmanVariables,
+        QueryRule, ReplicationHostgroups, Server, ServerOptions, ServerTls, User,
     };
     use crate::schema::{
         ADMIN_VARIABLES, LISTENERS, MYSQL_HOSTGROUP_ATTRIBUTES, MYSQL_QUERY_RULES,
@@ -333,8 +333,9 @@ mod tests {
 
     #[test]
     fn what_is_built_is_what_the_types_hold() {
+        let monitor = [&["interfaces"], MonitorVariables::COLUMNS].concat();
         for (section, columns, elsewhere) in [
-            (&MYSQL_VARIABLES, MysqlVariables::COLUMNS, &["interfaces"][..]),
+            (&MYSQL_VARIABLES, MysqlVariables::COLUMNS, &monitor[..]),
             (&POINTSMAN_VARIABLES, PointsmanVariables::COLUMNS, &[]),
             (&ADMIN_VARIABLES, AdminVariables::COLUMNS, READ_FROM_TABLES),
             (&MYSQL_SERVERS, Server::COLUMNS, &[]),
@@ -401,7 +402,9 @@ mod tests {
             }
             for row in [least, greatest] {
                 match section.name {
-                    "mysql_variables" => drop(MysqlVariables::from_row(&row)),
+                    "mysql_variables" => {
+                        drop((MysqlVariables::from_row(&row), MonitorVariables::from_row(&row)));
+                    }
                     "pointsman_variables" => drop(PointsmanVariables::from_row(&row)),
                     "admin_variables" => drop(AdminVariables::from_row(&row)),
                     "mysql_servers_ssl_params" => drop(ServerTls::from_row(&row)),

@@ -4,12 +4,13 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use admin::{
-    ClientHost, Collation, CommandCounter, DataPlane, Digest, Explained, FreeConnection, NotApplied, Order,
-    PoolServer, Process, Question, ServerError, UserConnections,
+    CheckKind, CheckResult, ClientHost, Collation, CommandCounter, DataPlane, Digest, Explained,
+    FreeConnection, Member, NotApplied, Order, PoolServer, Process, Question, ServerError, ServerEvent,
+    UserConnections,
 };
 use config::{Config, RowProblem};
 use proxy::stats::{self, DigestStats, ErrorStats, ServerStats, SessionStats};
-use proxy::{ApplyError, Assumed, Remote, rule_problem};
+use proxy::{ApplyError, Assumed, Check, Remote, rule_problem};
 use rustls::ServerConfig;
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -113,6 +114,47 @@ impl DataPlane for Plane {
 
     fn pool(&self, reset: bool) -> Vec<PoolServer> {
         self.remote.servers(reset).into_iter().map(pool_server).collect()
+    }
+
+    fn members(&self) -> Option<Vec<Member>> {
+        let row = |stats::MemberStats { hostgroup, configured_in, host, port, status }| Member {
+            hostgroup,
+            configured_in,
+            host,
+            port,
+            status,
+        };
+        Some(self.remote.members().into_iter().map(row).collect())
+    }
+
+    fn checks(&self, kind: CheckKind) -> Vec<CheckResult> {
+        let check = match kind {
+            CheckKind::Connect => Check::Connect,
+            CheckKind::Ping => Check::Ping,
+            CheckKind::ReadOnly => Check::ReadOnly,
+            CheckKind::ReplicationLag => Check::Lag,
+        };
+        let row = |stats::CheckStats { host, port, start_us, took_us, value, error }| CheckResult {
+            host,
+            port,
+            start_us,
+            took_us,
+            value,
+            error,
+        };
+        self.remote.checks(check).into_iter().map(row).collect()
+    }
+
+    fn server_events(&self) -> Vec<ServerEvent> {
+        let row = |stats::ServerEvent { time_us, hostgroup, host, port, event, cause }| ServerEvent {
+            time_us,
+            hostgroup,
+            host,
+            port,
+            event,
+            cause,
+        };
+        self.remote.server_events().into_iter().map(row).collect()
     }
 
     fn free_connections(&self) -> Vec<FreeConnection> {
@@ -254,7 +296,6 @@ fn pool_server(server: ServerStats) -> PoolServer {
         queries,
         bytes_sent,
         bytes_received,
-        // That of the last connection: nobody pings servers.
         latency_us: u64::try_from(latency.as_micros()).unwrap_or(u64::MAX),
     }
 }

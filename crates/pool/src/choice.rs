@@ -76,9 +76,9 @@ pub(crate) fn ready<'a, E>(
 /// How many servers are online, full or not, whatever their weights.
 pub(crate) fn online<E>(servers: &[Arc<Server<E>>], policy: &Policy, now: Duration) -> usize {
     let is_online = |server: &Arc<Server<E>>| {
-        use Standing::{Configured, Lagging, Removed, Shunned};
+        use Standing::{Configured, Down, Lagging, Removed, Shunned};
         let standing = server.standing(now, &policy.shunning);
-        !matches!(standing, Removed | Configured(_) | Shunned { .. } | Lagging(_))
+        !matches!(standing, Removed | Configured(_) | Down | Shunned { .. } | Lagging(_))
     };
     servers.iter().filter(|server| is_online(server)).count()
 }
@@ -86,7 +86,7 @@ pub(crate) fn online<E>(servers: &[Arc<Server<E>>], policy: &Policy, now: Durati
 /// Whether one who waits may get one of the servers.
 pub(crate) fn may_help<E>(servers: &[Arc<Server<E>>], policy: &Policy, now: Duration) -> bool {
     let may_change = |server: &Arc<Server<E>>| server.standing(now, &policy.shunning).may_change();
-    online(servers, policy, now) <= policy.max_online && servers.iter().any(may_change)
+    online(servers, policy, now) <= policy.max_online && (policy.awaited || servers.iter().any(may_change))
 }
 
 /// Of many candidates those whose latency is not above the average, of few all. Who was not measured counts as fast.

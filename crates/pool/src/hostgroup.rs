@@ -95,11 +95,13 @@ impl<E> Hostgroup<E> {
 
     /// Whether nothing would be lost with it.
     pub(crate) fn is_empty(&self) -> bool {
-        self.members().servers.is_empty() && self.queue.waiting() == 0
+        let members = self.members();
+        members.servers.is_empty() && !members.policy.awaited && self.queue.waiting() == 0
     }
 
     pub(crate) fn usage(&self) -> Usage {
-        let servers = &self.members().servers;
+        let members = self.members();
+        let servers = &members.servers;
         let available = servers.iter().filter(|server| server.is_available());
         Usage {
             servers: servers.iter().filter(|server| server.is_configured()).count(),
@@ -108,6 +110,7 @@ impl<E> Hostgroup<E> {
             resting: servers.iter().map(|server| server.resting()).sum(),
             allowed: available.map(|server| u64::from(server.max_connections())).sum(),
             waiting: self.queue.waiting(),
+            awaited: members.policy.awaited,
         }
     }
 

@@ -43,7 +43,7 @@ pub use lease::{Lease, Permit};
 pub use policy::{Balance, Policy, Shunning};
 pub use queue::{Ticket, Turn};
 pub use rest::Rest;
-pub use server::{Counts, Gauge, Server, ServerSpec, Standing, Status};
+pub use server::{Counts, Gauge, Off, Server, ServerSpec, Standing, Status};
 
 use hostgroup::Hostgroup;
 
@@ -75,6 +75,8 @@ pub struct Usage {
     pub allowed: u64,
     /// Sessions that wait.
     pub waiting: usize,
+    /// Whether servers may join it by themselves.
+    pub awaited: bool,
 }
 
 /// What somebody who watches a server has found out.
@@ -82,12 +84,17 @@ pub struct Usage {
 pub enum Mark {
     /// It has failed: it is shunned from now on, as after errors.
     Failed,
-    /// It works: it is not shunned any more.
+    /// It does not answer: nobody gets it until it works, and connections to it are to be closed.
+    Down,
+    /// It works: it is neither shunned nor down any more.
     Works,
     /// It lags this much, more than it may: it is passed over until it keeps up.
     Lags(Duration),
     /// It lags no more than it may.
     KeepsUp,
+    /// It does not belong into this hostgroup any more: connections that were made in it are to be closed. Until it is among
+    /// the hostgroup's servers again.
+    Left,
 }
 
 impl<E> Default for Pool<E> {
@@ -180,6 +187,12 @@ impl<E> Pool<E> {
 }
 
 impl<E: Clone + Eq + Hash> Pool<E> {
+    /// The server of `hostgroup` with this endpoint.
+    pub fn find(&self, hostgroup: u32, endpoint: &E) -> Option<Arc<Server<E>>> {
+        let group = self.hostgroup(hostgroup)?;
+        group.members().servers.iter().find(|server| server.endpoint() == endpoint).cloned()
+    }
+
     /// A pool of these servers, all without connections; `policy` says how each hostgroup chooses.
     pub fn new(servers: impl IntoIterator<Item = ServerSpec<E>>, policy: impl Fn(u32) -> Policy) -> Self {
         let pool = Self::default();
@@ -199,7 +212,12 @@ impl<E: Clone + Eq + Hash> Pool<E> {
             };
             match mark {
                 Mark::Failed => server.health().shun(now),
-                Mark::Works => server.health().unshun(),
+                Mark::Down => server.health().set_down(true),
+                Mark::Works => {
+                    server.health().unshun();
+                    server.health().set_down(false);
+                }
+                Mark::Left => server.health().set_left(true),
                 Mark::Lags(lag) => server.health().set_lag(Some(lag)),
                 Mark::KeepsUp => server.health().set_lag(None),
             }
@@ -213,14 +231,25 @@ impl<E: Clone + Eq + Hash> Pool<E> {
     /// is not among them takes no new connections, and is forgotten when its last permit has come back. Sessions that wait
     /// get what has become free for them, or hear that their hostgroup has no server any more.
     pub fn replace(&self, servers: impl IntoIterator<Item = ServerSpec<E>>, policy: impl Fn(u32) -> Policy) {
+        self.replace_all(servers, [], policy);
+    }
+
+    /// The same where hostgroups may be without a server: `awaited` are there nevertheless, for who waits for one, if their
+    /// [`Policy`] says that they are awaited, too.
+    pub fn replace_all(
+        &self,
+        servers: impl IntoIterator<Item = ServerSpec<E>>,
+        awaited: impl IntoIterator<Item = u32>,
+        policy: impl Fn(u32) -> Policy,
+    ) {
         let mut by_hostgroup: BTreeMap<u32, Vec<ServerSpec<E>>> = BTreeMap::new();
         for spec in servers {
             by_hostgroup.entry(spec.hostgroup).or_default().push(spec);
         }
         let mut guard = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let State { hostgroups, last_id } = &mut *guard;
-        for id in by_hostgroup.keys() {
-            hostgroups.entry(*id).or_default();
+        for id in by_hostgroup.keys().copied().chain(awaited) {
+            hostgroups.entry(id).or_default();
         }
         hostgroups.retain(|id, group| {
             group.replace(by_hostgroup.remove(id).unwrap_or_default(), policy(*id), last_id);

@@ -15,6 +15,8 @@ pub struct Policy {
     pub shunning: Shunning,
     /// Of the connections that a server may have, the percentage that may be open although nobody uses them.
     pub resting_percent: u32,
+    /// Servers may join the hostgroup by themselves: whoever finds none waits for one.
+    pub awaited: bool,
 }
 
 /// Who is chosen among the servers that can be. A server with weight 0 never is.
@@ -50,6 +52,7 @@ impl Default for Policy {
             latency_aware_from: usize::MAX,
             shunning: Shunning::default(),
             resting_percent: 0,
+            awaited: false,
         }
     }
 }

@@ -52,6 +52,24 @@ pub enum Status {
     OfflineHard,
 }
 
+/// Why connections to a server are to be closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Off {
+    /// It is configured as [`Status::OfflineHard`].
+    Configured,
+    /// It does not answer.
+    Down,
+    /// It has left the hostgroup; statements that run may end.
+    Left,
+}
+
+impl Off {
+    /// Whether statements that run are to be broken off, too.
+    pub const fn breaks_off(self) -> bool {
+        !matches!(self, Self::Left)
+    }
+}
+
 /// A server as it is configured now. What was counted of it lasts when its configuration changes.
 #[derive(Debug)]
 pub struct Server<E> {
@@ -113,6 +131,7 @@ impl<E> Server<E> {
             self.life.health.unshun();
         }
         self.life.off.store(spec.status == Status::OfflineHard, Ordering::Relaxed);
+        self.life.health.set_left(false);
         Self { spec, life: Arc::clone(&self.life), configured: true }
     }
 
@@ -144,6 +163,7 @@ impl<E> Server<E> {
     /// Whether it takes new connections: what is configured, or why a server that is configured to does not.
     pub fn status(&self) -> Status {
         match self.spec.status {
+            Status::Online if self.life.health.is_down() => Status::Shunned,
             Status::Online if self.life.health.shunned_since().is_some() => Status::Shunned,
             Status::Online if self.life.health.lag().is_some() => Status::ShunnedReplicationLag,
             configured => configured,
@@ -175,10 +195,18 @@ impl<E> Server<E> {
         self.configured
     }
 
-    /// Whether it is configured as [`Status::OfflineHard`] by now: connections to it are to be closed. One that is configured
-    /// no more keeps those that it has.
+    /// Whether connections to it are to be closed. One that is configured no more keeps those that it has.
     pub fn is_off(&self) -> bool {
-        self.life.off.load(Ordering::Relaxed)
+        self.off().is_some()
+    }
+
+    /// Why they are, if they are.
+    pub fn off(&self) -> Option<Off> {
+        let health = &self.life.health;
+        let configured = self.life.off.load(Ordering::Relaxed).then_some(Off::Configured);
+        configured
+            .or_else(|| health.is_down().then_some(Off::Down))
+            .or_else(|| health.has_left().then_some(Off::Left))
     }
 
     /// Connections open or being opened.

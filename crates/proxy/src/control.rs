@@ -260,7 +260,8 @@ impl Control {
     /// Servers were switched off: the session is to look whether it has connections to one. What a tunnel is in the middle of
     /// nobody knows; one to such a server ends.
     pub(crate) fn recall(&self) {
-        let is_off = || self.about.server().is_some_and(|server| server.is_off());
+        let is_off =
+            || self.about.server().and_then(|server| server.off()).is_some_and(|off| off.breaks_off());
         if self.activity.get() != Activity::Tunnel {
             self.recalled.set(true);
             self.wake();

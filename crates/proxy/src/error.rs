@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::time::Duration;
 
+use pool::Off;
 use wire::frame::put_packet;
 use wire::{Capabilities, packet};
 
@@ -84,9 +85,14 @@ impl ClientError {
         Self::new(1053, *b"08S01", "Server shutdown in progress".to_owned())
     }
 
-    /// 1053: the server of the session is switched off, in the middle of something that only it knows.
-    pub(crate) fn switched_off(server: &impl Display) -> Self {
-        let message = format!("Server shutdown in progress: server {server} was set OFFLINE_HARD");
+    /// 1053: the server of the session is of no use any more, in the middle of something that only it knows.
+    pub(crate) fn switched_off(server: &impl Display, off: Off) -> Self {
+        let what = match off {
+            Off::Configured => "was set OFFLINE_HARD",
+            Off::Down => "does not answer",
+            Off::Left => "has left the hostgroup",
+        };
+        let message = format!("Server shutdown in progress: server {server} {what}");
         Self::new(1053, *b"08S01", message)
     }
 

@@ -24,6 +24,7 @@ mod listeners;
 mod listing;
 mod logs;
 mod mirror;
+mod monitor;
 mod proxy;
 mod random;
 mod refusals;
@@ -47,6 +48,7 @@ mod tunnel;
 mod users;
 mod worker;
 
+pub use ::monitor::Check;
 pub use error::ClientError;
 pub use explain::{Assumed, ExplainError};
 pub use listeners::ListenError;

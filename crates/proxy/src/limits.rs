@@ -148,6 +148,19 @@ pub(crate) const COPY_IDLE_MAX: Duration = Duration::from_secs(10);
 /// Connections for mirrored statements that a worker keeps while they have nothing to do.
 pub(crate) const COPY_IDLE_CONNECTIONS_MAX: usize = 64;
 
+/// Results of checks that the monitor keeps of each kind, whatever `mysql-monitor_history` says: those of 2,000 servers would
+/// fill gigabytes in two hours.
+pub(crate) const CHECKS_KEPT_MAX: usize = 100_000;
+
+/// Changes of servers that are kept to be read on the admin port.
+pub(crate) const SERVER_EVENTS_MAX: usize = 10_000;
+
+/// Idle connections that the monitor keeps to one server: as many checks as may run there at a time, without the connect check.
+pub(crate) const MONITOR_CONNECTIONS_MAX: usize = 3;
+
+/// By how much an answer may be waited for too long before nothing follows from it: then it was the monitor that was late.
+pub(crate) const MONITOR_LATE_MAX: Duration = Duration::from_millis(100);
+
 /// Bits of the RSA key that protects passwords of `caching_sha2_password` on unencrypted connections.
 pub(crate) const RSA_KEY_SIZE: aws_lc_rs::rsa::KeySize = aws_lc_rs::rsa::KeySize::Rsa2048;
 

@@ -38,6 +38,9 @@ pub enum StartError {
         /// What the system says.
         source: io::Error,
     },
+    /// The thread that watches servers cannot be made.
+    #[error("cannot start the monitor")]
+    Monitor(#[source] io::Error),
     /// A file that TLS needs cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -59,7 +62,8 @@ impl Proxy {
             worker::spawn(index, Arc::clone(&shared)).map_err(|source| StartError::Worker { index, source })
         };
         let workers: Vec<_> = (0..config.variables.threads).map(spawn).collect::<Result<_, _>>()?;
-        let (workers, threads): (Vec<_>, Vec<_>) = workers.into_iter().unzip();
+        let (workers, mut threads): (Vec<_>, Vec<_>) = workers.into_iter().unzip();
+        threads.push(crate::monitor::spawn(Arc::clone(&shared)).map_err(StartError::Monitor)?);
         let workers: Arc<[Inbox]> = workers.into();
         let _runtime = control.enter();
         let listeners = Listeners::start(bound, &shared, &workers);
@@ -108,6 +112,7 @@ impl Proxy {
         if let Some(closing) = remote.listeners.close() {
             closing.await;
         }
+        remote.shared.watching.stop();
         let timeout = remote.shared.snapshot().drain_timeout;
         for worker in remote.workers.iter() {
             worker.send(Message::Drain(timeout));

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use config::{Config, Endpoint};
+use monitor::Check;
 use querylog::LateError;
 use route::RuleError;
 use rustls::ServerConfig;
@@ -25,7 +26,8 @@ use crate::servers::collations::collations;
 use crate::servers::probe_new;
 use crate::shared::Shared;
 use crate::stats::{
-    ClientHost, Collation, CommandCounts, DigestStats, ErrorStats, ServerStats, SessionStats, UserConnections,
+    CheckStats, ClientHost, Collation, CommandCounts, DigestStats, ErrorStats, MemberStats, ServerEvent,
+    ServerStats, SessionStats, UserConnections,
 };
 use crate::tls::TlsError;
 use crate::worker::{Inbox, Message, Question, Worker};
@@ -162,6 +164,21 @@ impl Remote {
     pub fn servers(&self, reset: bool) -> Vec<ServerStats> {
         let workers = self.ask(move |worker| worker.counts.by_server(reset));
         report::servers(&self.shared.pool, &workers, reset)
+    }
+
+    /// What came of the checks of this kind, the oldest first.
+    pub fn checks(&self, check: Check) -> Vec<CheckStats> {
+        self.shared.watching.records.checks(check)
+    }
+
+    /// What has changed of servers, the oldest first.
+    pub fn server_events(&self) -> Vec<ServerEvent> {
+        self.shared.watching.records.events()
+    }
+
+    /// The servers that are in use in each hostgroup, whoever has put them there.
+    pub fn members(&self) -> Vec<MemberStats> {
+        self.shared.watching.members(&self.shared.pool, &self.shared.snapshot())
     }
 
     /// All sessions, those that log in among them.

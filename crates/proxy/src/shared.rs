@@ -18,6 +18,7 @@ use crate::hosts::Hosts;
 use crate::keys::Keys;
 use crate::limits::{FIRST_CONNECTION_ID, LAST_CONNECTION_ID};
 use crate::logs;
+use crate::monitor::Watching;
 use crate::refusals::Refusals;
 use crate::remote::ApplyError;
 use crate::routing::routes::Routes;
@@ -34,6 +35,8 @@ pub(crate) struct Shared {
     snapshot: RwLock<Arc<Snapshot>>,
     pub(crate) servers: Servers,
     pub(crate) pool: Pool<Target>,
+    /// What the monitor has found.
+    pub(crate) watching: Watching,
     pub(crate) keys: Keys,
     pub(crate) refusals: Refusals,
     pub(crate) directory: Directory,
@@ -71,9 +74,12 @@ impl Shared {
     /// Fails with the rules that cannot be used.
     pub(crate) fn new(config: &Arc<Config>, keys: Keys, tls: Tls) -> Result<Self, Vec<RuleError>> {
         let snapshot = Snapshot::new(config, None)?;
+        let (pool, watching) = (Pool::default(), Watching::default());
+        watching.place(&pool, &snapshot);
         Ok(Self {
             servers: Servers::new(snapshot.endpoints()),
-            pool: Pool::new(snapshot.specs(), |hostgroup| snapshot.policy(hostgroup)),
+            pool,
+            watching,
             keys,
             refusals: Refusals::default(),
             directory: Directory::default(),
@@ -111,10 +117,12 @@ impl Shared {
         if let Some(tls) = tls {
             self.tls.change(tls);
         }
+        // Not while the monitor changes the pool by what held before.
+        let alone = self.watching.alone();
         let before = self.snapshot();
         let same = snapshot.has_servers_of(&before);
-        if !same || !snapshot.chooses_like(&before) {
-            self.pool.replace(snapshot.specs(), |hostgroup| snapshot.policy(hostgroup));
+        if !same || !snapshot.chooses_like(&before) || !snapshot.places_like(&before) {
+            self.watching.place(&self.pool, &snapshot);
         }
         let new = if same {
             Vec::new()
@@ -125,6 +133,8 @@ impl Shared {
         // Before workers log what it wants.
         logs::configure(&self.logs, &snapshot.logs);
         *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&snapshot);
+        drop(alone);
+        self.watching.tell();
         (snapshot, new)
     }
 
@@ -163,6 +173,8 @@ impl Shared {
             workers: workers.len() as u64,
             paused: listeners_closed,
             logs: self.logs.counts(),
+            monitor: self.watching.records.counts(),
+            monitors: self.watching.is_running().into(),
         };
         report::globals(workers, &globals)
     }

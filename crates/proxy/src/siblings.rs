@@ -16,6 +16,15 @@ impl Siblings {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(inbox);
     }
 
+    /// Has the sessions of all of them look whether they have connections to servers that are of no use any more.
+    pub(crate) fn recall(&self) {
+        let inboxes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for inbox in inboxes.iter().filter_map(WeakUnboundedSender::upgrade) {
+            // A worker that has ended has no sessions.
+            let _ = inbox.send(Message::Ask(Question::new(|worker| worker.recall())));
+        }
+    }
+
     /// Has all of them end the connections of this hostgroup that they keep for nobody: a session waits for their places.
     pub(crate) fn make_room(&self, hostgroup: u32) {
         let inboxes = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -9,7 +9,8 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use config::{CheckLogins, Config, Endpoint, MysqlVariables, ServerStatus};
+use config::{CheckLogins, Config, Endpoint, MonitorVariables, MysqlVariables, ServerStatus};
+use monitor::Member;
 use pool::{Policy, ServerSpec, Status};
 use route::RuleError;
 
@@ -87,9 +88,23 @@ impl Snapshot {
         self.config.users.iter().find(|user| user.active && user.frontend && is(user))
     }
 
-    /// The servers as the pool keeps them.
-    pub(crate) fn specs(&self) -> impl Iterator<Item = ServerSpec<Target>> {
-        self.config.servers.iter().map(|server| spec(server, &self.variables))
+    /// How servers are watched.
+    pub(crate) fn monitor(&self) -> &MonitorVariables {
+        &self.config.monitor
+    }
+
+    /// What it says as a whole.
+    pub(crate) const fn config(&self) -> &Arc<Config> {
+        &self.config
+    }
+
+    /// The servers as the pool keeps them, each where the monitor has found that it belongs.
+    pub(crate) fn specs(&self, members: &[Member]) -> Vec<ServerSpec<Target>> {
+        let spec = |member: &Member| {
+            let server = self.config.servers.get(member.row)?;
+            Some(ServerSpec { hostgroup: member.hostgroup, ..spec(server, &self.variables) })
+        };
+        members.iter().filter_map(spec).collect()
     }
 
     /// How its hostgroups choose.
@@ -107,6 +122,12 @@ impl Snapshot {
     /// Whether both have the same rows of servers.
     pub(crate) fn has_servers_of(&self, other: &Self) -> bool {
         self.config.servers == other.config.servers
+    }
+
+    /// Whether servers are found in the same hostgroups with both.
+    pub(crate) fn places_like(&self, other: &Self) -> bool {
+        self.config.replication_hostgroups == other.config.replication_hostgroups
+            && self.config.monitor == other.config.monitor
     }
 
     /// Whether the servers of both are chosen alike.

@@ -25,7 +25,9 @@ use crate::remote::{ApplyError, listed};
 use crate::routing::Routing;
 use crate::shared::Shared;
 use crate::sock::Sock;
-use crate::stats::{ClientHost, CommandCounts, DigestStats, ErrorStats, ServerStats, SessionStats};
+use crate::stats::{
+    CheckStats, ClientHost, CommandCounts, DigestStats, ErrorStats, ServerEvent, ServerStats, SessionStats,
+};
 use crate::tls::Tls;
 use crate::worker::{Inbox, Message, Worker};
 
@@ -77,6 +79,21 @@ impl Stage {
         let arrival = Arrival { stream, peer: Box::new(peer), protocol, hostgroup, slot };
         self.inbox.send(Message::Client(arrival));
         Some(theirs)
+    }
+
+    /// Begins to watch the servers.
+    pub fn watch(&self) {
+        tokio::task::spawn_local(crate::monitor::run(Rc::clone(&self.worker)));
+    }
+
+    /// What has changed of servers.
+    pub fn server_events(&self) -> Vec<ServerEvent> {
+        self.shared.watching.records.events()
+    }
+
+    /// What came of checks.
+    pub fn checks(&self, check: monitor::Check) -> Vec<CheckStats> {
+        self.shared.watching.records.checks(check)
     }
 
     /// Uses another configuration from now on, as [`Remote::apply`](crate::Remote::apply) makes workers do.

@@ -42,6 +42,55 @@ pub struct CommandCounts {
     pub buckets: [u64; 12],
 }
 
+/// What came of one check of a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckStats {
+    /// The host, or the path of a Unix socket.
+    pub host: String,
+    /// The port; 0 for a Unix socket.
+    pub port: u16,
+    /// When it began, in microseconds of Unix time.
+    pub start_us: u64,
+    /// Microseconds that it took; 0 if it failed.
+    pub took_us: u64,
+    /// What the server has said: whether it is read-only (1 or 0), or its lag in seconds; `None`: nothing, or that it does not know.
+    pub value: Option<i64>,
+    /// Why it failed.
+    pub error: Option<String>,
+}
+
+/// A change of a server in a hostgroup.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerEvent {
+    /// When it was, in microseconds of Unix time.
+    pub time_us: u64,
+    /// The hostgroup.
+    pub hostgroup: u32,
+    /// The host, or the path of a Unix socket.
+    pub host: String,
+    /// The port; 0 for a Unix socket.
+    pub port: u16,
+    /// `SHUNNED`, `ONLINE`, `SHUNNED_REPLICATION_LAG`, `CAUGHT_UP`, `JOINED` or `LEFT`.
+    pub event: &'static str,
+    /// What was observed.
+    pub cause: String,
+}
+
+/// A server that is in use in a hostgroup.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemberStats {
+    /// The hostgroup.
+    pub hostgroup: u32,
+    /// The hostgroup of the row that says how it is used.
+    pub configured_in: u32,
+    /// The host, or the path of a Unix socket.
+    pub host: String,
+    /// The port; 0 for a Unix socket.
+    pub port: u16,
+    /// `ONLINE`, `SHUNNED`, `SHUNNED_REPLICATION_LAG`, `OFFLINE_SOFT` or `OFFLINE_HARD`.
+    pub status: &'static str,
+}
+
 /// One server of a hostgroup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerStats {

@@ -45,6 +45,8 @@ pub(crate) struct User {
     /// Whether clients must use TLS.
     pub(crate) use_ssl: bool,
     is_decoy: bool,
+    /// Whether it is the monitor's.
+    pub(crate) is_own: bool,
     connections: Arc<AtomicU32>,
     /// What a full exchange has shown: from then on a proof is enough.
     learned: Mutex<Option<Learned>>,
@@ -171,6 +173,16 @@ impl User {
         }
     }
 
+    /// A user of the proxy's own, whom no client can log in as.
+    pub(crate) fn of_monitor(name: &str, password: &str) -> Arc<Self> {
+        let credential = match password {
+            "" => Credential::Empty,
+            password => Credential::Clear(password.as_bytes().to_vec()),
+        };
+        let user = Self::new(name.as_bytes().to_vec(), credential, true, &config::User::default());
+        Arc::new(Self { is_own: true, ..user })
+    }
+
     fn new(name: Vec<u8>, credential: Credential, for_servers: bool, row: &config::User) -> Self {
         Self {
             name,
@@ -185,6 +197,7 @@ impl User {
             use_ssl: row.use_ssl,
             additional: None,
             is_decoy: false,
+            is_own: false,
             connections: Arc::default(),
             learned: Mutex::new(None),
             accepted: Mutex::default(),
@@ -206,6 +219,7 @@ impl User {
             for_servers: false,
             use_ssl: false,
             is_decoy: true,
+            is_own: false,
             connections: Arc::default(),
             learned: Mutex::new(None),
             accepted: Mutex::default(),

@@ -308,11 +308,24 @@ impl Worker {
         let known: HashSet<u64> = servers.iter().map(|server| server.id()).collect();
         self.counts.forget_servers(|id| known.contains(&id));
         if servers.iter().any(|server| server.is_off() && server.open() > 0) {
-            for (_, control) in self.controls.borrow().iter() {
-                control.recall();
-            }
+            self.recall();
         }
         before
+    }
+
+    /// Has all sessions look whether they have connections to servers that are of no use any more.
+    pub(crate) fn recall(&self) {
+        for (_, control) in self.controls.borrow().iter() {
+            control.recall();
+        }
+    }
+
+    /// Uses this configuration from now on, on a worker that has no sessions.
+    pub(crate) fn use_settings(&self, snapshot: Arc<Snapshot>) {
+        if !Arc::ptr_eq(&self.settings.borrow().0, &snapshot) {
+            self.settings.replace(Rc::new(Settings(snapshot)));
+            self.version.set(self.version.get() + 1);
+        }
     }
 
     /// What it has counted, and what it has to do.

@@ -54,6 +54,7 @@ fn config() -> Config {
         ..Config::default()
     };
     config.variables.threads = 1;
+    config.monitor.enabled = false;
     config.variables.read_write_split = true;
     config
 }

@@ -25,6 +25,7 @@ fn config() -> Config {
     let mut config =
         Config { listeners: vec![Listener { address: any, ..Listener::default() }], ..Config::default() };
     config.variables.threads = 3;
+    config.monitor.enabled = false;
     config
 }
 

@@ -24,6 +24,7 @@ mod scripted {
     mod listing;
     mod methods;
     mod mirror;
+    mod monitor;
     mod naming;
     mod off;
     mod overdue;

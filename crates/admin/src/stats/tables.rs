@@ -5,7 +5,8 @@
 use rusqlite::types::Value;
 
 use crate::plane::{
-    ClientHost, CommandCounter, DataPlane, FreeConnection, PoolServer, Process, ServerError, UserConnections,
+    CheckKind, CheckResult, ClientHost, CommandCounter, DataPlane, FreeConnection, PoolServer, Process,
+    ServerError, ServerEvent, UserConnections,
 };
 
 /// A row of any of them.
@@ -23,7 +24,7 @@ pub(super) struct Table {
 }
 
 /// All tables that have something in them.
-pub(super) static TABLES: [Table; 10] = [
+pub(super) static TABLES: [Table; 11] = [
     Table { name: "stats_mysql_global", reset: None, rows: |plane, _| pairs(plane.globals()) },
     Table { name: "stats_memory_metrics", reset: None, rows: |plane, _| pairs(plane.memory()) },
     Table {
@@ -55,6 +56,11 @@ pub(super) static TABLES: [Table; 10] = [
         name: "stats_mysql_users",
         reset: None,
         rows: |plane, _| plane.users().into_iter().map(user).collect(),
+    },
+    Table {
+        name: "stats_pointsman_server_events",
+        reset: None,
+        rows: |plane, _| plane.server_events().into_iter().map(server_event).collect(),
     },
     Table {
         name: "stats_mysql_query_rules",
@@ -92,6 +98,33 @@ fn lossy(bytes: Option<Vec<u8>>) -> Value {
 
 fn pairs(values: Vec<(&'static str, u64)>) -> Vec<Row> {
     values.into_iter().map(|(name, value)| vec![text(name), text(value.to_string())]).collect()
+}
+
+/// The tables of `monitor` that have something in them, and what was checked.
+pub(super) const CHECKS: [(&str, CheckKind); 4] = [
+    ("mysql_server_connect_log", CheckKind::Connect),
+    ("mysql_server_ping_log", CheckKind::Ping),
+    ("mysql_server_read_only_log", CheckKind::ReadOnly),
+    ("mysql_server_replication_lag_log", CheckKind::ReplicationLag),
+];
+
+/// A row of one of them.
+pub(super) fn check_result(kind: CheckKind, result: CheckResult) -> Row {
+    let CheckResult { host, port, start_us, took_us, value, error } = result;
+    let mut row = vec![text(host), number(port.into()), number(start_us), number(took_us)];
+    match kind {
+        CheckKind::Connect | CheckKind::Ping => {}
+        CheckKind::ReadOnly | CheckKind::ReplicationLag => {
+            row.push(value.map_or(Value::Null, Value::Integer))
+        }
+    }
+    row.push(optional(error));
+    row
+}
+
+fn server_event(event: ServerEvent) -> Row {
+    let ServerEvent { time_us, hostgroup, host, port, event, cause } = event;
+    vec![number(time_us), number(hostgroup.into()), text(host), number(port.into()), text(event), text(cause)]
 }
 
 /// A row of `stats_mysql_connection_pool`.

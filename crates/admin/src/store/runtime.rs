@@ -1,12 +1,15 @@
 //! The tables `runtime_...`, which show what the proxy runs with.
 
+use std::collections::HashMap;
+
 use config::Row;
-use config::schema::{MYSQL_USERS, Scalar, Section};
+use config::schema::{MYSQL_SERVERS, MYSQL_USERS, Scalar, Section};
 use rusqlite::types::Value;
 
 use super::variables::values;
 use super::{Store, rows};
 use crate::answer::AdminError;
+use crate::plane::Member;
 use crate::tables::{config_tables, variable_groups};
 
 impl Store {
@@ -21,7 +24,10 @@ impl Store {
             self.checksums.rows()
         } else if let Some(section) = config_tables().find(|section| section.table_name() == name) {
             let runs = self.runtime.rows(section).iter();
-            if section.name == MYSQL_USERS.name {
+            let members = self.plane.as_ref().filter(|_| section.name == MYSQL_SERVERS.name);
+            if let Some(members) = members.and_then(|plane| plane.members()) {
+                in_use(self.runtime.rows(section), &members)
+            } else if section.name == MYSQL_USERS.name {
                 runs.flat_map(sides).collect()
             } else {
                 runs.map(cells).collect()
@@ -33,6 +39,26 @@ impl Store {
         rows::refill(&mut self.admin, "main", table, contents)?;
         Ok(true)
     }
+}
+
+/// The rows of servers where they are in use, and how: what the monitor has found is shown here only, and nobody saves it.
+fn in_use(rows: &[Row], members: &[Member]) -> Vec<Vec<Value>> {
+    let key = |row: &Row| match (row.scalar("hostgroup_id"), row.scalar("hostname"), row.scalar("port")) {
+        (Scalar::Int(hostgroup), Scalar::Text(host), Scalar::Int(port)) => {
+            Some((*hostgroup, host.clone(), *port))
+        }
+        _ => None,
+    };
+    let configured: HashMap<(i64, String, i64), &Row> =
+        rows.iter().filter_map(|row| Some((key(row)?, row))).collect();
+    let row = |member: &Member| {
+        let key = (i64::from(member.configured_in), member.host.clone(), i64::from(member.port));
+        // Both ways of being shunned are one here, as in ProxySQL.
+        let status = if member.status.starts_with("SHUNNED") { "SHUNNED" } else { member.status };
+        let row = configured.get(&key)?.with("hostgroup_id", Scalar::Int(member.hostgroup.into()));
+        Some(cells(&row.with("status", Scalar::Text(status.to_owned()))))
+    };
+    members.iter().filter_map(row).collect()
 }
 
 fn cells(row: &Row) -> Vec<Value> {

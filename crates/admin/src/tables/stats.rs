@@ -110,6 +110,19 @@ const STATS_POINTSMAN_DIGEST_LATENCY: Table = Table::new(
     &["PRIMARY KEY (hostgroup, schemaname, username, client_address, digest)"],
 );
 
+const STATS_POINTSMAN_SERVER_EVENTS: Table = Table::new(
+    "stats_pointsman_server_events",
+    &[
+        "time_us INT NOT NULL",
+        "hostgroup INT NOT NULL",
+        "hostname VARCHAR NOT NULL",
+        "port INT NOT NULL",
+        "event VARCHAR NOT NULL",
+        "cause VARCHAR NOT NULL",
+    ],
+    &[],
+);
+
 const STATS_MYSQL_ERRORS: Table = Table::new(
     "stats_mysql_errors",
     &[
@@ -314,6 +327,7 @@ pub(super) const TABLES: &[&Table] = &[
     &STATS_PROXYSQL_SERVERS_STATUS,
     &STATS_PROXYSQL_SERVERS_CLIENTS_STATUS,
     &STATS_POINTSMAN_DIGEST_LATENCY,
+    &STATS_POINTSMAN_SERVER_EVENTS,
 ];
 
 /// Those with a twin `..._reset`, whose reading sets counters back.

@@ -22,6 +22,8 @@ pub struct Server {
     pub weight: u32,
     /// Most connections to this row at a time.
     pub max_connections: u32,
+    /// A server that lags more is passed over; zero: it may lag.
+    pub max_replication_lag: Duration,
     /// A server that is slower is passed over; zero: the variable's limit.
     pub max_latency: Duration,
     /// Connections to it use TLS, or do not come about.
@@ -39,6 +41,7 @@ from_row!(Server, MYSQL_SERVERS, {
     status,
     weight,
     max_connections,
+    max_replication_lag,
     max_latency = "max_latency_ms",
     use_ssl,
     compression,

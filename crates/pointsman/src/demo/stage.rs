@@ -168,7 +168,7 @@ fn configuration(
     tcp_address: SocketAddr,
 ) -> String {
     let mut toml = format!(
-        "[mysql_variables]\nserver_version = \"{}\"\nread_write_split = true\n\n\
+        "[mysql_variables]\nserver_version = \"{}\"\nread_write_split = true\nmonitor_enabled = false\n\n\
          [admin_variables]\nmysql_ifaces = \"\"\n\n\
          [[listeners]]\naddress = \"{address}\"\n\n\
          [[listeners]]\naddress = \"{tcp_address}\"\nprotocol = \"tcp\"\nhostgroup = 0\n\n\

@@ -3,7 +3,7 @@
 //! Times are counted from any moment that the caller chooses and keeps. What is read when a server is chosen is atomic;
 //! only errors take a lock.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -16,6 +16,10 @@ pub(crate) const LATENCY_LASTS: Duration = Duration::from_secs(10);
 pub(crate) struct Health {
     /// 0 unless it is shunned; otherwise the microsecond of its last error, plus 1.
     shunned: AtomicU64,
+    /// Whether it does not answer who watches it.
+    down: AtomicBool,
+    /// Whether it has left the hostgroup, and connections are to leave it.
+    left: AtomicBool,
     /// 0 unless it lags too much; otherwise the lag in seconds, plus 1.
     lag: AtomicU64,
     latency_us: AtomicU64,
@@ -66,6 +70,26 @@ impl Health {
     /// The last error of a server that is shunned.
     pub(crate) fn shunned_since(&self) -> Option<Duration> {
         self.shunned.load(Ordering::SeqCst).checked_sub(1).map(Duration::from_micros)
+    }
+
+    /// The server does not answer, or does again.
+    pub(crate) fn set_down(&self, down: bool) {
+        self.down.store(down, Ordering::SeqCst);
+    }
+
+    /// Whether it does not answer.
+    pub(crate) fn is_down(&self) -> bool {
+        self.down.load(Ordering::Relaxed)
+    }
+
+    /// The server has left the hostgroup, or is back.
+    pub(crate) fn set_left(&self, left: bool) {
+        self.left.store(left, Ordering::SeqCst);
+    }
+
+    /// Whether it has left.
+    pub(crate) fn has_left(&self) -> bool {
+        self.left.load(Ordering::Relaxed)
     }
 
     /// The server lags this much, which is too much; `None`: it does not.

@@ -17,6 +17,8 @@ pub enum Standing {
     Configured(Status),
     /// It has weight 0.
     Weightless,
+    /// It does not answer who watches it.
+    Down,
     /// It has failed.
     Shunned {
         /// Time since its last error.
@@ -48,9 +50,12 @@ impl Standing {
     /// Whether waiting may help, because time or other sessions change it.
     pub(crate) const fn may_change(self) -> bool {
         match self {
-            Self::Ready | Self::Shunned { .. } | Self::Lagging(_) | Self::Slow { .. } | Self::Full { .. } => {
-                true
-            }
+            Self::Ready
+            | Self::Down
+            | Self::Shunned { .. }
+            | Self::Lagging(_)
+            | Self::Slow { .. }
+            | Self::Full { .. } => true,
             Self::Removed | Self::Configured(_) | Self::Weightless => false,
         }
     }
@@ -72,6 +77,7 @@ impl fmt::Display for Standing {
             Self::Removed => f.write_str("it is configured no more"),
             Self::Configured(status) => write!(f, "its status is configured as {status}"),
             Self::Weightless => f.write_str("its weight is 0"),
+            Self::Down => f.write_str("it does not answer the monitor"),
             Self::Shunned { ago, left, .. } => {
                 write!(f, "it was shunned, its last connect error was {ago:.1?} ago")?;
                 match left {
@@ -120,6 +126,9 @@ impl<E> Server<E> {
         }
         if self.spec.weight == 0 {
             return Standing::Weightless;
+        }
+        if health.is_down() {
+            return Standing::Down;
         }
         if let Some(failed) = health.shunned_since() {
             let ago = now.saturating_sub(failed);

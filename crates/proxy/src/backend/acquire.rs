@@ -186,6 +186,7 @@ fn note_failure(worker: &Worker, server: &Server<Target>, servers: bool, why: &d
     if servers && worker.shared.pool.note_error(server, worker.shared.uptime()) {
         let hostgroup = server.hostgroup();
         tracing::warn!(server = %server.endpoint(), hostgroup, %why, "shunned: connecting has failed too often");
+        worker.shared.watching.note_shunned(hostgroup, &server.endpoint().endpoint, why);
     }
 }
 
@@ -284,8 +285,10 @@ struct NoPermit<'a> {
 
 impl fmt::Display for NoPermit<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Usage { servers, available, open, resting: _, allowed, waiting } = self.usage;
-        if servers == 0 {
+        let Usage { servers, available, open, resting: _, allowed, waiting, awaited } = self.usage;
+        if servers == 0 && awaited {
+            write!(f, "the monitor knows no server that belongs into this hostgroup")?;
+        } else if servers == 0 {
             write!(f, "no server is configured for this hostgroup")?;
         } else if available == 0 || u64::from(open) < allowed {
             write!(f, "none of its {servers} servers can be taken")?;

@@ -101,7 +101,9 @@ pub(super) async fn log_in(
         converse(&mut exchange, login, user, &secret, capabilities).await?;
         finish(exchange)?;
     }
-    worker.shared.servers.note_login(&target.endpoint, user, &secret);
+    if !user.is_own {
+        worker.shared.servers.note_login(&target.endpoint, user, &secret);
+    }
     Ok(greeting.connection_id)
 }
 

@@ -31,6 +31,11 @@ impl Target {
         }
     }
 
+    /// The server at `endpoint`, to be found in the pool.
+    pub(crate) fn at(endpoint: Endpoint) -> Self {
+        Self { endpoint, use_ssl: false, compression: false, uncompressed: Arc::default() }
+    }
+
     /// Takes note of the server not speaking the compressed protocol; whether that is news.
     pub(crate) fn note_uncompressed(&self) -> bool {
         !self.uncompressed.swap(true, Ordering::Relaxed)

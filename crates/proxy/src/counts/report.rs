@@ -54,6 +54,10 @@ pub(crate) struct Globals {
     pub(crate) workers: u64,
     pub(crate) paused: bool,
     pub(crate) logs: querylog::Counts,
+    /// Checks of servers that went well, and those that did not, in the order of [`monitor::Check::ALL`].
+    pub(crate) monitor: [[u64; 2]; 4],
+    /// Whether there is a monitor.
+    pub(crate) monitors: u64,
 }
 
 /// Where a value of `stats_mysql_global` comes from.
@@ -149,17 +153,17 @@ const ROWS: &[(&str, Source)] = &[
     ("Access_Denied_Wrong_Password", Counted(Counter::WrongPassword)),
     ("Access_Denied_Max_Connections", From(|_, globals| globals.clients_refused)),
     ("Access_Denied_Max_User_Connections", Counted(Counter::TooManyUserConnections)),
-    ("MySQL_Monitor_Workers", Absent),
+    ("MySQL_Monitor_Workers", From(|_, globals| globals.monitors)),
     ("MySQL_Monitor_Workers_Aux", Absent),
-    ("MySQL_Monitor_Workers_Started", Absent),
-    ("MySQL_Monitor_connect_check_OK", Absent),
-    ("MySQL_Monitor_connect_check_ERR", Absent),
-    ("MySQL_Monitor_ping_check_OK", Absent),
-    ("MySQL_Monitor_ping_check_ERR", Absent),
-    ("MySQL_Monitor_read_only_check_OK", Absent),
-    ("MySQL_Monitor_read_only_check_ERR", Absent),
-    ("MySQL_Monitor_replication_lag_check_OK", Absent),
-    ("MySQL_Monitor_replication_lag_check_ERR", Absent),
+    ("MySQL_Monitor_Workers_Started", From(|_, globals| globals.monitors)),
+    ("MySQL_Monitor_connect_check_OK", From(|_, globals| globals.monitor[3][0])),
+    ("MySQL_Monitor_connect_check_ERR", From(|_, globals| globals.monitor[3][1])),
+    ("MySQL_Monitor_ping_check_OK", From(|_, globals| globals.monitor[1][0])),
+    ("MySQL_Monitor_ping_check_ERR", From(|_, globals| globals.monitor[1][1])),
+    ("MySQL_Monitor_read_only_check_OK", From(|_, globals| globals.monitor[0][0])),
+    ("MySQL_Monitor_read_only_check_ERR", From(|_, globals| globals.monitor[0][1])),
+    ("MySQL_Monitor_replication_lag_check_OK", From(|_, globals| globals.monitor[2][0])),
+    ("MySQL_Monitor_replication_lag_check_ERR", From(|_, globals| globals.monitor[2][1])),
     ("MySQL_Monitor_dns_cache_queried", Absent),
     ("MySQL_Monitor_dns_cache_lookup_success", Absent),
     ("MySQL_Monitor_dns_cache_record_updated", Absent),

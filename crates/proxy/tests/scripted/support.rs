@@ -102,6 +102,7 @@ pub(super) fn config() -> Config {
     config.servers.push(database("db"));
     config.users.push(user("app", "secret"));
     config.pointsman.check_logins = CheckLogins::Never;
+    config.monitor.enabled = false;
     // When a client leaves, so does its connection.
     config.variables.free_connections_pct = 0;
     config

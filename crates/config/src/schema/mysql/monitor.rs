@@ -12,43 +12,64 @@ const CHECKS: (i64, i64) = (1, 10);
 const QUEUE: (i64, i64) = (16, 1_024);
 
 pub(super) const FIELDS: &[Field] = &[
-    switch("monitor_enabled", true, "check servers"),
+    switch("monitor_enabled", true, "check servers").built(),
     text(
         "monitor_username",
         "monitor",
         "user of the checks; also an account of the admin port that may only read statistics",
-    ),
-    text("monitor_password", "monitor", "password of that user").secret(),
-    ms("monitor_history", 7_200_000, (1_000, DAYS_7_MS), "how long results are kept"),
-    ms("monitor_connect_interval", 120_000, INTERVAL, "time between two connect checks"),
-    ms("monitor_connect_timeout", 600, TIMEOUT, "longest time for a connect check"),
-    ms("monitor_ping_interval", 8_000, INTERVAL, "time between two pings"),
-    ms("monitor_ping_timeout", 1_000, TIMEOUT, "longest time for a ping"),
-    int("monitor_ping_max_failures", 3, (1, 1_000_000), "missed pings after which a server is shunned"),
-    ms("monitor_read_only_interval", 1_000, INTERVAL, "time between two read_only checks"),
-    ms("monitor_read_only_timeout", 800, TIMEOUT, "longest time for a read_only check"),
+    )
+    .built(),
+    text("monitor_password", "monitor", "password of that user").secret().built(),
+    ms("monitor_history", 7_200_000, (1_000, DAYS_7_MS), "how long results are kept").built(),
+    ms("monitor_connect_interval", 120_000, INTERVAL, "time between two connect checks").built(),
+    ms("monitor_connect_timeout", 600, TIMEOUT, "longest time for a connect check").built(),
+    ms("monitor_ping_interval", 8_000, INTERVAL, "time between two pings").built(),
+    ms("monitor_ping_timeout", 1_000, TIMEOUT, "longest time for a ping").built(),
+    int(
+        "monitor_ping_max_failures",
+        3,
+        (1, 1_000_000),
+        "missed pings in a row after which a server is shunned and its connections are closed",
+    )
+    .built(),
+    ms("monitor_read_only_interval", 1_000, INTERVAL, "time between two read_only checks").built(),
+    ms("monitor_read_only_timeout", 800, TIMEOUT, "longest time for a read_only check").built(),
     int(
         "monitor_read_only_max_timeout_count",
         3,
         (1, 1_000_000),
-        "timeouts after which a server counts as read-only",
-    ),
-    switch("monitor_writer_is_also_reader", true, "the writer stays in the reader hostgroup"),
-    ms("monitor_replication_lag_interval", 10_000, INTERVAL, "time between two lag checks"),
-    ms("monitor_replication_lag_timeout", 1_000, TIMEOUT, "longest time for a lag check"),
-    int("monitor_replication_lag_count", 1, CHECKS, "checks over the limit after which a server is shunned"),
-    switch("monitor_replication_lag_group_by_host", false, "one lag check per host, not per row"),
+        "timeouts in a row after which a server counts as read-only",
+    )
+    .built(),
+    switch("monitor_writer_is_also_reader", true, "writers are in the reader hostgroup, too").built(),
+    ms("monitor_replication_lag_interval", 10_000, INTERVAL, "time between two lag checks").built(),
+    ms("monitor_replication_lag_timeout", 1_000, TIMEOUT, "longest time for a lag check").built(),
+    int(
+        "monitor_replication_lag_count",
+        1,
+        CHECKS,
+        "checks in a row over the limit after which a server is shunned",
+    )
+    .built(),
+    switch(
+        "monitor_replication_lag_group_by_host",
+        false,
+        "no difference: a server is asked once for all its rows",
+    )
+    .built(),
     text(
         "monitor_replication_lag_use_percona_heartbeat",
         "",
         "`db.table` of pt-heartbeat to measure the lag with; empty: ask the server",
-    ),
+    )
+    .built(),
     seconds(
         "monitor_slave_lag_when_null",
         60,
         (0, 604_800),
         "the lag of a replica that does not know its own",
-    ),
+    )
+    .built(),
     ms(
         "monitor_groupreplication_healthcheck_interval",
         5_000,

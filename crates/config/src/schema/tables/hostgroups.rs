@@ -22,11 +22,12 @@ pub static MYSQL_REPLICATION_HOSTGROUPS: Section = Section::new(
                 "read_only&innodb_read_only",
             ],
             "the server variables that are looked at",
-        ),
+        )
+        .built(),
         text("comment", "", "free text").built(),
     ]],
-    "Pairs of writers and readers, which the read/write split sends statements to. Servers are not moved between them by their \
-     read_only variables yet.",
+    "Pairs of writers and readers. The read/write split sends statements to them, and the monitor moves servers between them by \
+     their read_only variables.",
 )
 .unique(&[&["writer_hostgroup"], &["reader_hostgroup"]])
 .rules(&[Rule::Differ("reader_hostgroup", "writer_hostgroup")])
@@ -129,7 +130,7 @@ const ATTRIBUTES: &[Field] = &[
         Preset::Text(""),
         "JSON: `balance`, how a server is chosen: `weighted` (at random, by weight; unless set), `least_loaded` (of two drawn \
          by weight the one that runs fewer statements), `round_robin` (in turn), `first_available` (in the order of the rows); \
-         `handle_warnings` and `monitor_slave_lag_when_null` have no effect so far",
+         `monitor_slave_lag_when_null`, seconds, instead of the variable; `handle_warnings` has no effect so far",
     )
     .built(),
     json("servers_defaults", "JSON for discovered servers: `weight`, `max_connections`, `use_ssl`"),

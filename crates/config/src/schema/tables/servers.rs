@@ -42,7 +42,8 @@ const SERVER: &[Field] = &[
     .built(),
     switch("compression", false, "speak the compressed protocol to this server, if it can").built(),
     int("max_connections", 1_000, COUNT, "most connections to this server").built(),
-    seconds("max_replication_lag", 0, (0, 126_144_000), "shun this server when it lags more; 0: never"),
+    seconds("max_replication_lag", 0, (0, 126_144_000), "shun this server when it lags more; 0: never")
+        .built(),
     switch("use_ssl", false, "TLS to this server, or no connection").built(),
     ms(
         "max_latency_ms",

@@ -1,0 +1,71 @@
+//! The variables `mysql-monitor_...`.
+
+use std::time::Duration;
+
+use crate::row::from_row;
+use crate::schema::MYSQL_VARIABLES;
+
+/// How servers are checked. The manual has the meanings, units and ranges.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MonitorVariables {
+    /// Whether they are.
+    pub enabled: bool,
+    /// The user of the checks.
+    pub username: String,
+    /// Its password.
+    pub password: String,
+    /// How long results are kept.
+    pub history: Duration,
+    /// From one new connection to the next.
+    pub connect_interval: Duration,
+    /// The longest time for one, its login included.
+    pub connect_timeout: Duration,
+    /// From one ping to the next.
+    pub ping_interval: Duration,
+    /// The longest time for the answer to one.
+    pub ping_timeout: Duration,
+    /// Pings missed in a row after which a server is shunned.
+    pub ping_max_failures: u32,
+    /// From one look at a server's read-only variables to the next.
+    pub read_only_interval: Duration,
+    /// The longest time for the answer.
+    pub read_only_timeout: Duration,
+    /// Timeouts in a row after which a server counts as read-only.
+    pub read_only_max_timeout_count: u32,
+    /// Whether writers are in the reader hostgroup, too.
+    pub writer_is_also_reader: bool,
+    /// From one look at a server's lag to the next.
+    pub replication_lag_interval: Duration,
+    /// The longest time for the answer.
+    pub replication_lag_timeout: Duration,
+    /// Looks in a row that see too much lag after which a server is shunned.
+    pub replication_lag_count: u32,
+    /// Makes no difference: a server is asked once, whatever rows it has.
+    pub replication_lag_group_by_host: bool,
+    /// The table of pt-heartbeat; empty: servers are asked for their lag.
+    pub replication_lag_use_percona_heartbeat: String,
+    /// The lag of a replica that does not know it.
+    pub slave_lag_when_null: Duration,
+}
+
+from_row!(MonitorVariables, MYSQL_VARIABLES, {
+    enabled = "monitor_enabled",
+    username = "monitor_username",
+    password = "monitor_password",
+    history = "monitor_history",
+    connect_interval = "monitor_connect_interval",
+    connect_timeout = "monitor_connect_timeout",
+    ping_interval = "monitor_ping_interval",
+    ping_timeout = "monitor_ping_timeout",
+    ping_max_failures = "monitor_ping_max_failures",
+    read_only_interval = "monitor_read_only_interval",
+    read_only_timeout = "monitor_read_only_timeout",
+    read_only_max_timeout_count = "monitor_read_only_max_timeout_count",
+    writer_is_also_reader = "monitor_writer_is_also_reader",
+    replication_lag_interval = "monitor_replication_lag_interval",
+    replication_lag_timeout = "monitor_replication_lag_timeout",
+    replication_lag_count = "monitor_replication_lag_count",
+    replication_lag_group_by_host = "monitor_replication_lag_group_by_host",
+    replication_lag_use_percona_heartbeat = "monitor_replication_lag_use_percona_heartbeat",
+    slave_lag_when_null = "monitor_slave_lag_when_null",
+});

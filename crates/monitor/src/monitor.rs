@@ -1,0 +1,332 @@
+//! The state of all checks, and what follows from it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
+use std::time::Duration;
+
+use crate::placement::pairs_by_hostgroup;
+use crate::schedule::Schedule;
+use crate::watch::{Lagging, Watch};
+use crate::{Change, Check, Event, Finding, Lag, Member, Order, Pace, Pair, Plan, Row, Told, place};
+
+/// Time between the first checks of two servers: those of 2,000 are spread over a second.
+const SPREAD: Duration = Duration::from_micros(500);
+
+/// What is known of all servers.
+#[derive(Debug)]
+pub struct Monitor<E> {
+    plan: Plan<E>,
+    /// The rows of each server.
+    rows: HashMap<E, Vec<usize>>,
+    pairs: HashMap<u32, Pair>,
+    watches: HashMap<E, Watch>,
+    schedule: Schedule<E>,
+    now: Duration,
+}
+
+/// What is known of a member of a hostgroup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Health {
+    /// Whether it does not answer.
+    pub down: bool,
+    /// Its lag, if that is more than it may have.
+    pub lag: Option<Duration>,
+}
+
+/// Where one server is, and how it is there.
+type Places = BTreeMap<u32, Health>;
+
+impl<E: Clone + Eq + Hash> Monitor<E> {
+    /// Nothing is known yet; the first checks are due at `now`.
+    pub fn new(plan: Plan<E>, now: Duration) -> Self {
+        let empty = Plan { rows: Vec::new(), pairs: Vec::new(), ..plan.clone() };
+        let mut monitor = Self {
+            plan: empty,
+            rows: HashMap::new(),
+            pairs: HashMap::new(),
+            watches: HashMap::new(),
+            schedule: Schedule::default(),
+            now,
+        };
+        monitor.configure(plan, now);
+        monitor
+    }
+
+    /// The operator wants something else from now on. What is known of servers that stay goes on to hold, and so do the
+    /// moments of their checks.
+    pub fn configure(&mut self, plan: Plan<E>, now: Duration) {
+        let now = self.tell(now);
+        let paces_differ = plan.settings != self.plan.settings;
+        self.rows.clear();
+        for (at, row) in plan.rows.iter().enumerate() {
+            self.rows.entry(row.server.clone()).or_default().push(at);
+        }
+        self.pairs = pairs_by_hostgroup(&plan.pairs);
+        self.plan = plan;
+        let gone: Vec<E> = self.watches.keys().filter(|server| !self.is_in_use(server)).cloned().collect();
+        for server in gone {
+            self.watches.remove(&server);
+            self.schedule.forget(&server);
+        }
+        let mut servers: Vec<(usize, E)> =
+            self.rows.iter().filter_map(|(server, rows)| Some((*rows.first()?, server.clone()))).collect();
+        servers.sort_unstable_by_key(|(at, _)| *at);
+        servers.retain(|(_, server)| self.is_in_use(server));
+        for (nth, (_, server)) in servers.into_iter().enumerate() {
+            let first = now.saturating_add(SPREAD.saturating_mul(u32::try_from(nth).unwrap_or(u32::MAX)));
+            self.watch(&server, first, paces_differ);
+        }
+    }
+
+    /// Begins to watch a server, or goes on with what is to be checked of it now.
+    fn watch(&mut self, server: &E, first: Duration, anew: bool) {
+        for check in Check::ALL {
+            match (self.wants(server, check), self.schedule.has(server, check)) {
+                (true, has) if !has || anew => self.schedule.plan(server, check, first),
+                (false, true) => self.schedule.stop(server, check),
+                _ => {}
+            }
+        }
+        let is_of_pair = self.wants(server, Check::ReadOnly);
+        let limited: Vec<u32> = self.limited(server).map(|(row, _)| row.hostgroup).collect();
+        let watch = self.watches.entry(server.clone()).or_default();
+        if !is_of_pair {
+            (watch.read_only, watch.read_only_timeouts, watch.returning) = (None, 0, false);
+        }
+        watch.lags.retain(|hostgroup, _| limited.contains(hostgroup));
+    }
+
+    /// The checks that are to be made now. Each is reported to [`observe`](Self::observe) when it is over, and not made again
+    /// before that.
+    pub fn due(&mut self, now: Duration) -> Vec<Order<E>> {
+        let now = self.tell(now);
+        let mut orders = Vec::new();
+        while let Some((server, check)) = self.schedule.take(now) {
+            orders.push(Order { server, check, limit: self.pace(check).limit });
+        }
+        orders
+    }
+
+    /// When the next checks are due; `None`: none will be before something else happens.
+    pub fn next_due(&mut self) -> Option<Duration> {
+        self.schedule.next_due()
+    }
+
+    /// A check that was made is over, with this finding; `why` are the words for what went wrong. What has changed by it.
+    pub fn observe(
+        &mut self,
+        server: &E,
+        check: Check,
+        finding: Finding,
+        why: &str,
+        now: Duration,
+    ) -> Vec<Event<E>> {
+        let now = self.tell(now);
+        let interval = self.interval(server, check, finding);
+        if !self.schedule.done(server, check, now, interval) {
+            return Vec::new();
+        }
+        let Some(mut before) = self.watches.get(server).cloned() else { return Vec::new() };
+        let cause = self.learn(server, check, finding, why, now);
+        // Mostly nothing has.
+        if self.watches.get(server).is_none_or(|watch| watch.means_the_same_as(&before)) {
+            return Vec::new();
+        }
+        let after = self.places(server);
+        self.swap(server, &mut before);
+        let places = self.places(server);
+        self.swap(server, &mut before);
+        events(server, &places, &after, &cause)
+    }
+
+    fn swap(&mut self, server: &E, other: &mut Watch) {
+        if let Some(watch) = self.watches.get_mut(server) {
+            std::mem::swap(watch, other);
+        }
+    }
+
+    /// Somebody has reason to believe that a server does not answer: it is pinged at once.
+    pub fn suspect(&mut self, server: &E, now: Duration) {
+        let now = self.tell(now);
+        if self.schedule.has(server, Check::Ping) {
+            self.schedule.hurry(server, Check::Ping, now);
+        }
+    }
+
+    /// The members of all hostgroups.
+    pub fn members(&self) -> Vec<Member> {
+        let Plan { rows, pairs, settings } = &self.plan;
+        place(rows, pairs, settings.writer_is_also_reader, |server| self.read_only(server))
+    }
+
+    /// Whether a server of a pair is read-only, as far as it has said so or that is to be assumed.
+    pub fn read_only(&self, server: &E) -> Option<bool> {
+        self.watches.get(server)?.read_only
+    }
+
+    /// What is known of a member.
+    pub fn health(&self, member: Member) -> Health {
+        let Some(row) = self.plan.rows.get(member.row) else { return Health::default() };
+        let Some(watch) = self.watches.get(&row.server) else { return Health::default() };
+        let lag = watch.lags.get(&row.hostgroup).and_then(|lagging| lagging.lag);
+        Health { down: watch.down, lag }
+    }
+
+    /// The row at this index.
+    pub fn row(&self, at: usize) -> Option<&Row<E>> {
+        self.plan.rows.get(at)
+    }
+
+    /// Takes note of the time, which only goes on.
+    fn tell(&mut self, now: Duration) -> Duration {
+        self.now = self.now.max(now);
+        self.now
+    }
+
+    const fn pace(&self, check: Check) -> Pace {
+        let settings = &self.plan.settings;
+        match check {
+            Check::Connect => settings.connect,
+            Check::Ping => settings.ping,
+            Check::ReadOnly => settings.read_only,
+            Check::Lag => settings.lag,
+        }
+    }
+
+    /// The time to the next check of this kind. A server of which it is not certain that it is there is pinged more often: a
+    /// verdict takes no more than the time of so many timeouts, and so does its end.
+    fn interval(&self, server: &E, check: Check, finding: Finding) -> Duration {
+        let Pace { interval, limit } = self.pace(check);
+        let is_down = self.watches.get(server).is_some_and(|watch| watch.down);
+        let is_bad = finding.is_miss() || is_down && !finding.is_sign_of_life();
+        let is_urgent = check == Check::Ping && is_bad;
+        if is_urgent { interval.min(limit) } else { interval }
+    }
+
+    fn is_in_use(&self, server: &E) -> bool {
+        self.rows_of(server).any(|row| row.in_use)
+    }
+
+    fn rows_of(&self, server: &E) -> impl Iterator<Item = &Row<E>> {
+        self.rows.get(server).into_iter().flatten().filter_map(|at| self.plan.rows.get(*at))
+    }
+
+    /// The rows of a server whose lag has a limit, with that.
+    fn limited(&self, server: &E) -> impl Iterator<Item = (&Row<E>, Duration)> {
+        self.rows_of(server).filter(|row| row.in_use).filter_map(|row| Some((row, row.max_lag?)))
+    }
+
+    /// Whether this check is to be made.
+    fn wants(&self, server: &E, check: Check) -> bool {
+        match check {
+            Check::Connect | Check::Ping => true,
+            Check::ReadOnly => {
+                self.rows_of(server).any(|row| row.in_use && self.pairs.contains_key(&row.hostgroup))
+            }
+            Check::Lag => self.limited(server).next().is_some(),
+        }
+    }
+
+    /// The hostgroups that a server is in, and how.
+    fn places(&self, server: &E) -> Places {
+        let rows: Vec<usize> = self.rows.get(server).cloned().unwrap_or_default();
+        let own: Vec<Row<E>> = rows.iter().filter_map(|at| self.plan.rows.get(*at)).cloned().collect();
+        let also = self.plan.settings.writer_is_also_reader;
+        let members = place(&own, &self.plan.pairs, also, |server| self.read_only(server));
+        let at = |member: Member| Some(Member { row: *rows.get(member.row)?, ..member });
+        members.into_iter().filter_map(at).map(|member| (member.hostgroup, self.health(member))).collect()
+    }
+
+    /// Takes note of a finding. Says in words what it was.
+    fn learn(&mut self, server: &E, check: Check, finding: Finding, why: &str, now: Duration) -> String {
+        let is_of_pair = self.wants(server, Check::ReadOnly);
+        let settings = &self.plan.settings;
+        let Some(watch) = self.watches.get_mut(server) else { return String::new() };
+        let mut cause = match finding {
+            Finding::Well(Told::ReadOnly(read_only)) => format!("read_only={}", u8::from(read_only)),
+            Finding::Well(Told::Lag(Lag::Behind(lag))) => format!("a lag of {} s", lag.as_secs()),
+            Finding::Well(Told::Lag(Lag::Unknown)) => "a lag that the replica does not know".to_owned(),
+            Finding::Well(Told::Lag(Lag::NoReplica)) => "it is no replica".to_owned(),
+            Finding::Well(Told::Alive) => "it answers".to_owned(),
+            Finding::Refused => format!("it answers: {why}"),
+            Finding::TimedOut | Finding::Unreachable | Finding::Void => why.to_owned(),
+        };
+        if check == Check::Ping && finding.is_miss() {
+            watch.missed = watch.missed.saturating_add(1);
+            watch.returning = false;
+            if watch.missed >= settings.ping_failures.max(1) {
+                watch.down = true;
+                cause = format!("{} pings in a row missed: {why}", watch.missed);
+            }
+        }
+        if check == Check::ReadOnly {
+            match finding {
+                Finding::Well(Told::ReadOnly(read_only)) => {
+                    (watch.read_only, watch.read_only_timeouts) = (Some(read_only), 0);
+                }
+                Finding::TimedOut => {
+                    watch.read_only_timeouts = watch.read_only_timeouts.saturating_add(1);
+                    if watch.read_only_timeouts >= settings.read_only_timeouts.max(1) {
+                        watch.read_only = Some(true);
+                        let times = watch.read_only_timeouts;
+                        cause =
+                            format!("{times} read_only checks in a row timed out: it counts as read-only");
+                    }
+                }
+                _ => watch.read_only_timeouts = 0,
+            }
+        }
+        // Whether it writes is known of a server that comes back before anybody gets it.
+        let says_its_role = check == Check::ReadOnly || finding == Finding::Refused || !is_of_pair;
+        if finding.is_sign_of_life() {
+            watch.missed = 0;
+            watch.returning = watch.down && !says_its_role;
+            watch.down = watch.returning;
+        }
+        let (returning, missed) = (watch.returning, watch.missed);
+        if let Finding::Well(Told::Lag(lag)) = finding {
+            self.learn_lag(server, lag);
+        }
+        if returning {
+            self.schedule.hurry(server, Check::ReadOnly, now);
+        } else if check != Check::Ping && finding.is_miss() && missed == 0 {
+            self.schedule.hurry(server, Check::Ping, now);
+        }
+        cause
+    }
+
+    fn learn_lag(&mut self, server: &E, lag: Lag) {
+        let enough = self.plan.settings.lag_checks.max(1);
+        let limits: Vec<(u32, Duration, Duration)> =
+            self.limited(server).map(|(row, max)| (row.hostgroup, max, row.lag_when_unknown)).collect();
+        let Some(watch) = self.watches.get_mut(server) else { return };
+        for (hostgroup, max, when_unknown) in limits {
+            let lagging: &mut Lagging = watch.lags.entry(hostgroup).or_default();
+            lagging.see(lag, max, when_unknown, enough);
+        }
+    }
+}
+
+/// What has changed between two moments of a server. It leaves before it joins, and it is in its place before it is used.
+fn events<E: Clone>(server: &E, before: &Places, after: &Places, cause: &str) -> Vec<Event<E>> {
+    let event =
+        |hostgroup: u32, change| Event { hostgroup, server: server.clone(), change, cause: cause.to_owned() };
+    let left = before.keys().filter(|hostgroup| !after.contains_key(hostgroup));
+    let joined = after.keys().filter(|hostgroup| !before.contains_key(hostgroup));
+    let mut events: Vec<_> = left.map(|hostgroup| event(*hostgroup, Change::Left)).collect();
+    events.extend(joined.map(|hostgroup| event(*hostgroup, Change::Joined)));
+    for (hostgroup, health) in after {
+        let was = before.get(hostgroup).or_else(|| before.values().next()).copied().unwrap_or_default();
+        match (was.down, health.down) {
+            (false, true) => events.push(event(*hostgroup, Change::Down)),
+            (true, false) => events.push(event(*hostgroup, Change::Up)),
+            _ => {}
+        }
+        match (was.lag, health.lag) {
+            (None, Some(lag)) => events.push(event(*hostgroup, Change::Lags(lag))),
+            (Some(_), None) => events.push(event(*hostgroup, Change::KeepsUp)),
+            _ => {}
+        }
+    }
+    events
+}

@@ -1,0 +1,172 @@
+//! Watching servers: what [`monitor`] wants checked is checked here, and what follows from it changes the pool.
+//!
+//! The monitor has a thread of its own: sessions of a busy worker do not make it late, and what it does delays none of them.
+//! It is late all the same when the machine is; what it finds then counts for nothing. The thread has a worker without sessions,
+//! so that servers are reached and logged in to as sessions do it, with TLS and all.
+//!
+//! - [`probe`]: one check, over a connection that is kept for the next;
+//! - [`question`]: the statements, and what the answers mean;
+//! - [`watching`]: where it meets the rest of the proxy: who is in which hostgroup, and is used there;
+//! - [`records`]: what was found, for the admin port.
+
+mod probe;
+mod question;
+mod records;
+mod watching;
+
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use config::Endpoint;
+use monitor::{Monitor, Order};
+use tokio::runtime::{Builder, LocalOptions};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep_until};
+
+use crate::shared::Shared;
+use crate::snapshot::Snapshot;
+use crate::worker::Worker;
+use probe::{Outcome, Prober};
+pub(crate) use watching::{News, Watching};
+
+/// Starts the thread; it ends when [`Watching::stop`] says so.
+pub(crate) fn spawn(shared: Arc<Shared>) -> io::Result<JoinHandle<()>> {
+    let (ready, outcome) = std::sync::mpsc::sync_channel(1);
+    let thread = std::thread::Builder::new().name("monitor".to_owned()).spawn(move || {
+        let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default());
+        let runtime = match runtime {
+            Ok(runtime) => runtime,
+            Err(error) => return drop(ready.send(Err(error))),
+        };
+        let _ = ready.send(Ok(()));
+        runtime.block_on(async {
+            // Nobody has anything to tell this worker.
+            let inbox = mpsc::unbounded_channel().0.downgrade();
+            let worker = Worker::new(u16::MAX, shared, Arc::default(), inbox);
+            run(Rc::new(worker)).await;
+        });
+    })?;
+    match outcome.recv() {
+        Ok(outcome) => outcome.map(|()| thread),
+        Err(_) => Err(io::Error::other("the thread ended before it was ready")),
+    }
+}
+
+/// Watches servers until [`Watching::stop`] says that it is enough.
+pub(crate) async fn run(worker: Rc<Worker>) {
+    let shared = Arc::clone(&worker.shared);
+    let mut news = shared.watching.subscribe();
+    loop {
+        let snapshot = shared.snapshot();
+        let is_over = news.borrow_and_update().is_over;
+        if !is_over && snapshot.monitor().enabled {
+            Watch::begin(&worker, &snapshot).run(&mut news).await;
+            shared.watching.let_go(&shared);
+        }
+        if is_over || news.borrow().is_over || news.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// The monitor while it is enabled.
+struct Watch {
+    worker: Rc<Worker>,
+    monitor: Monitor<Endpoint>,
+    prober: Rc<Prober>,
+    /// How checks say what came of them. At most one of each kind for each server is on its way.
+    sender: mpsc::UnboundedSender<(Order<Endpoint>, Outcome)>,
+    outcomes: mpsc::UnboundedReceiver<(Order<Endpoint>, Outcome)>,
+}
+
+impl Watch {
+    fn begin(worker: &Rc<Worker>, snapshot: &Arc<Snapshot>) -> Self {
+        let (sender, outcomes) = mpsc::unbounded_channel();
+        worker.use_settings(Arc::clone(snapshot));
+        let monitor = Monitor::new(watching::plan(snapshot.config()), worker.shared.uptime());
+        worker.shared.watching.begin(&worker.shared, &monitor);
+        Self {
+            worker: Rc::clone(worker),
+            monitor,
+            prober: Rc::new(Prober::new(snapshot, None)),
+            sender,
+            outcomes,
+        }
+    }
+
+    /// Until it is disabled, or over.
+    async fn run(mut self, news: &mut watch::Receiver<News>) {
+        let shared = Arc::clone(&self.worker.shared);
+        loop {
+            for order in self.monitor.due(shared.uptime()) {
+                self.check(order);
+            }
+            let next = self.monitor.next_due();
+            let wait = async {
+                match next {
+                    Some(next) => {
+                        let left = next.saturating_sub(shared.uptime());
+                        sleep_until(Instant::now() + left).await;
+                    }
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                // Both ends of the channel are here.
+                Some((order, outcome)) = self.outcomes.recv() => self.learn(&order, &outcome),
+                changed = news.changed() => {
+                    if changed.is_err() || news.borrow_and_update().is_over || !self.follow() {
+                        return;
+                    }
+                }
+                () = wait => {}
+            }
+        }
+    }
+
+    fn check(&self, order: Order<Endpoint>) {
+        let (worker, prober, sender) =
+            (Rc::clone(&self.worker), Rc::clone(&self.prober), self.sender.clone());
+        tokio::task::spawn_local(async move {
+            let outcome = prober.check(&worker, &order).await;
+            // Nobody wants to know any more when the monitor was disabled meanwhile.
+            let _ = sender.send((order, outcome));
+        });
+    }
+
+    fn learn(&mut self, order: &Order<Endpoint>, outcome: &Outcome) {
+        let shared = &self.worker.shared;
+        let Order { server, check, .. } = order;
+        shared.watching.records.note(*check, server, outcome, shared.snapshot().monitor().history);
+        let why = outcome.error.as_deref().unwrap_or_default();
+        let events = self.monitor.observe(server, *check, outcome.finding, why, shared.uptime());
+        if let Some(latency) = outcome.latency {
+            watching::note_latency(shared, server, latency);
+        }
+        if !events.is_empty() {
+            shared.watching.carry_out(shared, &self.monitor, &events);
+        }
+    }
+
+    /// The configuration or something else has changed. Returns false if nothing is to be watched any more.
+    fn follow(&mut self) -> bool {
+        let shared = &self.worker.shared;
+        let snapshot = shared.snapshot();
+        if !snapshot.monitor().enabled {
+            return false;
+        }
+        for server in shared.watching.take_suspects() {
+            self.monitor.suspect(&server, shared.uptime());
+        }
+        if !self.prober.is_for(&snapshot) {
+            self.worker.use_settings(Arc::clone(&snapshot));
+            self.monitor.configure(watching::plan(snapshot.config()), shared.uptime());
+            // What checks that run find out with the old one goes to the new one all the same.
+            self.prober = Rc::new(Prober::new(&snapshot, Some(&self.prober)));
+            shared.watching.begin(shared, &self.monitor);
+        }
+        true
+    }
+}

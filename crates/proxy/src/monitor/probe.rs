@@ -1,0 +1,301 @@
+//! Carrying out checks.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, SystemTime};
+
+use config::Endpoint;
+use monitor::{Check, Finding, Lag, Order, Told};
+use tokio::time::{Instant, timeout};
+use wire::auth::Secret;
+use wire::command::Kind;
+use wire::reply::Answer;
+use wire::{Codec as _, packet};
+
+use super::question::{self, Rows};
+use crate::arrival::Peer;
+use crate::backend::{Connection, OpenError, QUIT, Reply, Target, ask, open};
+use crate::client::login::{Identity, PLAIN};
+use crate::kill::Stranger;
+use crate::limits::{MONITOR_CONNECTIONS_MAX, MONITOR_LATE_MAX};
+use crate::snapshot::Snapshot;
+use crate::users::User;
+use crate::worker::Worker;
+
+/// `ER_SERVER_SHUTDOWN`: the server says so itself that it will not be there any more.
+const SERVER_SHUTDOWN: u16 = 1053;
+
+/// What servers say to a statement that they do not know: `ER_PARSE_ERROR`.
+const PARSE_ERROR: u16 = 1064;
+
+/// What came of a check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    pub(crate) finding: Finding,
+    /// When it began, in microseconds of Unix time.
+    pub(crate) start_us: u64,
+    pub(crate) took: Duration,
+    /// The time from a ping to its answer.
+    pub(crate) latency: Option<Duration>,
+    pub(crate) error: Option<String>,
+}
+
+/// Why a check has failed.
+enum Failure {
+    Finding(Finding, String),
+    /// The connection was kept and is of no use any more.
+    Stale(String),
+}
+
+/// Makes checks as one configuration wants them.
+#[derive(Debug)]
+pub(super) struct Prober {
+    snapshot: Arc<Snapshot>,
+    user: Arc<User>,
+    secret: Secret,
+    targets: HashMap<Endpoint, Target>,
+    read_only: HashMap<Endpoint, String>,
+    heartbeat: Option<String>,
+    idle: RefCell<HashMap<Endpoint, Vec<Connection>>>,
+    /// Which of [`question::LAG`] a server has understood.
+    dialects: RefCell<HashMap<Endpoint, usize>>,
+}
+
+impl Prober {
+    /// The connections that `before` has kept are used on if servers and user are the same.
+    pub(super) fn new(snapshot: &Arc<Snapshot>, before: Option<&Self>) -> Self {
+        let config = snapshot.config();
+        let variables = &config.monitor;
+        let mut targets: HashMap<Endpoint, Target> = HashMap::new();
+        let mut read_only = HashMap::new();
+        let pairs: HashMap<u32, &str> = (config.replication_hostgroups.iter())
+            .flat_map(|pair| [pair.writer_hostgroup, pair.reader_hostgroup].map(|id| (id, &*pair.check_type)))
+            .collect();
+        for server in &config.servers {
+            let target = targets.entry(server.endpoint()).or_insert_with(|| Target::new(server));
+            // One of its rows is enough to have TLS.
+            target.use_ssl |= server.use_ssl;
+            target.compression = false;
+            if let Some(check_type) = pairs.get(&server.hostgroup_id) {
+                read_only.entry(server.endpoint()).or_insert_with(|| question::read_only(check_type));
+            }
+        }
+        let same = |before: &&Self| {
+            let (old, new) = (before.snapshot.config(), config);
+            (&old.monitor.username, &old.monitor.password) == (&new.monitor.username, &new.monitor.password)
+                && before.snapshot.has_servers_of(snapshot)
+        };
+        let before = before.filter(same);
+        let secret = match variables.password.as_bytes() {
+            [] => Secret::Empty,
+            password => Secret::Clear(password.to_vec()),
+        };
+        Self {
+            user: User::of_monitor(&variables.username, &variables.password),
+            secret,
+            targets,
+            read_only,
+            heartbeat: question::heartbeat(variables),
+            snapshot: Arc::clone(snapshot),
+            idle: RefCell::new(before.map(|before| before.idle.take()).unwrap_or_default()),
+            dialects: RefCell::default(),
+        }
+    }
+
+    /// Whether it makes the checks of this configuration.
+    pub(super) fn is_for(&self, snapshot: &Arc<Snapshot>) -> bool {
+        Arc::ptr_eq(&self.snapshot, snapshot)
+    }
+
+    /// Makes a check, and says what came of it.
+    pub(super) async fn check(&self, worker: &Worker, order: &Order<Endpoint>) -> Outcome {
+        let begun = Instant::now();
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let mut latency = None;
+        let made = timeout(order.limit, Box::pin(self.make(worker, order, &mut latency))).await;
+        let took = begun.elapsed();
+        let (finding, error) = match made {
+            Ok(Ok(told)) => (Finding::Well(told), None),
+            Ok(Err(Failure::Finding(finding, error))) => (finding, Some(error)),
+            Ok(Err(Failure::Stale(error))) => (Finding::Unreachable, Some(error)),
+            Err(_) if took > order.limit + MONITOR_LATE_MAX => {
+                (Finding::Void, Some("the monitor itself was late".to_owned()))
+            }
+            Err(_) => (Finding::TimedOut, Some(timed_out(order.check).to_owned())),
+        };
+        let start_us = u64::try_from(since.as_micros()).unwrap_or(u64::MAX);
+        Outcome { finding, start_us, took, latency, error }
+    }
+
+    async fn make(
+        &self,
+        worker: &Worker,
+        order: &Order<Endpoint>,
+        latency: &mut Option<Duration>,
+    ) -> Result<Told, Failure> {
+        let Order { server, check, .. } = order;
+        if *check == Check::Connect {
+            let mut link = self.open(worker, server).await?;
+            // Without it the server would count and log an aborted connection.
+            let _ = link.write_all(&QUIT).await;
+            return Ok(Told::Alive);
+        }
+        // A connection that was kept says nothing about the server when it is gone: the server closes those that are idle.
+        let kept = self.idle.borrow_mut().get_mut(server).and_then(Vec::pop);
+        if let Some(link) = kept {
+            match self.use_link(worker, link, server, *check, latency).await {
+                Err(Failure::Stale(_)) => {}
+                outcome => return outcome,
+            }
+        }
+        let link = self.open(worker, server).await?;
+        self.use_link(worker, link, server, *check, latency).await
+    }
+
+    /// Makes a check over this connection, and keeps it if it goes on to be of use.
+    async fn use_link(
+        &self,
+        worker: &Worker,
+        mut link: Connection,
+        server: &Endpoint,
+        check: Check,
+        latency: &mut Option<Duration>,
+    ) -> Result<Told, Failure> {
+        let told = match check {
+            Check::Connect | Check::Ping => {
+                let begun = Instant::now();
+                request(worker, &mut link, vec![Kind::Ping as u8], Answer::Single).await?;
+                *latency = Some(begun.elapsed());
+                Ok(Told::Alive)
+            }
+            Check::ReadOnly => {
+                let statement = self.read_only.get(server).map_or("", String::as_str);
+                let rows = query(worker, &mut link, statement).await?;
+                rows.map(|rows| rows.read_only())
+                    .and_then(|told| told.ok_or_else(|| "it does not say whether it is read-only".to_owned()))
+            }
+            Check::Lag => self.ask_lag(worker, &mut link, server).await?,
+        };
+        let mut idle = self.idle.borrow_mut();
+        let idle = idle.entry(server.clone()).or_default();
+        if idle.len() < MONITOR_CONNECTIONS_MAX {
+            idle.push(link);
+        }
+        told.map_err(|error| Failure::Finding(Finding::Refused, error))
+    }
+
+    async fn ask_lag(
+        &self,
+        worker: &Worker,
+        link: &mut Connection,
+        server: &Endpoint,
+    ) -> Result<Result<Told, String>, Failure> {
+        let said = |rows: Rows| rows.lag().ok_or_else(|| "it does not say how far it is behind".to_owned());
+        if let Some(statement) = &self.heartbeat {
+            let rows = query(worker, link, statement).await?;
+            // An empty table has one row with NULL in it.
+            return Ok(rows.and_then(said));
+        }
+        let first = self.dialects.borrow().get(server).copied().unwrap_or(0);
+        let mut refusal = String::new();
+        for (at, statement) in question::LAG.iter().enumerate().skip(first) {
+            let reply = request(worker, link, question_of(statement), Answer::Result).await?;
+            match (refused(&reply), reply.error()) {
+                (None, _) => {
+                    self.dialects.borrow_mut().insert(server.clone(), at);
+                    return Ok(read(&reply).and_then(said));
+                }
+                (Some(error), Some(PARSE_ERROR)) => refusal = error,
+                (Some(error), _) => return Ok(Err(error)),
+            }
+        }
+        Ok(Err(refusal))
+    }
+
+    async fn open(&self, worker: &Worker, server: &Endpoint) -> Result<Connection, Failure> {
+        let Some(target) = self.targets.get(server) else {
+            return Err(Failure::Finding(Finding::Void, "it is configured no more".to_owned()));
+        };
+        let stranger =
+            Stranger { user: Arc::clone(&self.user), secret: self.secret.clone(), peer: Peer::Local };
+        let identity = Identity::of_proxy(worker.shared.connection_id(), stranger);
+        open(worker, target, &identity).await.map_err(|error| {
+            let finding = match &error {
+                OpenError::Unreachable(_) | OpenError::Refused { code: SERVER_SHUTDOWN, .. } => {
+                    Finding::Unreachable
+                }
+                OpenError::Refused { .. } | OpenError::Login(_) => Finding::Refused,
+            };
+            Failure::Finding(finding, error.to_string())
+        })
+    }
+}
+
+impl Drop for Prober {
+    /// Without a goodbye servers would count and log aborted connections.
+    fn drop(&mut self) {
+        for mut link in self.idle.take().into_values().flatten() {
+            let _: Poll<_> = link.poll_write(&mut Context::from_waker(Waker::noop()), &QUIT);
+        }
+    }
+}
+
+/// The error of a check that takes too long, as in ProxySQL.
+const fn timed_out(check: Check) -> &'static str {
+    match check {
+        Check::Connect => "timeout on creating new connection",
+        Check::Ping => "timeout during ping",
+        Check::ReadOnly | Check::Lag => "timeout check",
+    }
+}
+
+fn question_of(statement: &str) -> Vec<u8> {
+    [&[Kind::Query as u8], statement.as_bytes()].concat()
+}
+
+async fn request(
+    worker: &Worker,
+    link: &mut Connection,
+    payload: Vec<u8>,
+    answer: Answer,
+) -> Result<Reply, Failure> {
+    let replies = ask(worker, link, PLAIN, &[(payload, answer)]).await;
+    let replies = replies.map_err(|why| Failure::Stale(why.to_owned()))?;
+    replies.into_iter().next().ok_or_else(|| Failure::Stale("no answer".to_owned()))
+}
+
+/// The rows of a statement, or the server's error.
+async fn query(
+    worker: &Worker,
+    link: &mut Connection,
+    statement: &str,
+) -> Result<Result<Rows, String>, Failure> {
+    let reply = request(worker, link, question_of(statement), Answer::Result).await?;
+    Ok(refused(&reply).map_or_else(|| read(&reply), Err))
+}
+
+fn read(reply: &Reply) -> Result<Rows, String> {
+    Rows::read(&reply.bytes).ok_or_else(|| "its answer makes no sense".to_owned())
+}
+
+/// The error that a server has answered with.
+fn refused(reply: &Reply) -> Option<String> {
+    let code = reply.error()?;
+    let payload = reply.bytes.get(wire::frame::HEADER_LEN..).unwrap_or_default();
+    let message =
+        packet::Err::decode(payload, PLAIN).map(|error| String::from_utf8_lossy(error.message).into_owned());
+    Some(format!("error {code}: {}", message.unwrap_or_default()))
+}
+
+impl Outcome {
+    /// What the server has said, as a number.
+    pub(super) fn value(&self) -> Option<i64> {
+        match self.finding {
+            Finding::Well(Told::ReadOnly(read_only)) => Some(read_only.into()),
+            Finding::Well(Told::Lag(Lag::Behind(lag))) => i64::try_from(lag.as_secs()).ok(),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The statements of checks, and what the answers mean.
+
+use config::MonitorVariables;
+use monitor::{Lag, Told};
+use std::time::Duration;
+use wire::frame::MessageReader;
+use wire::{Codec as _, packet};
+
+use crate::client::login::PLAIN;
+use crate::limits::LOGIN_MESSAGE_BYTES_MAX;
+
+/// How servers are asked for their lag: MariaDB, with all sources of a replica; MySQL since 8.0.22; others.
+pub(super) const LAG: [&str; 3] = ["SHOW ALL SLAVES STATUS", "SHOW REPLICA STATUS", "SHOW SLAVE STATUS"];
+
+/// The column of the lag in the answers to them.
+const LAG_COLUMNS: [&[u8]; 2] = [b"Seconds_Behind_Master", b"Seconds_Behind_Source"];
+
+/// Packets shorter than this that begin like an EOF packet are one.
+const EOF_BYTES_END: usize = 9;
+
+/// The statement that asks a server whether it is read-only, for a `check_type`.
+pub(super) fn read_only(check_type: &str) -> String {
+    let global = |name: &str| format!("@@global.{name}");
+    let expression = match check_type.to_ascii_lowercase().as_str() {
+        "innodb_read_only" => global("innodb_read_only"),
+        "super_read_only" => global("super_read_only"),
+        "read_only|innodb_read_only" => "@@global.read_only|@@global.innodb_read_only".to_owned(),
+        "read_only&innodb_read_only" => "@@global.read_only&@@global.innodb_read_only".to_owned(),
+        _ => global("read_only"),
+    };
+    format!("SELECT {expression} read_only")
+}
+
+/// The statement that asks for the lag in the table of pt-heartbeat; `None` if there is no such table.
+pub(super) fn heartbeat(variables: &MonitorVariables) -> Option<String> {
+    let table = variables.replication_lag_use_percona_heartbeat.trim();
+    let is_name = |part: &str| {
+        let part = part.strip_prefix('`').and_then(|part| part.strip_suffix('`')).unwrap_or(part);
+        !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || "_$-".contains(c))
+    };
+    let (schema, name) = table.split_once('.')?;
+    (is_name(schema) && is_name(name)).then(|| {
+        format!(
+            "SELECT MAX(ROUND(TIMESTAMPDIFF(MICROSECOND, ts, SYSDATE(6))/1000000)) AS Seconds_Behind_Master FROM {table}"
+        )
+    })
+}
+
+/// A result set.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Rows {
+    columns: Vec<Vec<u8>>,
+    rows: Vec<Vec<Option<Vec<u8>>>>,
+}
+
+impl Rows {
+    /// The rows in the packets of an answer.
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        let mut messages = MessageReader::new(LOGIN_MESSAGE_BYTES_MAX);
+        messages.expect(1);
+        messages.feed(bytes);
+        let mut next = || messages.message().ok().flatten();
+        let count = packet::ColumnCount::decode(&next()?, PLAIN).ok()?;
+        let mut columns = Vec::new();
+        for _ in 0..count.count {
+            let payload = next()?;
+            columns.push(packet::Column::decode(&payload, PLAIN).ok()?.name.to_vec());
+        }
+        // An EOF packet.
+        next()?;
+        let mut rows = Vec::new();
+        loop {
+            let payload = next()?;
+            match payload.first() {
+                Some(&packet::Eof::HEADER) if payload.len() < EOF_BYTES_END => break,
+                Some(&packet::Err::HEADER) => return None,
+                _ => {}
+            }
+            let row = packet::TextRow::decode(&payload, PLAIN).ok()?;
+            rows.push(row.iter().map(|cell| cell.map(<[u8]>::to_vec)).collect());
+        }
+        Some(Self { columns, rows })
+    }
+
+    /// Whether the server says that it is read-only. MariaDB 12 has words for it.
+    pub(super) fn read_only(&self) -> Option<Told> {
+        let cell = self.rows.first()?.first()?.as_deref()?;
+        Some(Told::ReadOnly(!(cell == b"0" || cell.eq_ignore_ascii_case(b"off"))))
+    }
+
+    /// How far the server is behind the source that it is farthest behind.
+    pub(super) fn lag(&self) -> Option<Told> {
+        let is_lag = |name: &Vec<u8>| LAG_COLUMNS.iter().any(|lag| name.eq_ignore_ascii_case(lag));
+        let at = self.columns.iter().position(is_lag)?;
+        let mut worst = Lag::NoReplica;
+        for row in &self.rows {
+            let Some(cell) = row.get(at)?.as_deref() else { return Some(Told::Lag(Lag::Unknown)) };
+            let seconds: i64 = std::str::from_utf8(cell).ok()?.parse().ok()?;
+            // Clocks differ: a heartbeat of the future is no lag.
+            let lag = Duration::from_secs(seconds.max(0).unsigned_abs());
+            worst = match worst {
+                Lag::Behind(other) if other >= lag => worst,
+                _ => Lag::Behind(lag),
+            };
+        }
+        Some(Told::Lag(worst))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wire::StatusFlags;
+    use wire::frame::put_packet;
+
+    use super::*;
+
+    fn answer(columns: &[&str], rows: &[&[Option<&str>]]) -> Option<Rows> {
+        let mut bytes = Vec::new();
+        let count = packet::ColumnCount { count: columns.len() as u64, metadata_follows: None };
+        let mut seq = put_packet(&mut bytes, 1, &count, PLAIN);
+        for column in columns {
+            seq = put_packet(&mut bytes, seq, &packet::Column::text(column.as_bytes(), 45), PLAIN);
+        }
+        let eof = packet::Eof { warnings: 0, status: StatusFlags::AUTOCOMMIT };
+        seq = put_packet(&mut bytes, seq, &eof, PLAIN);
+        for row in rows {
+            let mut payload = Vec::new();
+            packet::TextRow::put(&mut payload, row.iter().copied());
+            seq = wire::frame::put_message(&mut bytes, seq, &payload);
+        }
+        put_packet(&mut bytes, seq, &eof, PLAIN);
+        Rows::read(&bytes)
+    }
+
+    #[test]
+    fn servers_say_whether_they_are_read_only() {
+        for (said, expected) in [("0", false), ("1", true), ("OFF", false), ("NO_LOCK", true)] {
+            let told = answer(&["read_only"], &[&[Some(said)]]).and_then(|rows| rows.read_only());
+            assert_eq!(told, Some(Told::ReadOnly(expected)), "{said}");
+        }
+        assert_eq!(answer(&["read_only"], &[]).unwrap().read_only(), None);
+        assert_eq!(read_only("READ_ONLY"), "SELECT @@global.read_only read_only");
+        assert_eq!(
+            read_only("read_only|innodb_read_only"),
+            "SELECT @@global.read_only|@@global.innodb_read_only read_only"
+        );
+    }
+
+    #[test]
+    fn the_lag_is_that_of_the_worst_source() {
+        let lag = |rows: &[&[Option<&str>]]| answer(&["Host", "Seconds_Behind_Master"], rows).unwrap().lag();
+        let behind = |seconds| Some(Told::Lag(Lag::Behind(Duration::from_secs(seconds))));
+        assert_eq!(lag(&[]), Some(Told::Lag(Lag::NoReplica)));
+        assert_eq!(lag(&[&[Some("a"), Some("3")], &[Some("b"), Some("7")], &[None, Some("5")]]), behind(7));
+        assert_eq!(lag(&[&[Some("a"), Some("3")], &[Some("b"), None]]), Some(Told::Lag(Lag::Unknown)));
+        assert_eq!(lag(&[&[Some("a"), Some("-1")]]), behind(0));
+        assert_eq!(answer(&["x"], &[&[Some("1")]]).unwrap().lag(), None);
+    }
+
+    #[test]
+    fn a_heartbeat_table_is_a_name() {
+        let of = |table: &str| {
+            let table = table.to_owned();
+            heartbeat(&MonitorVariables {
+                replication_lag_use_percona_heartbeat: table,
+                ..Default::default()
+            })
+        };
+        assert!(of("`percona`.heartbeat").unwrap().ends_with(" FROM `percona`.heartbeat"));
+        for table in ["", "heartbeat", "a.b; DROP TABLE c", "a.`b", "a."] {
+            assert_eq!(of(table), None, "{table}");
+        }
+    }
+
+    #[test]
+    fn half_an_answer_is_none() {
+        assert_eq!(Rows::read(&[1, 0, 0, 1, 1]), None);
+        assert_eq!(Rows::read(&[]), None);
+    }
+}

@@ -1,0 +1,128 @@
+//! What the monitor has found, for the admin port: as much of it as there is room for.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use config::Endpoint;
+use monitor::{Check, Finding};
+
+use super::probe::Outcome;
+use crate::counts::report::address;
+use crate::limits::{CHECKS_KEPT_MAX, SERVER_EVENTS_MAX};
+use crate::stats::{CheckStats, ServerEvent};
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(crate) struct Records {
+    checks: [Mutex<VecDeque<Entry>>; Check::ALL.len()],
+    counts: [[AtomicU64; 2]; Check::ALL.len()],
+    events: Mutex<VecDeque<ServerEvent>>,
+    /// What each server has against checks, as it was logged last.
+    complaints: Mutex<HashMap<Endpoint, String>>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    server: Endpoint,
+    start_us: u64,
+    took_us: u64,
+    value: Option<i64>,
+    error: Option<Box<str>>,
+}
+
+/// Nothing in here is left half done by a panic.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn index(check: Check) -> usize {
+    Check::ALL.iter().position(|other| *other == check).unwrap_or(0)
+}
+
+/// Microseconds of Unix time.
+pub(super) fn unix_us() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
+}
+
+impl Records {
+    /// Keeps the result of a check for `history`.
+    pub(super) fn note(&self, check: Check, server: &Endpoint, outcome: &Outcome, history: Duration) {
+        let well = outcome.error.is_none();
+        self.counts[index(check)][usize::from(!well)].fetch_add(1, Ordering::Relaxed);
+        self.complain(server, outcome);
+        let took_us = u64::try_from(outcome.took.as_micros()).unwrap_or(u64::MAX);
+        let mut entries = lock(&self.checks[index(check)]);
+        let oldest = outcome.start_us.saturating_sub(u64::try_from(history.as_micros()).unwrap_or(u64::MAX));
+        while entries.front().is_some_and(|entry| entry.start_us < oldest) || entries.len() >= CHECKS_KEPT_MAX
+        {
+            entries.pop_front();
+        }
+        entries.push_back(Entry {
+            server: server.clone(),
+            start_us: outcome.start_us,
+            took_us: if well { took_us } else { 0 },
+            value: outcome.value(),
+            error: outcome.error.as_deref().map(Box::from),
+        });
+    }
+
+    /// Logs what a server has against checks: once, until it is something else or over.
+    fn complain(&self, server: &Endpoint, outcome: &Outcome) {
+        let mut complaints = lock(&self.complaints);
+        match (outcome.finding, &outcome.error) {
+            (Finding::Refused, Some(error)) => {
+                // Some texts name the port of the client, which is another one each time.
+                if complaints.get(server) != Some(error) {
+                    tracing::warn!(%server, %error, "the monitor cannot check a server (mysql-monitor_username)");
+                    complaints.insert(server.clone(), error.clone());
+                }
+            }
+            (Finding::Well(_), _) => {
+                if complaints.remove(server).is_some() {
+                    tracing::info!(%server, "the monitor can check a server again");
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Keeps an event.
+    pub(super) fn note_event(&self, hostgroup: u32, server: &Endpoint, event: &'static str, cause: String) {
+        let (host, port) = address(server);
+        let mut events = lock(&self.events);
+        if events.len() >= SERVER_EVENTS_MAX {
+            events.pop_front();
+        }
+        events.push_back(ServerEvent { time_us: unix_us(), hostgroup, host, port, event, cause });
+    }
+
+    /// Results of checks of this kind, the oldest first.
+    pub(crate) fn checks(&self, check: Check) -> Vec<CheckStats> {
+        let row = |entry: &Entry| {
+            let (host, port) = address(&entry.server);
+            let Entry { start_us, took_us, value, .. } = *entry;
+            CheckStats {
+                host,
+                port,
+                start_us,
+                took_us,
+                value,
+                error: entry.error.as_deref().map(str::to_owned),
+            }
+        };
+        lock(&self.checks[index(check)]).iter().map(row).collect()
+    }
+
+    /// Events, the oldest first.
+    pub(crate) fn events(&self) -> Vec<ServerEvent> {
+        lock(&self.events).iter().cloned().collect()
+    }
+
+    /// Checks that went well, and those that did not, by kind.
+    pub(crate) fn counts(&self) -> [[u64; 2]; Check::ALL.len()] {
+        std::array::from_fn(|kind| std::array::from_fn(|of| self.counts[kind][of].load(Ordering::Relaxed)))
+    }
+}

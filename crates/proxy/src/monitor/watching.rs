@@ -1,0 +1,283 @@
+//! Where the monitor meets the rest of the proxy: which servers are in which hostgroups, and whether they are used there.
+//!
+//! What operators want is in the snapshot, what servers say of themselves in here; the pool gets what follows from both, and
+//! neither is ever written into the other.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Display;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use config::{Config, Endpoint, MonitorVariables, ServerStatus};
+use monitor::{Change, Event, Health, Member, Monitor, Pace, Pair, Plan, Row, Settings, place};
+use pool::{Mark, Policy, Pool};
+use tokio::sync::watch;
+
+use super::records::Records;
+use crate::backend::Target;
+use crate::shared::Shared;
+use crate::snapshot::Snapshot;
+use crate::stats::MemberStats;
+
+/// What the monitor is told.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct News {
+    /// How often there was news.
+    count: u64,
+    /// Nothing is to be watched any more.
+    pub(super) is_over: bool,
+}
+
+/// What the monitor has found, and what it is to know.
+#[derive(Debug, Default)]
+pub(crate) struct Watching {
+    pub(crate) records: Records,
+    found: Mutex<Found>,
+    /// Held while the pool gets other servers.
+    alone: Mutex<()>,
+    news: watch::Sender<News>,
+    /// Servers of which a session believes that they do not answer.
+    suspects: Mutex<HashSet<Endpoint>>,
+}
+
+/// What servers have said of themselves.
+#[derive(Debug, Default)]
+struct Found {
+    /// Whether somebody asks them.
+    is_running: bool,
+    read_only: HashMap<Endpoint, bool>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Watching {
+    /// Keeps everybody else from giving the pool other servers.
+    pub(crate) fn alone(&self) -> MutexGuard<'_, ()> {
+        lock(&self.alone)
+    }
+
+    /// Gives the pool the servers of a configuration, each where it belongs. The caller is [`alone`](Self::alone).
+    pub(crate) fn place(&self, pool: &Pool<Target>, snapshot: &Snapshot) {
+        let members = self.placed(snapshot);
+        let is_running = lock(&self.found).is_running;
+        let pairs = &snapshot.config().replication_hostgroups;
+        let awaited: HashSet<u32> = (pairs.iter().filter(|_| is_running))
+            .flat_map(|pair| [pair.writer_hostgroup, pair.reader_hostgroup])
+            .collect();
+        let policy = |id: u32| Policy { awaited: awaited.contains(&id), ..snapshot.policy(id) };
+        pool.replace_all(snapshot.specs(&members), awaited.iter().copied(), policy);
+    }
+
+    fn placed(&self, snapshot: &Snapshot) -> Vec<Member> {
+        let plan = plan(snapshot.config());
+        let found = lock(&self.found);
+        let read_only = |server: &Endpoint| found.read_only.get(server).copied().filter(|_| found.is_running);
+        place(&plan.rows, &plan.pairs, plan.settings.writer_is_also_reader, read_only)
+    }
+
+    /// The servers that are in use in each hostgroup.
+    pub(crate) fn members(&self, pool: &Pool<Target>, snapshot: &Snapshot) -> Vec<MemberStats> {
+        let servers = pool.servers();
+        let servers = servers.iter().filter(|server| server.is_configured());
+        let status: HashMap<(u32, &Endpoint), &'static str> = servers
+            .map(|server| ((server.hostgroup(), &server.endpoint().endpoint), server.status().as_str()))
+            .collect();
+        let row = |member: Member| {
+            let server = snapshot.config().servers.get(member.row)?;
+            let status = status.get(&(member.hostgroup, &server.endpoint())).copied();
+            Some(MemberStats {
+                hostgroup: member.hostgroup,
+                configured_in: server.hostgroup_id,
+                host: server.hostname.clone(),
+                port: server.port,
+                status: status?,
+            })
+        };
+        self.placed(snapshot).into_iter().filter_map(row).collect()
+    }
+
+    /// Whether there is somebody who watches.
+    pub(crate) fn is_running(&self) -> bool {
+        lock(&self.found).is_running
+    }
+
+    /// There is another configuration.
+    pub(crate) fn tell(&self) {
+        self.news.send_modify(|news| news.count += 1);
+    }
+
+    /// Nothing is to be watched any more.
+    pub(crate) fn stop(&self) {
+        self.news.send_modify(|news| news.is_over = true);
+    }
+
+    pub(super) fn subscribe(&self) -> watch::Receiver<News> {
+        self.news.subscribe()
+    }
+
+    /// Sessions cannot connect to a server, which was shunned for that; the monitor is to look for itself.
+    pub(crate) fn note_shunned(&self, hostgroup: u32, server: &Endpoint, why: &dyn Display) {
+        let cause = format!("connecting has failed too often: {why}");
+        self.records.note_event(hostgroup, server, "SHUNNED", cause);
+        if self.is_running() {
+            lock(&self.suspects).insert(server.clone());
+            self.tell();
+        }
+    }
+
+    pub(super) fn take_suspects(&self) -> HashSet<Endpoint> {
+        std::mem::take(&mut lock(&self.suspects))
+    }
+
+    /// The monitor has begun, or follows another configuration.
+    pub(super) fn begin(&self, shared: &Shared, monitor: &Monitor<Endpoint>) {
+        let alone = self.alone();
+        lock(&self.found).is_running = true;
+        self.find(shared, monitor);
+        drop(alone);
+        self.mark_all(shared, monitor, None);
+    }
+
+    /// Nobody watches any more: servers are where their rows are, and are used there.
+    pub(super) fn let_go(&self, shared: &Shared) {
+        let alone = self.alone();
+        *lock(&self.found) = Found::default();
+        self.place(&shared.pool, &shared.snapshot());
+        drop(alone);
+        for server in shared.pool.servers() {
+            for mark in [Mark::Works, Mark::KeepsUp] {
+                shared.pool.mark(server.hostgroup(), server.endpoint(), mark, shared.uptime());
+            }
+        }
+    }
+
+    /// Makes the pool what the monitor has found.
+    pub(super) fn carry_out(&self, shared: &Shared, monitor: &Monitor<Endpoint>, events: &[Event<Endpoint>]) {
+        let moved = events.iter().any(|event| matches!(event.change, Change::Joined | Change::Left));
+        if moved {
+            let alone = self.alone();
+            self.find(shared, monitor);
+            drop(alone);
+        }
+        for Event { hostgroup, server, change, .. } in events {
+            if *change == Change::Left {
+                shared.pool.mark(*hostgroup, &Target::at(server.clone()), Mark::Left, shared.uptime());
+            }
+        }
+        let server = events.first().map(|event| &event.server);
+        self.mark_all(shared, monitor, server);
+        if events.iter().any(|event| matches!(event.change, Change::Left | Change::Down)) {
+            shared.siblings.recall();
+        }
+        for event in events {
+            self.tell_of(event);
+        }
+    }
+
+    /// Takes over what the monitor knows, and gives the pool the servers where they belong.
+    fn find(&self, shared: &Shared, monitor: &Monitor<Endpoint>) {
+        let snapshot = shared.snapshot();
+        let said = |server: &config::Server| {
+            let endpoint = server.endpoint();
+            monitor.read_only(&endpoint).map(|read_only| (endpoint, read_only))
+        };
+        lock(&self.found).read_only = snapshot.config().servers.iter().filter_map(said).collect();
+        self.place(&shared.pool, &snapshot);
+    }
+
+    /// Says to the pool how the servers are, or only this one.
+    fn mark_all(&self, shared: &Shared, monitor: &Monitor<Endpoint>, only: Option<&Endpoint>) {
+        for member in monitor.members() {
+            let Some(row) = monitor.row(member.row) else { continue };
+            if only.is_some_and(|only| *only != row.server) {
+                continue;
+            }
+            let target = Target::at(row.server.clone());
+            let mark = |mark| shared.pool.mark(member.hostgroup, &target, mark, shared.uptime());
+            let Health { down, lag } = monitor.health(member);
+            let is_marked = |server: &pool::Server<Target>| server.off() == Some(pool::Off::Down);
+            let was = shared.pool.find(member.hostgroup, &target);
+            match (was.is_some_and(|server| is_marked(&server)), down) {
+                (false, true) => mark(Mark::Down),
+                (true, false) => mark(Mark::Works),
+                _ => {}
+            }
+            mark(lag.map_or(Mark::KeepsUp, Mark::Lags));
+        }
+    }
+
+    fn tell_of(&self, event: &Event<Endpoint>) {
+        let Event { hostgroup, server, change, cause } = event;
+        let name = match change {
+            Change::Down => "SHUNNED",
+            Change::Up => "ONLINE",
+            Change::Lags(_) => "SHUNNED_REPLICATION_LAG",
+            Change::KeepsUp => "CAUGHT_UP",
+            Change::Joined => "JOINED",
+            Change::Left => "LEFT",
+        };
+        match change {
+            Change::Down | Change::Lags(_) | Change::Left => {
+                tracing::warn!(%server, hostgroup, event = name, %cause, "a server has changed");
+            }
+            Change::Up | Change::KeepsUp | Change::Joined => {
+                tracing::info!(%server, hostgroup, event = name, %cause, "a server has changed");
+            }
+        }
+        self.records.note_event(*hostgroup, server, name, cause.clone());
+    }
+}
+
+/// What a configuration says about watching servers.
+pub(super) fn plan(config: &Config) -> Plan<Endpoint> {
+    let variables = &config.monitor;
+    let when_unknown: HashMap<u32, Duration> = (config.hostgroup_attributes.iter())
+        .filter_map(|row| {
+            let seconds = row.hostgroup_settings.monitor_slave_lag_when_null?;
+            Some((row.hostgroup_id, Duration::from_secs(seconds)))
+        })
+        .collect();
+    let row = |server: &config::Server| Row {
+        hostgroup: server.hostgroup_id,
+        server: server.endpoint(),
+        in_use: !matches!(server.status, ServerStatus::OfflineSoft | ServerStatus::OfflineHard),
+        max_lag: Some(server.max_replication_lag).filter(|lag| !lag.is_zero()),
+        lag_when_unknown: when_unknown
+            .get(&server.hostgroup_id)
+            .copied()
+            .unwrap_or(variables.slave_lag_when_null),
+    };
+    let pair = |row: &config::ReplicationHostgroups| Pair {
+        writer: row.writer_hostgroup,
+        reader: row.reader_hostgroup,
+    };
+    Plan {
+        settings: settings(variables),
+        rows: config.servers.iter().map(row).collect(),
+        pairs: config.replication_hostgroups.iter().map(pair).collect(),
+    }
+}
+
+fn settings(variables: &MonitorVariables) -> Settings {
+    let pace = |interval, limit| Pace { interval, limit };
+    Settings {
+        connect: pace(variables.connect_interval, variables.connect_timeout),
+        ping: pace(variables.ping_interval, variables.ping_timeout),
+        read_only: pace(variables.read_only_interval, variables.read_only_timeout),
+        lag: pace(variables.replication_lag_interval, variables.replication_lag_timeout),
+        ping_failures: variables.ping_max_failures,
+        read_only_timeouts: variables.read_only_max_timeout_count,
+        lag_checks: variables.replication_lag_count,
+        writer_is_also_reader: variables.writer_is_also_reader,
+    }
+}
+
+/// Takes note of the time that a server takes to answer a ping.
+pub(super) fn note_latency(shared: &Shared, server: &Endpoint, latency: Duration) {
+    let rows = shared.pool.servers();
+    for row in rows.iter().filter(|row| row.endpoint().endpoint == *server) {
+        row.note_latency(latency, shared.uptime());
+    }
+}

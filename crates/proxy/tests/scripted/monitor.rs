@@ -1,0 +1,348 @@
+//! Servers that are watched: which are shunned, which come back, and who gets the writes.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+use std::time::Duration;
+
+use config::{Config, Server};
+use proxy::memory::End;
+use proxy::stage::Stage;
+use testkit::script::ScriptedServer;
+use tokio::time::{Instant, sleep};
+use wire::command::Kind;
+
+use super::support::{
+    CAPACITY, Client, Database, Servers, config as usual, database, log_in, ms, pair_of_servers, play,
+    stage_with,
+};
+
+/// Longer than any pause between two checks.
+const PATIENCE: Duration = Duration::from_hours(1);
+
+/// Servers that answer the monitor by themselves, and clients with OK.
+#[derive(Default)]
+struct World {
+    /// Those that are read-only.
+    read_only: RefCell<HashSet<String>>,
+    /// Those that do not answer any more, and do not close connections either.
+    frozen: RefCell<HashSet<String>>,
+    /// Those that cannot be reached.
+    gone: RefCell<HashSet<String>>,
+    /// What servers say of their lag.
+    lag: RefCell<HashMap<String, Option<&'static str>>>,
+    /// Whether the monitor is let in.
+    denies: Cell<bool>,
+    /// Every other check is not answered.
+    lossy: Cell<bool>,
+    checks: Cell<u64>,
+    /// What clients have said, and to whom.
+    said: RefCell<Vec<(String, String)>>,
+}
+
+impl World {
+    /// The servers of `config`, watched.
+    fn of(mut config: Config) -> (Rc<Self>, Stage) {
+        config.monitor.enabled = true;
+        let world = Rc::new(Self::default());
+        let away = Rc::clone(&world);
+        let refused = move |endpoint: &config::Endpoint| away.gone.borrow().contains(&endpoint.to_string());
+        let (stage, servers) = stage_with(config, CAPACITY, refused);
+        tokio::task::spawn_local(serve(Rc::clone(&world), servers));
+        stage.watch();
+        (world, stage)
+    }
+
+    fn told(&self, sql: &str) -> Vec<String> {
+        let said = self.said.borrow();
+        said.iter().filter(|(_, text)| text == sql).map(|(server, _)| server.clone()).collect()
+    }
+
+    async fn thaw(&self, name: &str) {
+        while self.frozen.borrow().contains(name) {
+            sleep(ms(50)).await;
+        }
+    }
+}
+
+async fn serve(world: Rc<World>, mut servers: Servers) {
+    loop {
+        let (name, end) = servers.dialled().await;
+        tokio::task::spawn_local(converse(Rc::clone(&world), name, end));
+    }
+}
+
+async fn converse(world: Rc<World>, name: String, end: End) {
+    world.thaw(&name).await;
+    let mut server = ScriptedServer::new(end);
+    server.patience(PATIENCE);
+    server.greet().await;
+    let login = server.read_login().await;
+    let is_monitor = login.username == "monitor";
+    if is_monitor && world.denies.get() {
+        server.err(1045, "28000", "Access denied for user 'monitor'@'localhost' (using password: YES)").await;
+        return;
+    }
+    server.let_in(&login).await;
+    while let Some(command) = server.next_command().await {
+        world.thaw(&name).await;
+        if is_monitor && world.lossy.get() {
+            world.checks.set(world.checks.get() + 1);
+            if world.checks.get() % 2 == 0 {
+                // Nobody hears of this one.
+                return sleep(PATIENCE).await;
+            }
+        }
+        answer(&world, &name, &mut server, &command).await;
+    }
+}
+
+async fn answer(world: &World, name: &str, server: &mut Database, command: &[u8]) {
+    let text = String::from_utf8_lossy(command.get(1..).unwrap_or_default()).into_owned();
+    if command.first() != Some(&(Kind::Query as u8)) {
+        return server.ok().await;
+    }
+    match text.as_str() {
+        "SELECT @@global.read_only read_only" => {
+            let said = if world.read_only.borrow().contains(name) { "1" } else { "0" };
+            server.rows(&["read_only"], &[&[Some(said)]]).await;
+        }
+        "SHOW ALL SLAVES STATUS" => {
+            let lag = world.lag.borrow().get(name).copied();
+            let row = lag.map(|lag| [lag]);
+            let rows: Vec<&[Option<&str>]> = row.iter().map(|row| &row[..]).collect();
+            server.rows(&["Seconds_Behind_Master"], &rows).await;
+        }
+        _ => {
+            world.said.borrow_mut().push((name.to_owned(), text));
+            server.ok().await;
+        }
+    }
+}
+
+async fn say(client: &mut Client, sql: &str) {
+    client.send_query(sql).await;
+    client.expect_ok().await;
+}
+
+/// `a` in hostgroup 0 and `b` in hostgroup 1, a pair.
+fn pair() -> Config {
+    let mut config = pair_of_servers();
+    config.servers = vec![database("a"), Server { hostgroup_id: 1, ..database("b") }];
+    config.variables.read_write_split = false;
+    config
+}
+
+fn events(stage: &Stage) -> Vec<(u32, String, &'static str)> {
+    stage.server_events().into_iter().map(|event| (event.hostgroup, event.host, event.event)).collect()
+}
+
+fn status(stage: &Stage, hostgroup: u32, host: &str) -> Option<&'static str> {
+    let servers = stage.servers(false);
+    let server = servers.iter().find(|server| server.hostgroup == hostgroup && server.host == host);
+    server.map(|server| server.status)
+}
+
+async fn until(stage: &Stage, event: (u32, &str, &'static str)) {
+    let is_it =
+        |(hostgroup, host, name): &(u32, String, &'static str)| (*hostgroup, host.as_str(), *name) == event;
+    while !events(stage).iter().any(is_it) {
+        sleep(ms(10)).await;
+    }
+}
+
+#[test]
+fn c13_a_demoted_primary_never_gets_a_write() {
+    play(async || {
+        let (world, stage) = World::of(pair());
+        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        sleep(ms(100)).await;
+        let mut client = log_in(&stage).await;
+        say(&mut client, "INSERT 1").await;
+        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        until(&stage, (0, "a", "LEFT")).await;
+        // There is no writer: the write waits, and nobody is asked in vain.
+        let begun = Instant::now();
+        client.send_query("INSERT 2").await;
+        sleep(ms(3_000)).await;
+        assert_eq!(world.told("INSERT 2"), [""; 0]);
+        world.read_only.borrow_mut().remove("b:3306");
+        client.expect_ok().await;
+        assert!(begun.elapsed() <= ms(4_100), "{:?}", begun.elapsed());
+        assert_eq!(
+            (world.told("INSERT 1"), world.told("INSERT 2")),
+            (vec!["a:3306".to_owned()], vec!["b:3306".to_owned()])
+        );
+        // Writers are readers, too; and the old one is one now.
+        let readers: Vec<_> =
+            stage.servers(false).into_iter().filter(|server| server.hostgroup == 1).collect();
+        assert_eq!(readers.len(), 2, "{readers:?}");
+    });
+}
+
+#[test]
+fn c13_the_wait_for_a_writer_has_an_end() {
+    play(async || {
+        let (world, stage) = World::of(pair());
+        world.read_only.borrow_mut().extend(["a:3306".to_owned(), "b:3306".to_owned()]);
+        sleep(ms(100)).await;
+        let mut client = log_in(&stage).await;
+        let begun = Instant::now();
+        client.send_query("INSERT 1").await;
+        let error = client.expect_err(9001).await;
+        assert_eq!(begun.elapsed(), ms(10_000));
+        assert!(error.message.contains("the monitor knows no server"), "{error:?}");
+        // The session goes on.
+        world.read_only.borrow_mut().remove("b:3306");
+        say(&mut client, "INSERT 2").await;
+    });
+}
+
+#[test]
+fn c14_a_transaction_at_a_demoted_primary_ends_with_an_error() {
+    play(async || {
+        let (world, stage) = World::of(pair());
+        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        sleep(ms(100)).await;
+        let mut client = log_in(&stage).await;
+        say(&mut client, "CREATE TEMPORARY TABLE t (a INT)").await;
+        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        client.packets().expect_seq(1);
+        let error = client.expect_err(1053).await;
+        assert!(error.message.contains("server a:3306 has left the hostgroup"), "{error:?}");
+        client.expect_end().await;
+    });
+}
+
+#[test]
+fn c24_a_frozen_server_is_shunned_and_comes_back_with_the_first_answer() {
+    play(async || {
+        let mut config = usual();
+        config.monitor.connect_interval = PATIENCE;
+        let (world, stage) = World::of(config);
+        sleep(ms(100)).await;
+        let mut client = log_in(&stage).await;
+        say(&mut client, "SELECT 1").await;
+        world.frozen.borrow_mut().insert("db:3306".to_owned());
+        let frozen = Instant::now();
+        client.send_query("SELECT 2").await;
+        // The ping that comes after at most 8 s, and two more: a second for each.
+        let error = client.expect_err(1053).await;
+        assert!(error.message.contains("server db:3306 does not answer"), "{error:?}");
+        assert!(frozen.elapsed() <= ms(11_100), "{:?}", frozen.elapsed());
+        assert_eq!(status(&stage, 0, "db"), Some("SHUNNED"));
+        let cause = stage.server_events()[0].cause.clone();
+        assert_eq!(cause, "3 pings in a row missed: timeout during ping");
+        // Nobody is sent there, not even as a last resort.
+        let mut client = log_in(&stage).await;
+        client.send_query("SELECT 3").await;
+        sleep(ms(5_000)).await;
+        assert_eq!(world.told("SELECT 3"), [""; 0]);
+        world.frozen.borrow_mut().clear();
+        let thawed = Instant::now();
+        client.expect_ok().await;
+        assert!(thawed.elapsed() <= ms(1_200), "{:?}", thawed.elapsed());
+        assert_eq!(events(&stage).last().map(|event| event.2), Some("ONLINE"));
+    });
+}
+
+#[test]
+fn c13_a_primary_that_comes_back_gets_nothing_before_it_has_said_that_it_writes() {
+    play(async || {
+        let (world, stage) = World::of(pair());
+        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        sleep(ms(100)).await;
+        world.gone.borrow_mut().insert("a:3306".to_owned());
+        world.frozen.borrow_mut().insert("a:3306".to_owned());
+        until(&stage, (0, "a", "SHUNNED")).await;
+        world.read_only.borrow_mut().remove("b:3306");
+        until(&stage, (0, "b", "JOINED")).await;
+        // It comes back as a replica.
+        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        world.gone.borrow_mut().clear();
+        world.frozen.borrow_mut().clear();
+        until(&stage, (1, "a", "ONLINE")).await;
+        assert!(!events(&stage).contains(&(0, "a".to_owned(), "ONLINE")), "{:?}", events(&stage));
+        assert_eq!(status(&stage, 0, "a"), None);
+        assert_eq!(status(&stage, 1, "a"), Some("ONLINE"));
+    });
+}
+
+#[test]
+fn c23_a_server_that_denies_the_monitor_is_not_shunned() {
+    play(async || {
+        let mut config = pair();
+        config.monitor.connect_interval = ms(1_000);
+        let (world, stage) = World::of(config);
+        world.denies.set(true);
+        sleep(Duration::from_mins(2)).await;
+        assert_eq!(events(&stage), []);
+        let mut client = log_in(&stage).await;
+        say(&mut client, "INSERT 1").await;
+        assert_eq!(world.told("INSERT 1"), ["a:3306"], "servers are where their rows are");
+        let checks = stage.checks(proxy::Check::Connect);
+        assert!(checks.len() > 200, "{}", checks.len());
+        let error = checks[0].error.as_deref().unwrap_or_default();
+        assert!(error.contains("Access denied for user 'monitor'") && checks[0].took_us == 0, "{error}");
+        assert_eq!(stage.global("MySQL_Monitor_connect_check_OK"), 0);
+    });
+}
+
+#[test]
+fn c23_half_the_answers_lost_shun_nobody() {
+    play(async || {
+        let mut config = usual();
+        (config.monitor.ping_interval, config.monitor.connect_interval) = (ms(1_000), PATIENCE);
+        let (world, stage) = World::of(config);
+        world.lossy.set(true);
+        sleep(Duration::from_mins(5)).await;
+        assert_eq!(events(&stage), []);
+        let pings = stage.checks(proxy::Check::Ping);
+        let lost = pings.iter().filter(|ping| ping.error.is_some()).count();
+        assert!(lost > 50 && lost < pings.len() * 2 / 3, "{lost} of {}", pings.len());
+    });
+}
+
+#[test]
+fn c12_a_replica_that_lags_gets_no_reads() {
+    play(async || {
+        let mut config = usual();
+        let replica = |name| Server { max_replication_lag: Duration::from_secs(10), ..database(name) };
+        config.servers = vec![replica("a"), replica("b")];
+        config.monitor.replication_lag_interval = ms(1_000);
+        config.monitor.replication_lag_count = 2;
+        let (world, stage) = World::of(config);
+        world.lag.borrow_mut().extend([("a:3306".to_owned(), Some("0")), ("b:3306".to_owned(), Some("10"))]);
+        sleep(ms(3_000)).await;
+        assert_eq!(events(&stage), []);
+        world.lag.borrow_mut().insert("b:3306".to_owned(), Some("11"));
+        sleep(ms(2_100)).await;
+        assert_eq!(status(&stage, 0, "b"), Some("SHUNNED_REPLICATION_LAG"));
+        for _ in 0..20 {
+            say(&mut log_in(&stage).await, "SELECT 1").await;
+        }
+        assert!(!world.told("SELECT 1").contains(&"b:3306".to_owned()));
+        // Replication has stopped: a minute, if nobody says anything else.
+        world.lag.borrow_mut().insert("b:3306".to_owned(), None);
+        sleep(ms(2_000)).await;
+        assert_eq!(status(&stage, 0, "b"), Some("SHUNNED_REPLICATION_LAG"));
+        world.lag.borrow_mut().insert("b:3306".to_owned(), Some("3"));
+        sleep(ms(1_100)).await;
+        assert_eq!((status(&stage, 0, "b"), events(&stage).len()), (Some("ONLINE"), 2));
+        assert_eq!(stage.checks(proxy::Check::Lag).last().and_then(|check| check.value), Some(3));
+    });
+}
+
+#[test]
+fn without_a_monitor_servers_are_where_their_rows_are() {
+    play(async || {
+        let (world, stage) = World::of(pair());
+        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        until(&stage, (0, "a", "LEFT")).await;
+        stage.apply(pair()).unwrap();
+        sleep(ms(100)).await;
+        let mut client = log_in(&stage).await;
+        say(&mut client, "INSERT 1").await;
+        assert_eq!(world.told("INSERT 1"), ["a:3306"]);
+    });
+}
