@@ -20,7 +20,7 @@ use wire::{Capabilities, StatusFlags};
 use crate::packets::Packets;
 
 pub use error::{ClientError, ServerError};
-pub use login::ServerInfo;
+pub use login::{ServerInfo, encrypt};
 pub use options::{CAPABILITIES, Options, Target};
 pub use result::{Column, QueryResult};
 pub use statement::{Statement, Value};

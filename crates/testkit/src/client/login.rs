@@ -155,8 +155,12 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
     }
 }
 
-/// RSA-OAEP with SHA-1, as MySQL defines the full exchange of `caching_sha2_password`.
-fn encrypt(public_key_pem: &[u8], plain: &[u8]) -> Result<Vec<u8>, ClientError> {
+/// RSA-OAEP with SHA-1, as MySQL defines the full exchange of `caching_sha2_password`: what a client sends that was told
+/// to encrypt its password by [`ClientStep::Encrypt`].
+///
+/// # Errors
+/// [`ClientError::Login`] when this is no public key.
+pub fn encrypt(public_key_pem: &[u8], plain: &[u8]) -> Result<Vec<u8>, ClientError> {
     let bad_key = || ClientError::Login("the server's public key is not usable".to_owned());
     let body: Vec<u8> = public_key_pem
         .split(|&byte| byte == b'\n')

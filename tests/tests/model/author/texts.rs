@@ -81,7 +81,7 @@ impl Author {
                     "'SELECT LAST_INSERT_ID(), ROW_COUNT(), ?'",
                     "@text",
                     "'SET @q = ?'",
-                    "'UPDATE {db}.u SET v = ? WHERE k < 20'",
+                    "'UPDATE {db}.u SET v = ? WHERE k = 20'",
                 ]);
                 self.query(format!("PREPARE {name} FROM {text}"));
                 self.query("SET @p = {n}");

@@ -32,7 +32,7 @@ const WRITES: [&str; 36] = [
     "UPDATE t SET id = LAST_INSERT_ID(id + 10) WHERE id = {n}",
     "DELETE FROM {db}.t WHERE id = {n}",
     "DELETE FROM {db}.t WHERE id > 12",
-    "DELETE FROM {db}.u WHERE k < {n}",
+    "DELETE FROM {db}.u WHERE k = {n}",
     "DELETE FROM {db}.n ORDER BY id LIMIT 1",
     "DELETE {db}.t FROM {db}.t JOIN {db}.u ON t.a = u.k",
     "INSERT INTO {db}.t (a, b) VALUES ({n}, {tag}) RETURNING id, b",
