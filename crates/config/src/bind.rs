@@ -276,7 +276,7 @@ type Listeners = Vec<(Listener, Place)>;
 
 /// Whether clients of a listener log in.
 fn is_mysql(listener: &Listener) -> bool {
-    listener.protocol == Protocol::Mysql
+    listener.protocol() == Protocol::Mysql
 }
 
 #[cfg(test)]

@@ -28,8 +28,8 @@ pub use model::{
     Address, AdminVariables, AuthPlugin, Balance, CheckLogins, Config, Credentials, Endpoint, FastRoute,
     HostgroupAttributes, HostgroupSettings, InvalidAddress, InvalidCredentials, InvalidNetworks, Listener,
     MonitorVariables, MysqlVariables, Network, Networks, PointsmanVariables, Protocol, ProxyProtocol,
-    QueryRule, ReplicationHostgroups, Server, ServerOptions, ServerStatus, ServerTls, TlsParams,
-    UNIX_PATH_MAX_BYTES, User, UserAttributes,
+    QueryRule, ReplicationHostgroups, Role, Server, ServerOptions, ServerStatus, ServerTls, Strategy,
+    TlsParams, UNIX_PATH_MAX_BYTES, User, UserAttributes,
 };
 pub use problem::{Problem, Problems};
 pub use row::Row;

@@ -18,7 +18,7 @@ pub use admin::AdminVariables;
 pub use credentials::{Credentials, InvalidCredentials};
 pub use hostgroup::{Balance, HostgroupAttributes, HostgroupSettings, ReplicationHostgroups};
 pub(crate) use listener::unix_path;
-pub use listener::{Address, InvalidAddress, Listener, Protocol, UNIX_PATH_MAX_BYTES};
+pub use listener::{Address, InvalidAddress, Listener, Protocol, Role, Strategy, UNIX_PATH_MAX_BYTES};
 pub use monitor::MonitorVariables;
 pub use network::{InvalidNetworks, Network, Networks};
 pub use rule::{FastRoute, QueryRule};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::model::{
-    Address, AuthPlugin, CheckLogins, Credentials, Networks, Protocol, ProxyProtocol, ServerStatus,
-    UserAttributes,
+    Address, AuthPlugin, CheckLogins, Credentials, Networks, Protocol, ProxyProtocol, Role, ServerStatus,
+    Strategy, UserAttributes,
 };
 use crate::schema::{Field, Kind, Preset, Scalar, Section, Unit, addresses};
 use crate::tree::Place;
@@ -225,7 +225,7 @@ macro_rules! nullable {
     };
 }
 
-nullable!(bool, u16, u32, Duration);
+nullable!(bool, u16, u32, Duration, Strategy);
 
 impl FromScalar for Address {
     fn from_scalar(scalar: &Scalar, _: &Field) -> Option<Self> {
@@ -265,6 +265,19 @@ macro_rules! words {
 }
 
 words!(Protocol { "mysql" => Self::Mysql, "tcp" => Self::Tcp, });
+words!(Role {
+    "auto" => Self::Auto,
+    "read_write" => Self::ReadWrite,
+    "read_only" => Self::ReadOnly,
+    "tcp" => Self::Tcp,
+});
+words!(Strategy {
+    "first_available" => Self::FirstAvailable,
+    "next_available" => Self::NextAvailable,
+    "round_robin" => Self::RoundRobin,
+    "round_robin_with_fallback" => Self::RoundRobinWithFallback,
+    "least_loaded" => Self::LeastLoaded,
+});
 words!(ServerStatus {
     "ONLINE" => Self::Online,
     "SHUNNED" => Self::Shunned,
@@ -343,7 +356,7 @@ mod tests {
             (&MYSQL_USERS, User::COLUMNS, &[]),
             (&MYSQL_SERVERS_SSL_PARAMS, ServerTls::COLUMNS, &[]),
             (&TOP_LEVEL, &["datadir"], &[]),
-            (&LISTENERS, &["address", "protocol", "hostgroup"], &[]),
+            (&LISTENERS, &["address", "protocol", "hostgroup", "role", "strategy", "max_connections"], &[]),
         ] {
             let mut held: Vec<_> = columns.iter().chain(elsewhere).copied().collect();
             let mut built: Vec<_> =

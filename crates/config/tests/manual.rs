@@ -51,7 +51,7 @@ fn the_example_is_a_good_configuration() {
     assert_eq!(loaded.warnings, Vec::<String>::new());
     assert_eq!(
         (loaded.config.listeners.len(), loaded.config.servers.len(), loaded.config.users.len()),
-        (2, 2, 1)
+        (3, 2, 1)
     );
 }
 

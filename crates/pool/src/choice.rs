@@ -76,9 +76,9 @@ pub(crate) fn ready<'a, E>(
 /// How many servers are online, full or not, whatever their weights.
 pub(crate) fn online<E>(servers: &[Arc<Server<E>>], policy: &Policy, now: Duration) -> usize {
     let is_online = |server: &Arc<Server<E>>| {
-        use Standing::{Configured, Down, Lagging, Removed, Shunned};
+        use Standing::{Configured, Discarded, Down, Lagging, Removed, Shunned};
         let standing = server.standing(now, &policy.shunning);
-        !matches!(standing, Removed | Configured(_) | Down | Shunned { .. } | Lagging(_))
+        !matches!(standing, Removed | Configured(_) | Down | Shunned { .. } | Discarded { .. } | Lagging(_))
     };
     servers.iter().filter(|server| is_online(server)).count()
 }

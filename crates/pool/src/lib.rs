@@ -212,9 +212,17 @@ impl<E: Clone + Eq + Hash> Pool<E> {
             };
             match mark {
                 Mark::Failed => server.health().shun(now),
-                Mark::Down => server.health().set_down(true),
+                Mark::Down => {
+                    server.health().set_down(true);
+                    if members.policy.shunning.for_good {
+                        server.health().shun(now);
+                    }
+                }
                 Mark::Works => {
-                    server.health().unshun();
+                    // Where what has failed is not tried again, it does not matter that it would work.
+                    if !members.policy.shunning.for_good {
+                        server.health().unshun();
+                    }
                     server.health().set_down(false);
                 }
                 Mark::Left => server.health().set_left(true),

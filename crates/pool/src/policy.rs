@@ -42,6 +42,8 @@ pub struct Shunning {
     pub recovery: Option<Duration>,
     /// The same when no other server has room.
     pub last_resort: Duration,
+    /// One error is enough, and a server that has failed is not tried again before it is configured anew.
+    pub for_good: bool,
 }
 
 impl Default for Policy {
@@ -60,7 +62,16 @@ impl Default for Policy {
 /// ProxySQL's defaults: 5 errors in a second, 9 seconds (one less than a session waits for a connection), and 1 second.
 impl Default for Shunning {
     fn default() -> Self {
-        Self { errors: 5, recovery: Some(Duration::from_secs(9)), last_resort: Duration::from_secs(1) }
+        let (recovery, last_resort) = (Some(Duration::from_secs(9)), Duration::from_secs(1));
+        Self { errors: 5, recovery, last_resort, for_good: false }
+    }
+}
+
+impl Shunning {
+    /// The same with servers that have failed not being tried again.
+    #[must_use]
+    pub const fn for_good(self) -> Self {
+        Self { errors: 1, recovery: None, for_good: true, ..self }
     }
 }
 
@@ -73,7 +84,10 @@ impl Policy {
 
     /// The same where nobody else has room: servers that were shunned are tried earlier.
     pub(crate) fn desperate(&self) -> Self {
-        let Shunning { recovery, last_resort, .. } = self.shunning;
+        let Shunning { recovery, last_resort, for_good, .. } = self.shunning;
+        if for_good {
+            return *self;
+        }
         let earlier = recovery.map_or(last_resort, |recovery| recovery.min(last_resort));
         Self { shunning: Shunning { recovery: Some(earlier), ..self.shunning }, ..*self }
     }

@@ -5,9 +5,9 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 
-use config::Protocol;
 use wire::proxy_header::{Addresses, ProxyHeader};
 
+use crate::door::Door;
 use crate::shared::Slot;
 use crate::sock::Sock;
 
@@ -16,13 +16,21 @@ use crate::sock::Sock;
 pub(crate) struct Arrival {
     pub(crate) stream: Stream,
     /// Boxed, because it moves through the task of a client, which would hold a copy for each step.
-    pub(crate) peer: Box<Peer>,
-    pub(crate) protocol: Protocol,
-    /// Where a layer-4 listener sends its clients.
-    pub(crate) hostgroup: u32,
-    /// The client's place among `mysql-max_connections`.
-    pub(crate) slot: Slot,
+    pub(crate) guest: Box<Guest>,
 }
+
+/// Who has come, and how.
+#[derive(Debug)]
+pub(crate) struct Guest {
+    pub(crate) peer: Peer,
+    /// The listener.
+    pub(crate) door: Door,
+    #[expect(dead_code, reason = "they are given back when dropped")]
+    pub(crate) slots: Slots,
+}
+
+/// The places that a client takes: among `mysql-max_connections`, and among `max_connections` of its listener if that has a limit.
+pub(crate) type Slots = (Slot, Option<Slot>);
 
 /// A connected socket that is registered nowhere yet.
 #[derive(Debug)]

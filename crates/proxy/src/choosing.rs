@@ -33,14 +33,22 @@ impl Policies {
             ..Policy::default()
         };
         let of_group = |row: &HostgroupAttributes| Policy {
-            balance: balance(row.hostgroup_settings.balance.unwrap_or_default()),
             max_online: usize::try_from(row.max_num_online_servers).unwrap_or(usize::MAX),
             // Where the variable keeps none, no row does: rows have a percentage whether or not somebody has chosen it.
             resting_percent: if variables.free_connections_pct == 0 { 0 } else { row.free_connections_pct },
-            ..others
+            ..chosen_by(others, row.hostgroup_settings.balance.unwrap_or_default())
         };
         let rows = config.hostgroup_attributes.iter();
-        Self { hostgroups: rows.map(|row| (row.hostgroup_id, of_group(row))).collect(), others }
+        let mut hostgroups: HashMap<u32, Policy> =
+            rows.map(|row| (row.hostgroup_id, of_group(row))).collect();
+        // They say the same as the rows where both say something.
+        let strategies =
+            config.listeners.iter().filter_map(|listener| listener.hostgroup.zip(listener.strategy));
+        for (hostgroup, strategy) in strategies {
+            let policy = hostgroups.entry(hostgroup).or_insert(others);
+            *policy = chosen_by(*policy, strategy.balance());
+        }
+        Self { hostgroups, others }
     }
 
     /// How this hostgroup chooses.
@@ -49,13 +57,22 @@ impl Policies {
     }
 }
 
-const fn balance(balance: config::Balance) -> Balance {
-    match balance {
+/// The same policy with this choice.
+fn chosen_by(policy: Policy, choice: config::Balance) -> Policy {
+    let balance = match choice {
         config::Balance::Weighted => Balance::Weighted,
         config::Balance::LeastLoaded => Balance::LeastLoaded,
         config::Balance::RoundRobin => Balance::RoundRobin,
         config::Balance::FirstAvailable => Balance::FirstAvailable,
-    }
+        config::Balance::NextAvailable => {
+            return Policy {
+                balance: Balance::FirstAvailable,
+                shunning: policy.shunning.for_good(),
+                ..policy
+            };
+        }
+    };
+    Policy { balance, ..policy }
 }
 
 /// ProxySQL's arithmetic: a session shall not run out of attempts before it has shunned a server, and a server shall be back
@@ -71,6 +88,7 @@ fn shunning(variables: &MysqlVariables) -> Shunning {
         errors: variables.shun_on_failures.min(variables.connect_retries_on_failure.saturating_add(1)),
         recovery: (!recovery.is_zero()).then(|| within_wait(recovery, wait)),
         last_resort: within_wait(recovery / 10, wait / 10),
+        for_good: false,
     }
 }
 

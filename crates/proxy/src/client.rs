@@ -6,13 +6,14 @@ pub(crate) mod proof;
 
 use std::rc::Rc;
 
-use config::Protocol;
+use config::Role;
 use tokio::time::{Instant, timeout_at};
 
 use crate::arrival::{Arrival, Peer};
 use crate::client::login::Identity;
 use crate::control::{Control, Signal};
 use crate::counts::Counter;
+use crate::door::Door;
 use crate::ending::say_goodbye;
 use crate::session::Session;
 use crate::sock::Sock;
@@ -22,25 +23,27 @@ use crate::worker::{Registered, Worker};
 /// Serves one client until either side ends the connection.
 pub(crate) async fn serve(worker: Rc<Worker>, registered: Registered, arrival: Arrival) {
     registered.control.attach().await;
-    let Arrival { stream, peer, protocol, hostgroup, slot } = arrival;
-    registered.control.about.set_peer(*peer);
+    let Arrival { stream, guest } = arrival;
+    registered.control.about.set_peer(guest.peer);
     let sock = match stream.into_sock() {
         Ok(mut sock) => {
             sock.count_in(Rc::clone(&worker.counts.clients));
             sock
         }
-        Err(error) => return tracing::warn!(%error, %peer, "a client's socket could not be registered"),
+        Err(error) => {
+            return tracing::warn!(%error, peer = %guest.peer, "a client's socket could not be registered");
+        }
     };
-    match protocol {
-        Protocol::Tcp => {
+    match guest.door.role {
+        Role::Tcp => {
             // Boxed, so that the larger session does not decide what a tunnel's task takes, and vice versa.
-            Box::pin(serve_tcp(&worker, &registered, sock, *peer, hostgroup)).await;
+            Box::pin(serve_tcp(&worker, &registered, sock, guest.peer, guest.door)).await;
         }
         // Not a function of its own: what is handed to one takes room twice.
-        Protocol::Mysql => {
-            let login = Box::pin(log_in(&worker, &registered.control, sock, *peer));
+        Role::Auto | Role::ReadWrite | Role::ReadOnly => {
+            let login = Box::pin(log_in(&worker, &registered.control, sock, guest.peer, guest.door));
             let logged_in = login.await;
-            note_host(&worker, &peer, logged_in.is_none());
+            note_host(&worker, &guest.peer, logged_in.is_none());
             let Some((sock, identity)) = logged_in else {
                 return worker.counts.note(Counter::ClientsAborted);
             };
@@ -54,16 +57,19 @@ pub(crate) async fn serve(worker: Rc<Worker>, registered: Registered, arrival: A
             Box::pin(say_goodbye(&worker, sock, ending)).await;
         }
     }
-    drop(slot);
+    drop(guest);
 }
 
-async fn serve_tcp(worker: &Worker, registered: &Registered, mut sock: Sock, peer: Peer, hostgroup: u32) {
+async fn serve_tcp(worker: &Worker, registered: &Registered, mut sock: Sock, peer: Peer, door: Door) {
     let deadline = Instant::now() + worker.settings().variables.connect_timeout_client;
     let client = header::client(worker, &mut sock, peer, deadline);
     // Whoever announces no client as it should gets no server.
     if let Ok(Ok(client)) = registered.control.until(Signal::Drain, client).await {
         registered.control.about.set_peer(client);
-        tunnel::serve(worker, &registered.control, sock, client, hostgroup).await;
+        if let Some(spoke) = tunnel::serve(worker, &registered.control, sock, client, door).await {
+            // All that is known here of a login is whether there was one.
+            note_host(worker, &peer, !spoke);
+        }
     }
 }
 
@@ -74,13 +80,14 @@ async fn log_in(
     control: &Control,
     mut sock: Sock,
     peer: Peer,
+    door: Door,
 ) -> Option<(Sock, Box<Identity>)> {
     let deadline = Instant::now() + worker.settings().variables.connect_timeout_client;
     // Boxed: a wait with a deadline takes room for twice what it waits for.
     let login = Box::pin(async {
         let client = Box::pin(header::client(worker, &mut sock, peer, deadline)).await?;
         control.about.set_peer(client);
-        login::login(worker, control.id(), &mut sock, client).await
+        login::login(worker, control.id(), &mut sock, client, door).await
     });
     match control.until(Signal::Drain, timeout_at(deadline, login)).await {
         Ok(Ok(Ok(identity))) => Some((sock, identity)),
@@ -127,7 +134,7 @@ mod tests {
     }
 
     async fn login_size(worker: Rc<Worker>, mut sock: Sock, peer: Peer) {
-        let _ = login::login(&worker, 0, &mut sock, peer).await;
+        let _ = login::login(&worker, 0, &mut sock, peer, Door::default()).await;
     }
 
     #[test]

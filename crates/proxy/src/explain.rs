@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use config::{Address, Protocol, User};
-use route::{Account, Caller, Explanation, Session};
+use config::{Address, Listener, Protocol, User};
+use route::{Account, Caller, Explanation, Pairs, Session};
 
 use crate::choosing::candidates;
+use crate::door::Door;
 use crate::random;
 use crate::remote::Remote;
 use crate::routing::explain::explain;
@@ -52,12 +53,12 @@ impl Remote {
         })?;
         let fallback = Some(&snapshot.variables.default_schema);
         let schema = assumed.schema.as_ref().or(user.default_schema.as_ref()).or(fallback);
-        let (address, port) = self.listener(assumed.port);
+        let (address, port, door) = self.listener(assumed.port);
         let schema = schema.map_or(&[][..], |schema| schema.as_bytes());
         let at = Circumstances {
             caller: &Arc::new(Caller::new(user.username.as_bytes(), schema, &address, port)),
             client_addr: assumed.client.as_deref().unwrap_or("127.0.0.1"),
-            account: account(user),
+            account: account(user, door, &snapshot.routes.pairs),
             hints: user.attributes.hints,
             session: &Session::default(),
             flag_in: 0,
@@ -71,22 +72,25 @@ impl Remote {
         explain(&snapshot.routes, text, true, &at, &candidates).ok_or(ExplainError::NoStatement)
     }
 
-    /// The address and port of a listener for MySQL clients: the one with `port`, or the first; a port that no listener
-    /// has, at the address of the first.
-    fn listener(&self, port: Option<u16>) -> (String, u16) {
-        let all = self.listeners.addresses();
-        let mut all =
-            all.into_iter().filter(|(_, protocol)| *protocol == Protocol::Mysql).map(|(at, _)| match at {
-                Address::Tcp(at) => (at.ip().to_string(), at.port()),
-                Address::Unix(path) => (path.display().to_string(), 0),
-            });
+    /// The address and port of a listener for MySQL clients, and what it says: the one with `port`, or the first; a port that no
+    /// listener has, at the address of the first.
+    fn listener(&self, port: Option<u16>) -> (String, u16, Door) {
+        let mysql = self.listeners.configs().filter(|listener| listener.protocol() == Protocol::Mysql);
+        let mut all = mysql.map(|listener: &Listener| match &listener.address {
+            Address::Tcp(at) => (at.ip().to_string(), at.port(), Door::new(listener)),
+            Address::Unix(path) => (path.display().to_string(), 0, Door::new(listener)),
+        });
         let first = all.next().unwrap_or_default();
         let Some(port) = port.filter(|port| *port != first.1) else { return first };
-        all.find(|(_, other)| *other == port).unwrap_or((first.0, port))
+        all.find(|(_, other, _)| *other == port).unwrap_or((first.0, port, Door::default()))
     }
 }
 
-/// What a user's row says about where statements go.
-fn account(user: &User) -> Account {
-    Account { default_hostgroup: user.default_hostgroup, transaction_persistent: user.transaction_persistent }
+/// What a user's row and the listener say about where statements go.
+fn account(user: &User, door: Door, pairs: &Pairs) -> Account {
+    Account {
+        default_hostgroup: user.default_hostgroup,
+        transaction_persistent: user.transaction_persistent,
+        listener: door.says(user.default_hostgroup, pairs),
+    }
 }

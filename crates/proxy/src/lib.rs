@@ -10,6 +10,7 @@ mod client;
 mod control;
 mod counts;
 mod directory;
+mod door;
 mod ending;
 mod error;
 mod exchange;

@@ -10,15 +10,17 @@ use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 use config::{Address, Listener, MysqlVariables};
 use socket2::{Domain, SockRef, Socket, TcpKeepalive, Type};
 use wire::proxy_header::Addresses;
 
-use crate::arrival::{Arrival, Peer, Stream};
+use crate::arrival::{Arrival, Guest, Peer, Stream};
+use crate::door::Door;
 use crate::error::ClientError;
 use crate::limits::{ACCEPT_PAUSE, LISTEN_BACKLOG};
-use crate::shared::Shared;
+use crate::shared::{Shared, Slot};
 use crate::worker::{Inbox, Message};
 
 /// A listener that is bound, before anybody is accepted.
@@ -26,6 +28,7 @@ use crate::worker::{Inbox, Message};
 pub(crate) struct Bound {
     socket: ListenSocket,
     config: Listener,
+    clients: Arc<AtomicU32>,
 }
 
 #[derive(Debug)]
@@ -45,8 +48,8 @@ impl Drop for RemoveOnDrop {
 }
 
 impl Bound {
-    /// Binds the listener's address.
-    pub(crate) fn new(config: &Listener) -> io::Result<Self> {
+    /// Binds the listener's address. Its clients are counted in `clients`.
+    pub(crate) fn new(config: &Listener, clients: &Arc<AtomicU32>) -> io::Result<Self> {
         let socket = match &config.address {
             Address::Tcp(address) => ListenSocket::Tcp(bind_tcp(*address)?),
             Address::Unix(path) => ListenSocket::Unix(bind_unix(path)?, RemoveOnDrop(path.clone())),
@@ -55,7 +58,8 @@ impl Bound {
             ListenSocket::Tcp(listener) => Address::Tcp(listener.local_addr()?),
             ListenSocket::Unix(_, file) => Address::Unix(file.0.clone()),
         };
-        Ok(Self { socket, config: Listener { address, ..config.clone() } })
+        let (config, clients) = (Listener { address, ..config.clone() }, Arc::clone(clients));
+        Ok(Self { socket, config, clients })
     }
 
     /// The listener with the address that it really has: with port 0 in the configuration the kernel has chosen one.
@@ -63,16 +67,21 @@ impl Bound {
         self.config.clone()
     }
 
+    /// Where its clients are counted.
+    pub(crate) const fn clients(&self) -> &Arc<AtomicU32> {
+        &self.clients
+    }
+
     /// Accepts clients for ever. Dropping the future closes the listener.
     pub(crate) async fn serve(self, shared: Arc<Shared>, workers: Arc<[Inbox]>) {
-        let Self { socket, config } = self;
+        let Self { socket, config, clients } = self;
         let mut acceptor = match Acceptor::new(socket) {
             Ok(acceptor) => acceptor,
             Err(error) => return tracing::error!(%error, address = %config.address, "cannot listen"),
         };
         loop {
             match acceptor.accept(&shared).await {
-                Ok((stream, peer)) => hand_over(stream, peer, &config, &shared, &workers),
+                Ok((stream, peer)) => hand_over(stream, peer, (&config, &clients), &shared, &workers),
                 Err(error) => {
                     tracing::warn!(%error, address = %config.address, "a client could not be accepted");
                     // The client was gone already; anything else is a lack of descriptors or memory, which takes time.
@@ -161,23 +170,30 @@ pub(crate) fn tune(socket: &SockRef<'_>, variables: &MysqlVariables) -> io::Resu
     Ok(())
 }
 
-fn hand_over(stream: Stream, peer: Peer, config: &Listener, shared: &Shared, workers: &[Inbox]) {
+fn hand_over(
+    stream: Stream,
+    peer: Peer,
+    (config, clients): (&Listener, &Arc<AtomicU32>),
+    shared: &Shared,
+    workers: &[Inbox],
+) {
     if shared.hosts.refuse(peer.ip(), &shared.snapshot().variables) {
         return;
     }
-    let Some(slot) = shared.admit() else {
+    // 0: there is no limit.
+    let listener = Some(config.max_connections).filter(|max| *max > 0);
+    let Ok(listener) = listener.map(|max| Slot::take(clients, max).ok_or(max)).transpose() else {
+        shared.note_refused();
+        return refuse(&stream, &ClientError::too_many_connections(config.max_connections));
+    };
+    let Some(all) = shared.admit() else {
         return refuse(
             &stream,
             &ClientError::too_many_connections(shared.snapshot().variables.max_connections),
         );
     };
-    let arrival = Arrival {
-        stream,
-        peer: Box::new(peer),
-        protocol: config.protocol,
-        hostgroup: config.hostgroup,
-        slot,
-    };
+    let guest = Guest { peer, door: Door::new(config), slots: (all, listener) };
+    let arrival = Arrival { stream, guest: Box::new(guest) };
     // There is one: `mysql-threads` is at least 1, and workers end after listeners.
     if let Some(worker) =
         workers.iter().filter(|worker| worker.is_alive()).min_by_key(|worker| worker.sessions())

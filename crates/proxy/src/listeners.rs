@@ -1,6 +1,7 @@
 //! All listeners of a proxy, which can be closed and opened while it runs.
 
 use std::io;
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use config::{Address, Listener, Protocol};
@@ -24,31 +25,38 @@ pub struct ListenError {
 /// Where the proxy listens.
 #[derive(Debug)]
 pub(crate) struct Listeners {
-    /// With the ports that the kernel chose where the configuration says 0.
-    configs: Vec<Listener>,
+    /// With the ports that the kernel chose where the configuration says 0, and the numbers of their clients.
+    configs: Vec<(Listener, Arc<AtomicU32>)>,
     /// The tasks that accept clients; `None` while nobody may come.
     tasks: Mutex<Option<Vec<JoinHandle<()>>>>,
 }
 
 /// Binds all addresses, or none.
 pub(crate) fn bind(configs: &[Listener]) -> Result<Vec<Bound>, ListenError> {
-    let failed = |config: &Listener| {
-        let address = config.address.clone();
-        move |source| ListenError { address, source }
-    };
-    configs.iter().map(|config| Bound::new(config).map_err(failed(config))).collect()
+    configs.iter().map(|config| bind_one(config, &Arc::default())).collect()
+}
+
+/// Binds an address; clients are counted in `clients`.
+fn bind_one(config: &Listener, clients: &Arc<AtomicU32>) -> Result<Bound, ListenError> {
+    let failed = |source| ListenError { address: config.address.clone(), source };
+    Bound::new(config, clients).map_err(failed)
 }
 
 impl Listeners {
     /// Begins to accept. To be called within the runtime that shall do it.
     pub(crate) fn start(bound: Vec<Bound>, shared: &Arc<Shared>, workers: &Arc<[Inbox]>) -> Self {
-        let configs = bound.iter().map(Bound::config).collect();
+        let configs = bound.iter().map(|bound| (bound.config(), Arc::clone(bound.clients()))).collect();
         Self { configs, tasks: Mutex::new(Some(accept(bound, shared, workers))) }
     }
 
     /// The addresses and what is spoken there.
     pub(crate) fn addresses(&self) -> Vec<(Address, Protocol)> {
-        self.configs.iter().map(|config| (config.address.clone(), config.protocol)).collect()
+        self.configs().map(|config| (config.address.clone(), config.protocol())).collect()
+    }
+
+    /// All of them.
+    pub(crate) fn configs(&self) -> impl Iterator<Item = &Listener> {
+        self.configs.iter().map(|(config, _)| config)
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -75,7 +83,8 @@ impl Listeners {
         if tasks.is_some() {
             return Ok(false);
         }
-        *tasks = Some(accept(bind(&self.configs)?, shared, workers));
+        let bound = self.configs.iter().map(|(config, clients)| bind_one(config, clients));
+        *tasks = Some(accept(bound.collect::<Result<_, _>>()?, shared, workers));
         Ok(true)
     }
 

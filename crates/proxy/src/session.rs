@@ -109,6 +109,11 @@ struct Past {
     named_threads: bool,
 }
 
+/// The beginning of a session.
+fn course_of(worker: &Worker, identity: &Identity) -> Box<Course> {
+    Box::new(Course::new(identity, identity.route_account(&worker.routing.borrow().routes().pairs)))
+}
+
 impl Session {
     pub(crate) fn new(
         worker: Rc<Worker>,
@@ -117,6 +122,7 @@ impl Session {
         mut identity: Box<Identity>,
     ) -> Self {
         control.set_idle(worker.now(), false);
+        let course = course_of(&worker, &identity);
         worker.seat(&control, &identity);
         control.about.set_backend(identity.backend.as_ref());
         Self {
@@ -125,7 +131,7 @@ impl Session {
             client,
             backlog: std::mem::take(&mut identity.backlog),
             backend: identity.backend.take(),
-            course: Box::new(Course::new(&identity)),
+            course,
             identity,
             to_backend: Parked::default(),
             to_client: Parked::default(),
@@ -137,6 +143,11 @@ impl Session {
             client_waits: false,
             refused_changes: 0,
         }
+    }
+
+    /// The beginning of a session of the user that it has now.
+    fn new_course(&self) -> Box<Course> {
+        course_of(&self.worker, &self.identity)
     }
 
     /// What is left when the session is over. The backend goes first: nobody waits for a goodbye.

@@ -151,9 +151,14 @@ impl Shared {
     pub(crate) fn admit(&self) -> Option<Slot> {
         let slot = Slot::take(&self.clients, self.snapshot().variables.max_connections);
         if slot.is_none() {
-            self.clients_refused.fetch_add(1, Ordering::Relaxed);
+            self.note_refused();
         }
         slot
+    }
+
+    /// Counts a client that was refused because there were too many.
+    pub(crate) fn note_refused(&self) {
+        self.clients_refused.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Time since the start.

@@ -9,16 +9,17 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use config::{Config, Endpoint, Protocol};
+use config::{Config, Endpoint, Listener};
 use pool::Usage;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use wire::proxy_header::Addresses;
 
-use crate::arrival::{Arrival, Peer, Stream};
+use crate::arrival::{Arrival, Guest, Peer, Stream};
 use crate::backend::Dialer;
 use crate::counts::digests::report::Sums;
 use crate::counts::report;
+use crate::door::Door;
 use crate::keys::Keys;
 use crate::memory::{End, pair};
 use crate::remote::{ApplyError, listed};
@@ -59,24 +60,29 @@ impl Stage {
 
     /// A client that has just connected; `None` if there are too many.
     pub fn client(&self, capacity: usize) -> Option<End> {
-        self.connect(Peer::Local, Protocol::Mysql, 0, capacity)
+        self.connect(Peer::Local, Door::default(), capacity)
     }
 
     /// The same with a client that comes over TCP, `from` and `to` these addresses.
     pub fn client_from(&self, from: SocketAddr, to: SocketAddr, capacity: usize) -> Option<End> {
-        self.connect(Peer::Tcp(Addresses::new(from, to)), Protocol::Mysql, 0, capacity)
+        self.connect(Peer::Tcp(Addresses::new(from, to)), Door::default(), capacity)
     }
 
     /// A client of a layer-4 listener.
     pub fn tunnel(&self, hostgroup: u32, capacity: usize) -> Option<End> {
-        self.connect(Peer::Local, Protocol::Tcp, hostgroup, capacity)
+        self.connect(Peer::Local, Door::tcp(hostgroup), capacity)
     }
 
-    fn connect(&self, peer: Peer, protocol: Protocol, hostgroup: u32, capacity: usize) -> Option<End> {
-        let slot = self.shared.admit()?;
+    /// A client of this listener, whatever its address.
+    pub fn client_of(&self, listener: &Listener, capacity: usize) -> Option<End> {
+        self.connect(Peer::Local, Door::new(listener), capacity)
+    }
+
+    fn connect(&self, peer: Peer, door: Door, capacity: usize) -> Option<End> {
+        let slots = (self.shared.admit()?, None);
         let (ours, theirs) = pair(capacity);
         let stream = Stream::Memory(ours);
-        let arrival = Arrival { stream, peer: Box::new(peer), protocol, hostgroup, slot };
+        let arrival = Arrival { stream, guest: Box::new(Guest { peer, door, slots }) };
         self.inbox.send(Message::Client(arrival));
         Some(theirs)
     }

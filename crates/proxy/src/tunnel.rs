@@ -9,47 +9,62 @@ use std::task::{Context, Poll};
 use crate::arrival::Peer;
 use crate::backend::{AcquireError, Backend, Full, Target, acquire, connect};
 use crate::control::{Control, Signal};
+use crate::door::Door;
 use crate::limits::FILLS_PER_TURN;
 use crate::relay::Parked;
 use crate::sock::Sock;
 use crate::worker::Worker;
 
-/// Connects a client of a layer-4 listener to a server of `hostgroup` and copies until either side closes.
-pub(crate) async fn serve(worker: &Worker, control: &Control, mut client: Sock, peer: Peer, hostgroup: u32) {
+/// Connects a client of a layer-4 listener to a server and copies until either side closes. False if the client has left
+/// without a word to the server; `None` if it got none.
+pub(crate) async fn serve(
+    worker: &Worker,
+    control: &Control,
+    mut client: Sock,
+    peer: Peer,
+    door: Door,
+) -> Option<bool> {
+    let (hostgroup, instead) = door.way(&worker.routing.borrow().routes().pairs);
     let open = async |target: &Target| Ok(connect(worker, &target.endpoint, peer).await?.into());
-    control.about.set_hostgroup(hostgroup);
-    let mut backend =
-        match control.until(Signal::Drain, acquire(worker, hostgroup, Full::TryAgain, None, open)).await {
-            Ok(Ok(backend)) => backend,
-            Ok(Err(AcquireError::Proxy(error))) => {
-                return tracing::warn!(%peer, %error, "a layer-4 client got no server");
-            }
-            Ok(Err(AcquireError::Server(_))) | Err(_) => return,
-        };
+    let acquiring = async {
+        control.about.set_hostgroup(hostgroup);
+        let full = if instead.is_some() { Full::Elsewhere } else { Full::TryAgain };
+        let found = acquire(worker, hostgroup, full, None, &open).await;
+        let (Err(AcquireError::Proxy(_)), Some(instead)) = (&found, instead) else { return found };
+        control.about.set_hostgroup(instead);
+        acquire(worker, instead, Full::TryAgain, None, &open).await
+    };
+    let mut backend = match control.until(Signal::Drain, acquiring).await {
+        Ok(Ok(backend)) => backend,
+        Ok(Err(AcquireError::Proxy(error))) => {
+            tracing::warn!(%peer, %error, "a layer-4 client got no server");
+            return None;
+        }
+        Ok(Err(AcquireError::Server(_))) | Err(_) => return None,
+    };
     control.about.set_backend(Some(&backend));
-    copy(worker, control, &mut client, &mut backend).await;
+    Some(resume(worker, control, &mut client, &mut backend, Vec::new()).await)
 }
 
-/// Copies until there is nobody left to copy to, or the worker says stop.
-pub(crate) async fn copy(worker: &Worker, control: &Control, client: &mut Sock, backend: &mut Backend) {
-    resume(worker, control, client, backend, Vec::new()).await;
-}
-
-/// The same, beginning with bytes that the client has sent already.
+/// Copies until there is nobody left to copy to, or the worker says stop, beginning with bytes that the client has sent already.
+/// False if the client has left, while the server was there, without a byte to it.
 pub(crate) async fn resume(
     worker: &Worker,
     control: &Control,
     client: &mut Sock,
     backend: &mut Backend,
     first: Vec<u8>,
-) {
+) -> bool {
     control.set_tunnel();
-    let mut up = Direction { parked: Parked::from(first), flow: Flow::Open };
+    let has_spoken = !first.is_empty();
+    let mut up = Direction { parked: Parked::from(first), flow: Flow::Open, moved: has_spoken };
     let mut down = Direction::default();
+    let mut was_silent = false;
     let both = poll_fn(|cx| {
         let mut scratch = worker.scratch.borrow_mut();
         up.poll(cx, &mut scratch, client, backend.connection_mut());
         down.poll(cx, &mut scratch, backend.connection_mut(), client);
+        was_silent |= matches!(up.flow, Flow::Ended | Flow::Lost) && !up.moved && down.flow == Flow::Open;
         match (up.flow, down.flow) {
             // Nobody is left to hear anything, or there is nothing more to say. (A server that does not read any
             // more may still have something.)
@@ -61,6 +76,7 @@ pub(crate) async fn resume(
     });
     // A signal means that the time is up: there is nothing to say at layer 4.
     let _ = control.until(Signal::Stop, both).await;
+    !was_silent
 }
 
 /// One direction of a tunnel.
@@ -68,6 +84,8 @@ pub(crate) async fn resume(
 struct Direction {
     parked: Parked,
     flow: Flow,
+    /// Whether there was a byte.
+    moved: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -100,6 +118,7 @@ impl Direction {
                         self.flow = if to.shutdown_write().is_ok() { Flow::Ended } else { Flow::Refused };
                     }
                     Poll::Ready(Ok(n)) => {
+                        self.moved = true;
                         if self.parked.send(cx, to, scratch.get(..n).unwrap_or_default()).is_err() {
                             self.flow = Flow::Refused;
                         }

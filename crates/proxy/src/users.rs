@@ -170,6 +170,7 @@ impl User {
         route::Account {
             default_hostgroup: self.default_hostgroup,
             transaction_persistent: self.transaction_persistent,
+            listener: None,
         }
     }
 

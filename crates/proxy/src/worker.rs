@@ -89,7 +89,7 @@ impl Inbox {
         if let Err(mpsc::error::SendError(Message::Client(arrival))) = self.sender.send(message) {
             self.sessions.fetch_sub(1, Ordering::Relaxed);
             // Workers end when the proxy drains, or by a bug that has been reported on standard error.
-            tracing::error!(peer = %arrival.peer, "a client came to a worker that has ended");
+            tracing::error!(peer = %arrival.guest.peer, "a client came to a worker that has ended");
         }
     }
 
@@ -255,7 +255,8 @@ impl Worker {
     /// Enters a session into the directory, under its id and the user that it has now.
     pub(crate) fn seat(&self, control: &Control, identity: &Identity) {
         let seat = control.take_seat(identity.connection_id);
-        control.about.set_account(&identity.account);
+        let hostgroup = identity.route_account(&self.routing.borrow().routes().pairs).hostgroup();
+        control.about.set_account(&identity.account, hostgroup);
         self.shared.directory.enter(seat, Arc::clone(&identity.account.user), self.inbox.clone());
     }
 

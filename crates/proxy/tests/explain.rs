@@ -131,6 +131,24 @@ fn the_steps_of_a_decision() {
 }
 
 #[test]
+fn a_listener_may_have_decided() {
+    let mut config = config();
+    config.listeners[0].role = config::Role::ReadOnly;
+    // That of a port that no listener has says nothing.
+    let questions = [(Assumed::default(), "DELETE FROM t"), (as_user("app"), "DELETE FROM t")];
+    let answers = ask(&config, &questions);
+    let destinations: Vec<String> =
+        answers.into_iter().flat_map(Result::unwrap).filter(|line| line.starts_with("destination")).collect();
+    assert_eq!(
+        destinations,
+        [
+            "destination | hostgroup 1 | the listener has the role read_only",
+            "destination | hostgroup 0 | split: it writes"
+        ]
+    );
+}
+
+#[test]
 fn what_cannot_be_explained() {
     let nothing = [(as_user("app"), ""), (as_user("app"), " /* a */ -- b"), (as_user("gone"), "SELECT 1")];
     let unknown = ExplainError::UnknownUser("gone".to_owned());

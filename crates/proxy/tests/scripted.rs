@@ -36,6 +36,7 @@ mod scripted {
     mod queue;
     mod refused_login;
     mod refused_server_login;
+    mod roles;
     mod server_faults;
     mod server_login;
     mod split;

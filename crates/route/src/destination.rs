@@ -13,6 +13,36 @@ pub struct Account {
     pub default_hostgroup: u32,
     /// `transaction_persistent`: rules do not lead out of a transaction.
     pub transaction_persistent: bool,
+    /// What the listener says in its place, if it does.
+    pub listener: Option<ByListener>,
+}
+
+/// What a listener says about where statements go: rules and hints have no say in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByListener {
+    /// Its role, as it is configured.
+    pub role: &'static str,
+    /// Where all of them go; nothing if the listener is for reads, and the user's hostgroup has no readers.
+    pub hostgroup: Option<u32>,
+    /// Where they go while no server there can be had.
+    pub instead: Option<u32>,
+}
+
+impl Account {
+    /// Where a session goes with what is no statement.
+    pub fn hostgroup(&self) -> u32 {
+        self.listener.and_then(|listener| listener.hostgroup).unwrap_or(self.default_hostgroup)
+    }
+
+    /// Where a statement goes that was sent to `hostgroup`, by the split or not, and that no server there can have.
+    pub fn instead_of(&self, hostgroup: u32, is_split: bool) -> Option<u32> {
+        let instead = match self.listener {
+            Some(listener) if listener.hostgroup == Some(hostgroup) => listener.instead,
+            Some(_) => None,
+            None => Some(self.default_hostgroup).filter(|_| is_split),
+        };
+        instead.filter(|instead| *instead != hostgroup)
+    }
 }
 
 /// What the session is in the middle of.
@@ -110,10 +140,12 @@ pub enum Why {
     Split(Split),
     /// The user's row.
     Default,
+    /// The listener, whose role is this.
+    Listener(&'static str),
 }
 
-/// Where a statement goes: first what a rule answers itself, then the transaction, rules and hints, the split if `split_on`,
-/// and the user's hostgroup.
+/// Where a statement goes: first what a rule answers itself, then the listener if it has a role, the transaction, rules and
+/// hints, the split if `split_on`, and the user's hostgroup.
 pub fn destination(
     verdict: &Verdict,
     account: Account,
@@ -128,6 +160,15 @@ pub fn destination(
     if let Some(text) = &verdict.error {
         return Destination::Error(Arc::clone(text));
     }
+    if let Some(listener) = account.listener {
+        // Where the session is bound it stays: that may be the hostgroup that had to do instead.
+        let held_on = session.hold.map(|(_, hostgroup)| hostgroup);
+        let bound = session.transaction.or(session.locked_on).or(held_on);
+        return match bound.or(listener.hostgroup) {
+            Some(hostgroup) => Destination::Hostgroup { hostgroup, why: Why::Listener(listener.role) },
+            None => Destination::Error(no_readers(account.default_hostgroup)),
+        };
+    }
     let (hostgroup, why) = match (session.transaction, verdict.hostgroup) {
         (Some(hostgroup), _) if account.transaction_persistent => (hostgroup, Why::Transaction),
         (_, Some(hostgroup)) => (hostgroup, Why::Verdict(verdict.source)),
@@ -141,6 +182,15 @@ pub fn destination(
         Some(locked_on) if locked_on != hostgroup => Destination::Locked { locked_on, hostgroup },
         _ => Destination::Hostgroup { hostgroup, why },
     }
+}
+
+/// What a client is told of a listener for reads if there are no readers.
+fn no_readers(hostgroup: u32) -> Arc<str> {
+    format!(
+        "this port is for reads only, and mysql_replication_hostgroups has no readers of hostgroup {hostgroup}, which is the \
+         user's"
+    )
+    .into()
 }
 
 #[cfg(test)]

@@ -97,16 +97,17 @@ pub fn explain(rules: &Rules, query: &Query<'_>, situation: &Situation<'_>) -> E
             Why::Split(split) => Step::Split(split),
             Why::Transaction => Step::NoSplit("a transaction is open"),
             Why::Verdict(_) => Step::NoSplit("rules or a hint have decided"),
+            Why::Listener(_) => Step::NoSplit("the listener has decided"),
             Why::Default => Step::NoSplit("mysql-read_write_split is off"),
         });
     }
     notes.push(Step::Destination(destination.clone()));
     if let Destination::Hostgroup { hostgroup, why } = destination {
         let reachable = notes.servers((situation.candidates)(hostgroup));
-        let writer = situation.account.default_hostgroup;
-        if !reachable && matches!(why, Why::Split(_)) && hostgroup != writer {
-            notes.push(Step::Instead { hostgroup: writer });
-            notes.servers((situation.candidates)(writer));
+        let instead = situation.account.instead_of(hostgroup, matches!(why, Why::Split(_)));
+        if let Some(instead) = instead.filter(|_| !reachable) {
+            notes.push(Step::Instead { hostgroup: instead });
+            notes.servers((situation.candidates)(instead));
         }
     }
     notes.push(Step::Cache { ttl: verdict.cache_ttl.filter(|ttl| !ttl.is_zero()) });

@@ -28,6 +28,11 @@ impl Pairs {
         self
     }
 
+    /// The writer of readers.
+    pub fn writer(&self, reader: u32) -> Option<u32> {
+        self.0.iter().find(|(_, readers)| **readers == reader).map(|(writer, _)| *writer)
+    }
+
     /// The readers of a writer.
     pub fn reader(&self, writer: u32) -> Option<u32> {
         self.0.get(&writer).copied()

@@ -94,7 +94,7 @@ fn decide(line: &Line<'_>, verdicts: &mut Verdicts, pairs: &Pairs, split_on: boo
         }]
     };
     let situation = Situation {
-        account: Account { default_hostgroup: 0, transaction_persistent: true },
+        account: Account { default_hostgroup: 0, transaction_persistent: true, listener: None },
         session: &session,
         pairs,
         split_on,

@@ -190,7 +190,7 @@ fn fast(verdicts: &mut Verdicts, asked: &Asked) -> (Verdict, Option<Vec<u8>>) {
         now_ms: 0,
     };
     let situation = Situation {
-        account: Account { default_hostgroup: 0, transaction_persistent: true },
+        account: Account { default_hostgroup: 0, transaction_persistent: true, listener: None },
         session: &Session::default(),
         pairs: &Pairs::default(),
         split_on: false,

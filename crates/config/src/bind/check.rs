@@ -1,5 +1,7 @@
 //! What single values cannot show: rows against themselves, against each other, and against other tables.
 
+mod listeners;
+
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::IpAddr;
@@ -7,7 +9,7 @@ use std::path::PathBuf;
 
 use super::tables::Tables;
 use super::{Listeners, is_mysql};
-use crate::model::{Address, Config, Listener, Protocol, Server, unix_path};
+use crate::model::{Address, Config, Listener, Server, unix_path};
 use crate::problem::Problem;
 use crate::row::PlacedRow;
 use crate::schema::{LISTENERS, MYSQL_SERVERS, MYSQL_VARIABLES, SECTIONS, Scalar, Section, Shape, addresses};
@@ -26,8 +28,9 @@ pub(super) fn all(tables: &Tables, complete: bool, problems: &mut Vec<Problem>) 
         rules(section, tables.of(section), problems);
         unique(section, tables.of(section), problems);
     }
+    listeners::strategies(tables, problems);
     if complete {
-        tcp_hostgroups(&listeners, tables, problems);
+        listeners::served(&listeners, tables, problems);
     }
     listeners
 }
@@ -48,12 +51,7 @@ fn listeners(tables: &Tables, problems: &mut Vec<Problem>) -> Listeners {
     let mut listeners = Listeners::new();
     for row in tables.of(&LISTENERS).iter().filter(|row| row.sound) {
         let listener = Listener::from_row(&row.row);
-        // The default says nothing: saved files give every column.
-        if is_mysql(&listener) && listener.hostgroup != 0 {
-            let message = "`listeners.hostgroup` may only be set with protocol = \"tcp\": the users' rows decide \
-                           where statements of MySQL clients go";
-            report(problems, row.place("hostgroup"), message.to_owned());
-        }
+        listeners::row(row, &listener, problems);
         listeners.push((listener, row.place("address").clone()));
     }
     let interfaces = tables.of(&MYSQL_VARIABLES).first().filter(|row| row.given("interfaces").is_some());
@@ -153,25 +151,6 @@ fn unique(section: &Section, rows: &[PlacedRow], problems: &mut Vec<Problem>) {
     }
 }
 
-/// The bytes of a `tcp` listener need a server to go to. Says nothing when rows of servers are broken: the
-/// right one may be among them.
-fn tcp_hostgroups(listeners: &Listeners, tables: &Tables, problems: &mut Vec<Problem>) {
-    let servers = tables.of(&MYSQL_SERVERS);
-    if servers.iter().any(|row| !row.sound) {
-        return;
-    }
-    let served: HashSet<u32> = servers.iter().map(|row| row.row.get("hostgroup_id")).collect();
-    for (listener, at) in listeners {
-        if listener.protocol == Protocol::Tcp && !served.contains(&listener.hostgroup) {
-            let (address, hostgroup) = (&listener.address, listener.hostgroup);
-            let message = format!(
-                "the tcp listener {address} has no server: `mysql_servers` has no row of hostgroup {hostgroup}"
-            );
-            report(problems, at, message);
-        }
-    }
-}
-
 /// Users that `config` lets log in and gives no server; and whether nobody may log in at all.
 pub(super) fn warnings(config: &Config) -> Vec<String> {
     let served: HashSet<u32> = config.servers.iter().map(|server| server.hostgroup_id).collect();
@@ -183,7 +162,8 @@ pub(super) fn warnings(config: &Config) -> Vec<String> {
             unserved.entry(user.default_hostgroup).or_default().push(&user.username);
         }
     }
-    let mut warnings: Vec<String> = unserved
+    let mut warnings = listeners::warnings(config, &served);
+    let unserved: Vec<String> = unserved
         .into_iter()
         .map(|(hostgroup, names)| {
             format!(
@@ -192,6 +172,7 @@ pub(super) fn warnings(config: &Config) -> Vec<String> {
             )
         })
         .collect();
+    warnings.extend(unserved);
     let endpoints: HashSet<_> = config.servers.iter().map(Server::endpoint).collect();
     for options in &config.server_options {
         let endpoint = options.endpoint();

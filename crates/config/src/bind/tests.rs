@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::model::{Address, AuthPlugin, Config, Protocol, ServerStatus};
+use crate::model::{Address, AuthPlugin, Config, Role, ServerStatus};
 use crate::{Loaded, parse};
 
 fn loaded(text: &str) -> Loaded {
@@ -72,7 +72,7 @@ fn both_formats_give_the_same_rows() {
     let config = config(toml);
     assert_eq!(parse(cnf, Path::new("f")).unwrap().config, config);
     assert_eq!(config.listeners[0].address, Address::Unix("/run/p.sock".into()));
-    assert_eq!((config.listeners[1].protocol, config.listeners[1].hostgroup), (Protocol::Tcp, 7));
+    assert_eq!((config.listeners[1].role, config.listeners[1].hostgroup), (Role::Tcp, Some(7)));
     assert_eq!(config.variables.threads, 3);
     assert_eq!(config.variables.default_authentication_plugin, AuthPlugin::CachingSha2Password);
     assert_eq!(config.variables.connect_timeout_server, Duration::from_millis(1500));
@@ -226,8 +226,7 @@ fn a_tcp_listener_needs_a_server() {
     assert_eq!(loaded(&served).warnings, Vec::<String>::new());
     assert_eq!(
         problems("listeners = ( { address=\"127.0.0.1:1\", hostgroup=1 } )"),
-        "f:1: `listeners.hostgroup` may only be set with protocol = \"tcp\": the users' rows decide where statements \
-         of MySQL clients go"
+        "f:1: `listeners.hostgroup` may not be set with role = \"auto\": the users' rows decide where statements go"
     );
 }
 

@@ -89,16 +89,24 @@ pub enum Balance {
     RoundRobin,
     /// The first one that can be used, in the order of the table.
     FirstAvailable,
+    /// The same, but one that has failed is not used again.
+    NextAvailable,
 }
 
 impl Balance {
     /// All of them with their words in `balance`.
-    const WORDS: [(&str, Self); 4] = [
+    const WORDS: [(&str, Self); 5] = [
         ("weighted", Self::Weighted),
         ("least_loaded", Self::LeastLoaded),
         ("round_robin", Self::RoundRobin),
         ("first_available", Self::FirstAvailable),
+        ("next_available", Self::NextAvailable),
     ];
+
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        Self::WORDS.into_iter().find(|(_, balance)| *balance == self).map_or("", |(name, _)| name)
+    }
 }
 
 impl FromStr for HostgroupSettings {

@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use super::Balance;
 use crate::row::Row;
 
 /// Longest path of a Unix socket, in bytes: `sun_path` of unix(7) holds 108 with the closing zero byte.
@@ -13,21 +14,103 @@ pub const UNIX_PATH_MAX_BYTES: usize = 107;
 /// The port that clients find a proxy at when nobody says otherwise (the same as ProxySQL's).
 const DEFAULT_PORT: u16 = 6033;
 
-/// A place where clients connect, and what is spoken there.
+/// A place where clients connect, and what is done for them.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Listener {
     /// Where to listen.
     pub address: Address,
-    /// What is spoken there.
-    pub protocol: Protocol,
-    /// The hostgroup whose servers the bytes go to. Used by [`Protocol::Tcp`] only.
-    pub hostgroup: u32,
+    /// What is done for its clients.
+    pub role: Role,
+    /// The hostgroup whose servers they get; `None`: the users' rows decide. [`Role::Tcp`] has one, [`Role::Auto`] none.
+    pub hostgroup: Option<u32>,
+    /// How a server of that hostgroup is chosen; `None`: as the hostgroup's attributes say.
+    pub strategy: Option<Strategy>,
+    /// Most clients at a time; 0: as many as the proxy takes.
+    pub max_connections: u32,
 }
 
 impl Listener {
     /// The typed form of a row of `listeners`.
     pub(crate) fn from_row(row: &Row) -> Self {
-        Self { address: row.get("address"), protocol: row.get("protocol"), hostgroup: row.get("hostgroup") }
+        let role = match row.get("protocol") {
+            Protocol::Tcp => Role::Tcp,
+            Protocol::Mysql => row.get("role"),
+        };
+        let hostgroup: Option<u32> = row.get("hostgroup");
+        let hostgroup = match role {
+            Role::Tcp => Some(hostgroup.unwrap_or(0)),
+            // Saved files of earlier versions give the default, which was 0.
+            Role::Auto => hostgroup.filter(|hostgroup| *hostgroup != 0),
+            Role::ReadWrite | Role::ReadOnly => hostgroup,
+        };
+        let (strategy, max_connections) = (row.get("strategy"), row.get("max_connections"));
+        Self { address: row.get("address"), role, hostgroup, strategy, max_connections }
+    }
+
+    /// What it does with a connection.
+    pub const fn protocol(&self) -> Protocol {
+        match self.role {
+            Role::Tcp => Protocol::Tcp,
+            Role::Auto | Role::ReadWrite | Role::ReadOnly => Protocol::Mysql,
+        }
+    }
+}
+
+/// What a listener does for its clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Role {
+    /// Rules, the split and the users' rows decide where each statement goes.
+    #[default]
+    Auto,
+    /// All statements go to the servers that may be written to.
+    ReadWrite,
+    /// All statements go to the servers that are only read from.
+    ReadOnly,
+    /// Bytes go to a server and back, and nothing is read of them.
+    Tcp,
+}
+
+impl Role {
+    /// The word for it in `role`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::ReadWrite => "read_write",
+            Self::ReadOnly => "read_only",
+            Self::Tcp => "tcp",
+        }
+    }
+}
+
+/// How a server of a listener's hostgroup is chosen, in the words of MySQL Router.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Strategy {
+    /// The first one that can be used, in the order of the table.
+    FirstAvailable,
+    /// The same, but one that has failed is not used again.
+    NextAvailable,
+    /// In turn.
+    RoundRobin,
+    /// In turn, and while none can be used a server of the hostgroup that these are the readers of.
+    RoundRobinWithFallback,
+    /// Of two chosen by weight the one that runs fewer statements.
+    LeastLoaded,
+}
+
+impl Strategy {
+    /// How the hostgroup chooses that this is the strategy for.
+    pub const fn balance(self) -> Balance {
+        match self {
+            Self::FirstAvailable => Balance::FirstAvailable,
+            Self::NextAvailable => Balance::NextAvailable,
+            Self::RoundRobin | Self::RoundRobinWithFallback => Balance::RoundRobin,
+            Self::LeastLoaded => Balance::LeastLoaded,
+        }
+    }
+
+    /// Whether there is another hostgroup for when none of the first can be used.
+    pub const fn falls_back(self) -> bool {
+        matches!(self, Self::RoundRobinWithFallback)
     }
 }
 

@@ -24,16 +24,39 @@ pub static LISTENERS: Section = Section::new(
             "protocol",
             "mysql",
             &["mysql", "tcp"],
-            "`mysql`: clients log in to the proxy; `tcp`: bytes are copied to a server and back, unread",
+            "`mysql`: clients log in to the proxy; `tcp`: bytes are copied to a server and back, unread (the same as \
+             `role = \"tcp\"`)",
         )
         .built(),
         int(
             "hostgroup",
             0,
             COUNT,
-            "with `tcp`: where the bytes go, a hostgroup that has a server; with `mysql` it may not be set",
+            "where clients of this listener are sent: with `tcp` a hostgroup that has a server (unless set: 0), with `read_write` and \
+             `read_only` in place of the hostgroups of the users; with `auto` it may not be set",
+        )
+        .null()
+        .built(),
+        choice(
+            "role",
+            "auto",
+            &["auto", "read_write", "read_only", "tcp"],
+            "`auto`: rules, the split and the users' rows decide where each statement goes; `read_write`: all go to `hostgroup`, or to \
+             the user's; `read_only`: all go to `hostgroup`, or to the readers of the user's; `tcp`: bytes are copied to a server and \
+             back, unread",
         )
         .built(),
+        choice(
+            "strategy",
+            "",
+            &["first_available", "next_available", "round_robin", "round_robin_with_fallback", "least_loaded"],
+            "how a server of `hostgroup` is chosen, in place of `balance` of the hostgroup, which must not say otherwise; \
+             `next_available`: as `first_available`, but what has failed is not used again; `round_robin_with_fallback`: in turn, and \
+             while none can be used a server of the hostgroup whose readers these are",
+        )
+        .null()
+        .built(),
+        int("max_connections", 0, COUNT, "most clients of this listener at a time; 0: `mysql-max_connections` alone counts").built(),
     ]],
     "Where clients connect. Without any, `interfaces` of `mysql_variables` counts.",
 )
@@ -41,6 +64,7 @@ pub static LISTENERS: Section = Section::new(
 .examples(&[
     &[("address", "\"127.0.0.1:6033\"")],
     &[("address", "\"127.0.0.1:6040\""), ("protocol", "\"tcp\""), ("hostgroup", "1")],
+    &[("address", "\"127.0.0.1:6447\""), ("role", "\"read_only\"")],
 ]);
 
 /// The group `pointsman_variables`.

@@ -26,6 +26,11 @@ pub enum Standing {
         /// Time until it is tried again; `None`: when no other is left.
         left: Option<Duration>,
     },
+    /// It has failed, and is not tried again.
+    Discarded {
+        /// Time since its last error.
+        ago: Duration,
+    },
     /// It lags too much.
     Lagging(Duration),
     /// It answers too slowly.
@@ -56,7 +61,7 @@ impl Standing {
             | Self::Lagging(_)
             | Self::Slow { .. }
             | Self::Full { .. } => true,
-            Self::Removed | Self::Configured(_) | Self::Weightless => false,
+            Self::Removed | Self::Configured(_) | Self::Weightless | Self::Discarded { .. } => false,
         }
     }
 
@@ -84,6 +89,9 @@ impl fmt::Display for Standing {
                     Some(left) => write!(f, ", it is tried again in {left:.1?}"),
                     None => f.write_str(", it is tried again when no other server is left"),
                 }
+            }
+            Self::Discarded { ago } => {
+                write!(f, "it failed {ago:.1?} ago and is not tried again before it is configured anew")
             }
             Self::Lagging(lag) => write!(f, "it lags {} s, more than it may", lag.as_secs()),
             Self::Slow { latency, limit, .. } => {
@@ -132,6 +140,9 @@ impl<E> Server<E> {
         }
         if let Some(failed) = health.shunned_since() {
             let ago = now.saturating_sub(failed);
+            if shunning.for_good {
+                return Standing::Discarded { ago };
+            }
             let left = shunning.recovery.map(|recovery| recovery.saturating_sub(ago));
             if left != Some(Duration::ZERO) {
                 return Standing::Shunned { ago, left };

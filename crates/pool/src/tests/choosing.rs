@@ -82,6 +82,35 @@ fn the_first_available_is_the_first_with_room() {
 }
 
 #[test]
+fn what_has_failed_for_good_does_not_come_back() {
+    let shunning = Shunning::default().for_good();
+    let policy = Policy { balance: Balance::FirstAvailable, shunning, ..Policy::default() };
+    let pool = pool(policy, three());
+    assert_eq!(names(&pool, 1, NOW), ["a"]);
+    assert!(pool.note_error(&the(&pool, "a"), NOW), "one error is enough");
+    assert_eq!(names(&pool, 2, NOW), ["b", "b"]);
+    // Neither time nor whoever watches it brings it back.
+    pool.mark(0, &"a", Mark::Works, s(1));
+    assert_eq!(names(&pool, 1, s(100_000)), ["b"]);
+    let why = "it failed 100.0s ago and is not tried again before it is configured anew";
+    assert_eq!(reason(&pool, "a", s(100)), (false, why.to_owned()));
+    for name in ["b", "c"] {
+        pool.mark(0, &name, Mark::Failed, s(2));
+    }
+    assert!(
+        matches!(pool.choose(0, 0, s(3), |_| false), Choice::NoServer),
+        "nobody waits for what does not come"
+    );
+    // The same configuration is not another one.
+    pool.replace(three(), move |_| policy);
+    assert!(matches!(pool.choose(0, 0, s(3), |_| false), Choice::NoServer));
+    let mut servers = three();
+    servers[0].weight = 7;
+    pool.replace(servers, move |_| policy);
+    assert_eq!(names(&pool, 1, s(3)), ["a"]);
+}
+
+#[test]
 fn the_less_loaded_of_two_is_taken() {
     let pool = balanced(Balance::LeastLoaded, three());
     let (a, b) = (the(&pool, "a").gauge(), the(&pool, "b").gauge());

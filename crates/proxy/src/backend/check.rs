@@ -16,15 +16,20 @@ use crate::worker::Worker;
 /// Only a server's own refusal counts, also that it is full, if all are. Where none can be reached within `mysql-connect_timeout_server` the client is let
 /// in without a connection, as when nobody asks: its first statement waits longer.
 pub(crate) async fn check_login(worker: &Worker, identity: &Identity) -> Result<Option<Backend>, Vec<u8>> {
-    let (settings, account) = (worker.settings(), &identity.account);
-    let (user, schema) = (&account.user, account.schema.as_deref());
+    let settings = worker.settings();
+    let (user, schema) = (&identity.account.user, identity.account.schema.as_deref());
     match settings.check_logins {
         CheckLogins::Never => return Ok(None),
         CheckLogins::First if user.is_vouched_for(schema, Instant::now()) => return Ok(None),
         CheckLogins::First | CheckLogins::Always => {}
     }
+    let account = identity.route_account(&worker.routing.borrow().routes().pairs);
+    // At a listener for readers of a user who has none nothing can be had, which is said when it is asked for.
+    if account.listener.is_some_and(|listener| listener.hostgroup.is_none()) {
+        return Ok(None);
+    }
     let open = async |target: &Target| open(worker, target, identity).await;
-    let acquiring = acquire(worker, user.default_hostgroup, Full::Tell, Some(identity), open);
+    let acquiring = acquire(worker, account.hostgroup(), Full::Tell, Some(identity), open);
     match timeout(settings.variables.connect_timeout_server, acquiring).await {
         Ok(Ok(backend)) => {
             user.vouch_for(schema, Instant::now());

@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use config::AuthPlugin;
+use route::Pairs;
 use tokio::time::Instant;
 use wire::auth::{NONCE_LEN, Secret, caching_sha2, native};
 use wire::compress::{Method, Peer as CompressedPeer};
@@ -14,6 +15,7 @@ use crate::arrival::Peer;
 use crate::backend::{Backend, check_login};
 use crate::client::proof::{Claim, Proven};
 use crate::counts::Counter;
+use crate::door::Door;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::exchange::{Exchange, ReceiveError};
@@ -32,6 +34,8 @@ use crate::worker::Worker;
 pub(crate) struct Identity {
     pub(crate) connection_id: u32,
     pub(crate) peer: Peer,
+    /// The listener that it came through.
+    pub(crate) door: Door,
     pub(crate) capabilities: Capabilities,
     /// The collation that the client has named; ids above 255 come with `COM_CHANGE_USER` only.
     pub(crate) collation: u16,
@@ -55,6 +59,13 @@ impl Identity {
     fn reads_two_frames(&self) -> bool {
         let attributes = self.attributes.as_deref().unwrap_or_default();
         attributes.windows(READS_TWO_FRAMES.len()).any(|name| name == READS_TWO_FRAMES)
+    }
+
+    /// What the user's row and the listener say about where statements go.
+    pub(crate) fn route_account(&self, pairs: &Pairs) -> route::Account {
+        let user = &self.account.user;
+        let listener = self.door.says(user.default_hostgroup, pairs);
+        route::Account { listener, ..user.route_account() }
     }
 
     /// What a server has to know of this client to judge whether it may kill somebody else's session.
@@ -88,6 +99,7 @@ impl Identity {
         Box::new(Self {
             connection_id,
             peer,
+            door: Door::default(),
             capabilities: PLAIN,
             collation: PLAIN_COLLATION,
             max_packet: PLAIN_PACKET_BYTES_MAX,
@@ -148,6 +160,7 @@ pub(crate) async fn login(
     connection_id: u32,
     sock: &mut Sock,
     peer: Peer,
+    door: Door,
 ) -> Result<Box<Identity>, Ending> {
     let (shared, settings) = (&worker.shared, worker.settings());
     let nonce = random::nonce();
@@ -192,6 +205,7 @@ pub(crate) async fn login(
     let mut identity = Box::new(Identity {
         connection_id,
         peer,
+        door,
         // What there is of it on the other side is not the client's choice.
         capabilities: packet.capabilities.difference(Capabilities::SSL | COMPRESSION),
         collation: packet.collation.into(),

@@ -41,10 +41,10 @@ impl About {
         self.0.borrow_mut().hostgroup = hostgroup;
     }
 
-    /// The client has logged in.
-    pub(crate) fn set_account(&self, account: &Account) {
+    /// The client has logged in; without a backend its session is in `hostgroup`.
+    pub(crate) fn set_account(&self, account: &Account, hostgroup: u32) {
         let mut known = self.0.borrow_mut();
-        known.hostgroup = account.user.default_hostgroup;
+        known.hostgroup = hostgroup;
         known.user = Some(Arc::clone(&account.user));
         known.schema = account.schema.as_deref().map(Rc::from);
     }

@@ -170,15 +170,15 @@ pub(super) enum Change {
 
 impl Course {
     /// The beginning: the client has just logged in.
-    pub(super) fn new(identity: &Identity) -> Self {
+    pub(super) fn new(identity: &Identity, account: Account) -> Self {
         let user = &identity.account.user;
         Self {
             caller: caller(identity, identity.account.schema.as_deref().unwrap_or_default()),
             client_addr: identity.peer.ip().map(|ip| ip.to_string()).unwrap_or_default().into(),
-            account: user.route_account(),
+            account,
             hints: user.hints,
             flag_in: 0,
-            hostgroup: user.default_hostgroup,
+            hostgroup: account.hostgroup(),
             applied: 0,
             others: Vec::new(),
             last: None,
@@ -233,7 +233,7 @@ impl Course {
     /// Whether nothing would be lost with the backend in use, which is idle: it is one of those that the session reads
     /// from.
     pub(super) fn can_lose_backend(&self, status: StatusFlags) -> bool {
-        self.hostgroup != self.account.default_hostgroup && self.can_do_without(self.hostgroup, status)
+        self.hostgroup != self.account.hostgroup() && self.can_do_without(self.hostgroup, status)
     }
 
     /// Whether the session has left nothing at its idle connection to this hostgroup that another one could not be told;
@@ -283,7 +283,7 @@ impl Course {
         // Servers commit a transaction when another one begins. One that only reads may have been at a reader.
         let commits_first = matches!(facts.kind, route::Kind::Begin { .. })
             && status.contains(StatusFlags::IN_TRANSACTION)
-            && self.hostgroup != self.account.default_hostgroup
+            && self.hostgroup != self.account.hostgroup()
             && self.locked_on.is_none();
         Decided {
             hostgroup,
@@ -420,7 +420,14 @@ impl Course {
                 let mut settings = std::mem::take(&mut self.settings);
                 settings.keep_only(SCHEMA);
                 let applied = settings.version();
-                *self = Self { caller, hostgroup, applied, others, settings, ..Self::new(identity) };
+                *self = Self {
+                    caller,
+                    hostgroup,
+                    applied,
+                    others,
+                    settings,
+                    ..Self::new(identity, self.account)
+                };
                 return true;
             }
         }

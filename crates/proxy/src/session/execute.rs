@@ -44,7 +44,7 @@ impl Session {
     fn decide_unknown(&self) -> Decided {
         let session = self.course.session(self.status);
         let anywhere = if self.backend.is_some() { Some(self.course.hostgroup) } else { None };
-        Course::plainly_to(session.transaction.or(anywhere).unwrap_or(self.course.account.default_hostgroup))
+        Course::plainly_to(session.transaction.or(anywhere).unwrap_or(self.course.account.hostgroup()))
     }
 
     /// Whether a transaction is open at another server than this statement's own.

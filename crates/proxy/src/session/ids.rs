@@ -102,7 +102,7 @@ impl Session {
             Look::Cut => self.complete_command(kind).await,
             Look::Ours(Own::Listing) => {
                 let session = self.course.session(self.status);
-                let writer = self.course.account.default_hostgroup;
+                let writer = self.course.account.hostgroup();
                 match self.go_to(session.transaction.unwrap_or(writer), Full::TryAgain).await? {
                     Ok(()) => self.list(kind).await,
                     Err(why) => self.refuse_unserved(why).await,

@@ -1,6 +1,6 @@
 //! Copies of a session's statements for other hostgroups.
 
-use route::Mirror;
+use route::{Account, Mirror};
 use wire::command::Kind;
 
 use super::Session;
@@ -37,7 +37,8 @@ impl Session {
             identity: self.identity.for_copies(0, self.course.caller.schema()),
             caller: std::sync::Arc::clone(&self.course.caller),
             client_addr: self.course.client_addr.clone(),
-            account: self.course.account,
+            // The listener says where statements go, not where their copies do.
+            account: Account { listener: None, ..self.course.account },
             reading: self.course.reading(self.status),
             compared,
         };

@@ -12,7 +12,6 @@ use wire::frame::{MessageScanner, put_message};
 use wire::{Codec as _, StatusFlags};
 
 use super::Session;
-use super::course::Course;
 use super::ids::Look;
 use super::kill::while_waiting;
 use super::trace::Part;
@@ -203,7 +202,7 @@ impl Session {
             Ok(backend) => {
                 self.control.about.set_backend(backend.as_ref());
                 self.backend = backend;
-                *self.course = Course::new(&self.identity);
+                self.course = self.new_course();
             }
             Err(refusal) => {
                 self.reply(seq, &refusal).await?;
@@ -213,7 +212,7 @@ impl Session {
                 let identity = &mut *self.identity;
                 (identity.account, identity.collation, identity.attributes) =
                     (account, collation, attributes);
-                *self.course = Course::new(&self.identity);
+                self.course = self.new_course();
                 self.worker.seat(&self.control, &self.identity);
                 return Ok(());
             }

@@ -127,7 +127,7 @@ impl Session {
             }
             _ => {
                 let session = self.course.session(self.status);
-                Course::plainly_to(session.transaction.unwrap_or(self.course.account.default_hostgroup))
+                Course::plainly_to(session.transaction.unwrap_or(self.course.account.hostgroup()))
             }
         })
     }
@@ -252,21 +252,21 @@ impl Session {
     }
 
     /// Gets to where the command in the backlog was decided to go. A read that the split sends to a reader does without it: if
-    /// there is none, or it lacks what the session needs, the writer does it. Nothing if the client was told why there is no
+    /// there is none, or it lacks what the session needs, the writer does it; so it is for a listener that falls back. Nothing if the client was told why there is no
     /// server.
     async fn reach(&mut self, decided: &mut Decided) -> Result<Option<u32>, Ending> {
-        let (hostgroup, writer) = (decided.hostgroup, self.course.account.default_hostgroup);
-        let has_other = decided.is_split && hostgroup != writer;
-        let full = if has_other { Full::Elsewhere } else { Full::TryAgain };
+        let hostgroup = decided.hostgroup;
+        let instead = self.course.account.instead_of(hostgroup, decided.is_split);
+        let full = if instead.is_some() { Full::Elsewhere } else { Full::TryAgain };
         let Err(why) = self.go_to(hostgroup, full).await? else { return Ok(Some(hostgroup)) };
         let is_lack = match &why {
             AcquireError::Proxy(error) => error.is_of_server(),
             AcquireError::Server(_) => true,
         };
-        if !(has_other && is_lack) {
+        let Some(writer) = instead.filter(|_| is_lack) else {
             self.refuse_unserved(why).await?;
             return Ok(None);
-        }
+        };
         (decided.hostgroup, decided.is_split) = (writer, false);
         match self.go_to(writer, Full::TryAgain).await? {
             Ok(()) => Ok(Some(writer)),

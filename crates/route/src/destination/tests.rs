@@ -2,7 +2,7 @@ use super::*;
 use crate::query::{Effects, Kind};
 use crate::split::{Reason, Side};
 
-const ACCOUNT: Account = Account { default_hostgroup: 0, transaction_persistent: true };
+const ACCOUNT: Account = Account { default_hostgroup: 0, transaction_persistent: true, listener: None };
 const READ: Facts = Facts { kind: Kind::Read, effects: Effects::NONE, tables: true };
 
 fn rule(hostgroup: u32) -> Verdict {

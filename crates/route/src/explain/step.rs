@@ -231,6 +231,7 @@ impl Why {
             Self::Verdict(source) => source.map_or_else(String::new, Source::text),
             Self::Split(split) => format!("split: {}", split.reason.text()),
             Self::Default => "default_hostgroup of the user".to_owned(),
+            Self::Listener(role) => format!("the listener has the role {role}"),
         }
     }
 }

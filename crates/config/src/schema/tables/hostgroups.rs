@@ -129,7 +129,8 @@ const ATTRIBUTES: &[Field] = &[
         Kind::HostgroupSettings,
         Preset::Text(""),
         "JSON: `balance`, how a server is chosen: `weighted` (at random, by weight; unless set), `least_loaded` (of two drawn \
-         by weight the one that runs fewer statements), `round_robin` (in turn), `first_available` (in the order of the rows); \
+         by weight the one that runs fewer statements), `round_robin` (in turn), `first_available` (in the order of the rows), \
+         `next_available` (the same, but one that has failed is not used again); \
          `monitor_slave_lag_when_null`, seconds, instead of the variable; `handle_warnings` has no effect so far",
     )
     .built(),
