@@ -105,6 +105,11 @@ impl Proxy {
             .unwrap_or_else(|| panic!("no layer-4 listener in {:?}", self.listeners))
     }
 
+    /// All its layer-4 listeners, in the order of the configuration.
+    pub fn all_layer4(&self) -> &[SocketAddr] {
+        &self.listeners.layer4
+    }
+
     /// How the account of [`Setup::before`](crate::Setup::before) logs in over TCP, to the schema `test`.
     pub fn options(&self) -> Options {
         Options::tcp(self.tcp(), USER, PASSWORD).schema("test")

@@ -29,19 +29,19 @@ use unbuilt::Unbuilt;
 
 /// The configuration that `parsed` describes, or everything that is wrong with it.
 pub(crate) fn bind(parsed: Parsed, origin: &Path) -> Result<Loaded, Problems> {
-    let mut read = read(parsed, origin);
+    let (mut read, notes) = read(parsed, origin);
     let listeners = check::all(&read.tables, read.complete, &mut read.problems);
     let Read { tables, unbuilt, .. } = read.sound()?;
     let config = config(&tables, listeners);
     let file = origin.display();
-    let warnings = unbuilt.warning().into_iter().chain(check::warnings(&config));
+    let warnings = notes.into_iter().chain(unbuilt.warning()).chain(check::warnings(&config));
     let warnings = warnings.map(|warning| format!("{file}: {warning}")).collect();
     Ok(Loaded { config, draft: tables.into_draft(), warnings })
 }
 
 /// The rows that `parsed` describes, each judged by itself.
 pub(crate) fn rows(parsed: Parsed, origin: &Path) -> Result<Draft, Problems> {
-    Ok(read(parsed, origin).sound()?.tables.into_draft())
+    Ok(read(parsed, origin).0.sound()?.tables.into_draft())
 }
 
 /// What the rows of `draft` mean together, or everything that is wrong with them.
@@ -94,13 +94,14 @@ struct Read {
     complete: bool,
 }
 
-/// Judges every value of a file.
-fn read(parsed: Parsed, origin: &Path) -> Read {
+/// Judges every value of a file; also the warnings that its format gives.
+fn read(parsed: Parsed, origin: &Path) -> (Read, Vec<String>) {
     let complete = parsed.problems.is_empty();
     let grammatical = parsed.problems.len();
     let mut binder = Binder { problems: parsed.problems, unbuilt: Unbuilt::default(), complete };
     let tables = binder.tables(parsed.root, origin);
-    Read { tables, problems: binder.problems, grammatical, unbuilt: binder.unbuilt, complete }
+    let read = Read { tables, problems: binder.problems, grammatical, unbuilt: binder.unbuilt, complete };
+    (read, parsed.warnings)
 }
 
 impl Read {

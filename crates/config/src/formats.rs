@@ -1,6 +1,7 @@
-//! The two file formats, both read into one tree, and how they are told apart.
+//! The file formats, all read into one tree, and how they are told apart.
 
 pub(crate) mod cnf;
+mod router;
 mod toml;
 
 use std::path::Path;
@@ -16,13 +17,19 @@ pub(crate) struct Parsed {
     pub(crate) root: Vec<Entry>,
     /// Where the grammar is broken. If anywhere, the root lacks what could not be read.
     pub(crate) problems: Vec<Problem>,
+    /// What is accepted but deserves attention, and that the tree does not show.
+    pub(crate) warnings: Vec<String>,
 }
 
-/// Reads `text` in the format that it is written in. What is valid in both (a few plain settings, or nothing)
-/// means the same in both; what is broken in both is judged by its first lines that only one of them can have.
+/// Reads `text` in the format that it is written in. MySQL Router's is known by its first section. Of the two others, what is valid in
+/// both (a few plain settings, or nothing) means the same in both; what is broken in both is judged by its first lines that only one
+/// of them can have.
 pub(crate) fn read(text: &str, origin: &Path) -> Parsed {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let file: Rc<Path> = Rc::from(origin);
+    if router::is_router(text) {
+        return router::read(text, &file);
+    }
     let as_toml = toml::read(text, &file);
     if as_toml.problems.is_empty() {
         return as_toml;

@@ -1,7 +1,7 @@
-//! What an operator configures: typed rows and variables, the two file formats they come from, and
+//! What an operator configures: typed rows and variables, the file formats they come from, and
 //! strict validation.
 //!
-//! A file is either `pointsman.toml` or a `proxysql.cnf`; its content tells which. [`load`] reads it and
+//! A file is a `pointsman.toml`, a `proxysql.cnf` or a `mysqlrouter.conf`; its content tells which. [`load`] reads it and
 //! gives back either the whole [`Config`] or every problem found in the file, never a part of it.
 
 #![allow(clippy::doc_markdown, reason = "ProxySQL, MySQL and MariaDB are names, not code")]
@@ -46,14 +46,14 @@ pub struct Loaded {
     pub warnings: Vec<String>,
 }
 
-/// Reads the configuration file at `path`, in either format.
+/// Reads the configuration file at `path`, in any format.
 pub fn load(path: &Path) -> Result<Loaded, Problems> {
     let text =
         file::read(path).map_err(|error| Problems::one(Problem::new(path, error.line, error.message)))?;
     parse(&text, path)
 }
 
-/// Reads the rows of the configuration file at `path`, in either format. Each is judged by itself, and not how they go
+/// Reads the rows of the configuration file at `path`, in any format. Each is judged by itself, and not how they go
 /// together: the file may be one of several that make a configuration.
 pub fn read_rows(path: &Path) -> Result<Draft, Problems> {
     let text =
@@ -66,7 +66,7 @@ pub fn parse_rows(text: &str, origin: &Path) -> Result<Draft, Problems> {
     bind::rows(formats::read(text, origin), origin)
 }
 
-/// Parses the `text` of a configuration file, in either format. `origin` is the name of the file in
+/// Parses the `text` of a configuration file, in any format. `origin` is the name of the file in
 /// messages, and its folder is the one that `@include` looks in.
 pub fn parse(text: &str, origin: &Path) -> Result<Loaded, Problems> {
     bind::bind(formats::read(text, origin), origin)

@@ -30,10 +30,13 @@ fn files_mean_what_they_did() {
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder())
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "cnf" || extension == "toml"))
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| ["cnf", "conf", "toml"].iter().any(|format| extension == *format))
+        })
         .collect();
     files.sort();
-    assert!(files.len() >= 6, "{files:?}");
+    assert!(files.len() >= 8, "{files:?}");
     for path in files {
         let golden = PathBuf::from(format!("{}.out", path.display()));
         let meaning = meaning(&path);
