@@ -308,6 +308,13 @@ mod tests {
             (0..3).map(|digest| crate::plane::Digest { digest, count: 2, ..Default::default() }).collect()
         }
         fn forget_digests(&self) {}
+
+        fn accepts(&self) -> bool {
+            true
+        }
+        fn readiness(&self, _: u32) -> Vec<Option<String>> {
+            Vec::new()
+        }
     }
 
     fn count(connection: &Connection, sql: &str) -> i64 {

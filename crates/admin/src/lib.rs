@@ -12,6 +12,7 @@ mod checksum;
 mod command;
 mod engine;
 mod files;
+mod health;
 mod history;
 mod layers;
 mod limits;

@@ -69,5 +69,14 @@ pub(crate) const REST_CLIENTS_MAX: usize = 100;
 /// Bytes of the body of a REST request.
 pub(crate) const REST_BODY_BYTES_MAX: usize = 1 << 20;
 
+/// Health checks at once; more wait in the kernel's queue. Each takes a few milliseconds.
+pub(crate) const HEALTH_CLIENTS_MAX: usize = 64;
+
+/// How long a health check may take, from its connection to its answer: more than those who ask wait for one.
+pub(crate) const HEALTH_TIME_MAX: Duration = Duration::from_secs(5);
+
+/// Bytes that are kept of a health check's headers; hyper takes no less.
+pub(crate) const HEALTH_HEADER_BYTES_MAX: usize = 8 * 1024;
+
 /// The nice value of the thread that executes statements: next to busy workers it gets about a tenth of a processor.
 pub(crate) const NICE: i32 = 10;

@@ -1,5 +1,6 @@
 //! What the admin port needs of the running proxy: to change its configuration, to give it orders, and to read its
-//! counters. All calls come from the thread that owns SQLite and may block for milliseconds, never for a client.
+//! counters. All calls come from the thread that owns SQLite and may block for milliseconds, never for a client; only health
+//! checks ask from elsewhere.
 
 use std::sync::Arc;
 
@@ -82,6 +83,13 @@ pub trait DataPlane: Send + Sync + 'static {
 
     /// Forgets all digests.
     fn forget_digests(&self);
+
+    /// Whether new clients are accepted. Any thread may ask; does not block.
+    fn accepts(&self) -> bool;
+
+    /// For each server of a hostgroup why it cannot be taken now, nothing if it can; no element if there is no such hostgroup.
+    /// Any thread may ask; does not block.
+    fn readiness(&self, hostgroup: u32) -> Vec<Option<String>>;
 }
 
 /// Why a configuration was not applied.

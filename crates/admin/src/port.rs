@@ -11,7 +11,7 @@ use crate::engine::Engine;
 use crate::plane::DataPlane;
 use crate::server::Server;
 use crate::store::Store;
-use crate::{rest, scheduler};
+use crate::{health, rest, scheduler};
 
 /// A running admin port. Dropped, it stops listening; clients that are connected stay.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub struct Port {
 
 impl Port {
     /// Starts it over `store`, whose runtime has been loaded: it listens where `admin-mysql_ifaces` says (nowhere, if that is
-    /// empty), runs what the scheduler has, and serves REST if that is switched on. All three follow their variables and tables
+    /// empty), runs what the scheduler has, serves REST if that is switched on, and answers health checks where it is told to. All of them follow their variables and tables
     /// from then on. Tasks run on `runtime`.
     ///
     /// # Errors
@@ -39,6 +39,7 @@ impl Port {
             runtime.spawn(listen(server, engine.clone(), runtime.clone())),
             runtime.spawn(scheduler::run(engine.settings())),
             runtime.spawn(rest::run(engine.clone(), engine.settings())),
+            runtime.spawn(health::run(Arc::clone(plane), engine.settings())),
         ];
         Ok(Self { engine, addresses, tasks })
     }

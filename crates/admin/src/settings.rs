@@ -1,5 +1,6 @@
 //! What the tasks of the admin port need to know of its variables at runtime.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use config::Address;
@@ -26,6 +27,8 @@ pub(crate) struct Settings {
     pub(crate) vacuum_stats: bool,
     /// Where REST is served, if it is.
     pub(crate) rest_port: Option<u16>,
+    /// Where health checks are answered.
+    pub(crate) health_addresses: Vec<SocketAddr>,
     /// The active rows of `runtime_restapi_routes`.
     pub(crate) routes: Vec<Route>,
     /// The active rows of `runtime_scheduler`.
@@ -59,10 +62,16 @@ impl Settings {
                 .parse()
                 .ok()
                 .filter(|_| is_true(&text("admin-restapi_enabled"))),
+            health_addresses: addresses(&text("pointsman-health_address")),
             routes,
             jobs,
         }
     }
+}
+
+/// The addresses of a list separated by `;`, which was checked when it was loaded.
+fn addresses(list: &str) -> Vec<SocketAddr> {
+    list.split(';').filter_map(|address| address.trim().parse().ok()).collect()
 }
 
 fn is_true(value: &str) -> bool {

@@ -213,6 +213,14 @@ impl DataPlane for Plane {
     fn forget_digests(&self) {
         self.remote.forget_digests();
     }
+
+    fn accepts(&self) -> bool {
+        !self.remote.is_paused()
+    }
+
+    fn readiness(&self, hostgroup: u32) -> Vec<Option<String>> {
+        self.remote.readiness(hostgroup)
+    }
 }
 
 // Each field is named on both sides, so that a new one cannot be forgotten.

@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use config::{Config, Endpoint};
 use monitor::Check;
+use pool::Reason;
 use querylog::LateError;
 use route::RuleError;
 use rustls::ServerConfig;
@@ -147,6 +148,16 @@ impl Remote {
     /// Whether listeners are closed.
     pub fn is_paused(&self) -> bool {
         self.listeners.is_closed()
+    }
+
+    /// For each server of `hostgroup` why it cannot be taken now, nothing if it can. One that has failed and would be tried only
+    /// because there is no other cannot. Does not block.
+    pub fn readiness(&self, hostgroup: u32) -> Vec<Option<String>> {
+        let explained = self.shared.pool.explain(hostgroup, self.shared.uptime());
+        let of = |reason: &Reason| {
+            (!matches!(reason, Reason::Candidate { .. } | Reason::NotFirst)).then(|| reason.to_string())
+        };
+        explained.iter().map(|explained| of(&explained.reason)).collect()
     }
 
     /// Ends the session with this connection id, whoever its user is: its statement is killed, and it is told error 1927.

@@ -116,6 +116,14 @@ impl DataPlane for Plane {
     }
 
     fn forget_digests(&self) {}
+
+    fn accepts(&self) -> bool {
+        true
+    }
+
+    fn readiness(&self, _: u32) -> Vec<Option<String>> {
+        Vec::new()
+    }
 }
 
 /// A store in memory with a plane.

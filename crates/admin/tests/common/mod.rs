@@ -207,4 +207,16 @@ impl DataPlane for FakePlane {
     fn forget_digests(&self) {
         self.reset(true);
     }
+
+    fn accepts(&self) -> bool {
+        !self.paused.load(Ordering::Relaxed)
+    }
+
+    fn readiness(&self, hostgroup: u32) -> Vec<Option<String>> {
+        match hostgroup {
+            0 => vec![None, Some("its weight is 0".to_owned())],
+            1 => vec![Some("it has 5 of 5 connections".to_owned())],
+            _ => Vec::new(),
+        }
+    }
 }

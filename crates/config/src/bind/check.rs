@@ -12,7 +12,10 @@ use super::{Listeners, is_mysql};
 use crate::model::{Address, Config, Listener, Server, unix_path};
 use crate::problem::Problem;
 use crate::row::PlacedRow;
-use crate::schema::{LISTENERS, MYSQL_SERVERS, MYSQL_VARIABLES, SECTIONS, Scalar, Section, Shape, addresses};
+use crate::schema::{
+    LISTENERS, MYSQL_SERVERS, MYSQL_VARIABLES, POINTSMAN_VARIABLES, SECTIONS, Scalar, Section, Shape,
+    addresses,
+};
 use crate::tree::Place;
 
 fn report(problems: &mut Vec<Problem>, at: &Place, message: String) {
@@ -28,6 +31,7 @@ pub(super) fn all(tables: &Tables, complete: bool, problems: &mut Vec<Problem>) 
         rules(section, tables.of(section), problems);
         unique(section, tables.of(section), problems);
     }
+    health_address(tables, problems);
     listeners::strategies(tables, problems);
     if complete {
         listeners::served(&listeners, tables, problems);
@@ -87,6 +91,17 @@ fn same_address(listeners: &Listeners, problems: &mut Vec<Problem>) {
                 format!("another listener has the address {} ({})", listener.address, first.within());
             report(problems, at, message);
         }
+    }
+}
+
+/// HTTP is spoken over TCP.
+fn health_address(tables: &Tables, problems: &mut Vec<Problem>) {
+    let Some(row) = tables.of(&POINTSMAN_VARIABLES).first().filter(|row| row.sound) else { return };
+    let all: Vec<Address> = row.row.get("health_address");
+    if let Some(Address::Unix(path)) = all.iter().find(|address| matches!(address, Address::Unix(_))) {
+        let message =
+            format!("`pointsman_variables.health_address` must be TCP addresses, not {}", path.display());
+        report(problems, row.place("health_address"), message);
     }
 }
 

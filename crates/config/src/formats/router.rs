@@ -138,6 +138,7 @@ impl Reader {
             list("listeners", listeners),
             list("mysql_servers", servers),
             entry("mysql_variables", Value::Group(variables), &top),
+            entry("pointsman_variables", Value::Group(vec![options::health(own, &top)]), &top),
             entry("admin_variables", Value::Group(vec![options::admin(own, &top)]), &top),
         ]
     }

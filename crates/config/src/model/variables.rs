@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Networks, TlsParams};
+use super::{Address, Networks, TlsParams};
 use crate::row::from_row;
 use crate::schema::{MYSQL_VARIABLES, POINTSMAN_VARIABLES};
 
@@ -238,6 +238,8 @@ pub struct PointsmanVariables {
     pub slow_log_filesize: u32,
     /// Of the slow statements that no rule decides about, it gets one in so many; at least 1.
     pub slow_log_sample: u32,
+    /// Where health checks are answered: TCP addresses.
+    pub health_address: Vec<Address>,
     /// Bytes of a statement that logs keep.
     pub log_text_max: u32,
 }
@@ -251,6 +253,7 @@ from_row!(PointsmanVariables, POINTSMAN_VARIABLES, {
     slow_log_filename,
     slow_log_filesize,
     slow_log_sample,
+    health_address,
     log_text_max,
 });
 

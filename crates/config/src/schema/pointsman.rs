@@ -117,6 +117,13 @@ pub static POINTSMAN_VARIABLES: Section = Section::new(
         "slow log: of the slow statements that no rule decides about, one in so many is logged",
     )
     .built(),
+    Field::new(
+        "health_address",
+        Kind::Addresses,
+        Preset::Text(""),
+        "where health checks are answered over HTTP, `ip:port` separated by `;`; empty: nowhere",
+    )
+    .built(),
     bytes("log_text_max", 16_384, (256, 65_536), "query and slow log: longest text of a statement; what is longer is cut")
         .built()]],
     "Variables that ProxySQL does not have.",

@@ -43,6 +43,9 @@ const LEVELS: [&str; 7] = ["fatal", "system", "error", "warning", "info", "note"
 /// An option of `[pointsman]`: where the admin port listens.
 const ADMIN: &str = "admin_address";
 
+/// Another one: where health checks are answered.
+const HEALTH: &str = "health_address";
+
 /// Judges the names in `[DEFAULT]`; values of routes are judged where they are used.
 pub(super) fn defaults(section: &Section<'_>, reader: &mut Reader) {
     for setting in section.settings() {
@@ -82,8 +85,8 @@ pub(super) fn logger(section: &Section<'_>, reader: &mut Reader) {
 /// Judges the names in `[pointsman]`.
 pub(super) fn own(section: &Section<'_>, reader: &mut Reader) {
     for setting in section.settings() {
-        if setting.name != ADMIN {
-            unknown(section, setting, [ADMIN], reader);
+        if ![ADMIN, HEALTH].contains(&setting.name.as_str()) {
+            unknown(section, setting, [ADMIN, HEALTH], reader);
         }
     }
 }
@@ -92,6 +95,11 @@ pub(super) fn own(section: &Section<'_>, reader: &mut Reader) {
 /// be open to the network.
 pub(super) fn admin(own: Option<&Section<'_>>, top: &Place) -> Entry {
     variable(own, ADMIN, "mysql_ifaces", top)
+}
+
+/// Where health checks are answered.
+pub(super) fn health(own: Option<&Section<'_>>, top: &Place) -> Entry {
+    variable(own, HEALTH, "health_address", top)
 }
 
 /// A variable that an option of `[pointsman]` sets; empty if it is not there.

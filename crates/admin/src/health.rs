@@ -1,0 +1,159 @@
+//! Health checks: HTTP for load balancers and whoever else asks whether clients can be sent here.
+//!
+//! `GET /health` says whether the process accepts clients, `GET /health/hostgroup/N` also whether a server of that hostgroup can be
+//! taken now. Both are answered from memory, without the thread that owns SQLite, so that a busy admin port makes nobody sick.
+//! There are no accounts: an answer names no server, user or setting. Every connection is good for one request.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use serde_json::{Value, json};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use crate::limits::{ACCEPT_PAUSE, HEALTH_CLIENTS_MAX, HEALTH_HEADER_BYTES_MAX, HEALTH_TIME_MAX};
+use crate::plane::DataPlane;
+use crate::settings::Settings;
+
+/// A listener. Dropped, it closes; requests that have come are answered.
+struct Listening(JoinHandle<()>);
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Listens where `pointsman-health_address` says, until nobody can change it any more.
+pub(crate) async fn run(plane: Arc<dyn DataPlane>, mut settings: watch::Receiver<Arc<Settings>>) {
+    let places = Arc::new(Semaphore::new(HEALTH_CLIENTS_MAX));
+    let mut listening: HashMap<SocketAddr, Listening> = HashMap::new();
+    loop {
+        let wanted = settings.borrow_and_update().health_addresses.clone();
+        listening.retain(|address, _| wanted.contains(address));
+        for address in wanted {
+            if !listening.contains_key(&address)
+                && let Some(task) = listen(address, &plane, &places).await
+            {
+                listening.insert(address, Listening(task));
+            }
+        }
+        if settings.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn listen(
+    address: SocketAddr,
+    plane: &Arc<dyn DataPlane>,
+    places: &Arc<Semaphore>,
+) -> Option<JoinHandle<()>> {
+    let listener = match TcpListener::bind(address).await {
+        Ok(listener) => listener,
+        Err(error) => {
+            tracing::error!(%error, %address, "health checks cannot be answered");
+            return None;
+        }
+    };
+    // With port 0 the kernel has chosen one.
+    let address = listener.local_addr().unwrap_or(address);
+    tracing::info!(%address, "health checks are answered");
+    Some(tokio::spawn(accept(listener, Arc::clone(plane), Arc::clone(places))))
+}
+
+async fn accept(listener: TcpListener, plane: Arc<dyn DataPlane>, places: Arc<Semaphore>) {
+    loop {
+        // Who comes when all places are taken waits in the kernel's queue.
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let plane = Arc::clone(&plane);
+                tokio::spawn(async move {
+                    serve(stream, plane).await;
+                    drop(place);
+                });
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a health check could not be accepted");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+async fn serve(stream: TcpStream, plane: Arc<dyn DataPlane>) {
+    let service = service_fn(|request: Request<Incoming>| {
+        let answer = answer(request.method(), request.uri().path(), &*plane);
+        async move { Ok::<_, Infallible>(answer) }
+    });
+    let connection = http1::Builder::new()
+        .keep_alive(false)
+        .max_buf_size(HEALTH_HEADER_BYTES_MAX)
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEALTH_TIME_MAX)
+        .serve_connection(TokioIo::new(stream), service);
+    match timeout(HEALTH_TIME_MAX, connection).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::debug!(%error, "a health check is gone"),
+        Err(_) => tracing::debug!("a health check took too long"),
+    }
+}
+
+fn answer(method: &Method, path: &str, plane: &dyn DataPlane) -> Response<Full<Bytes>> {
+    let hostgroup = path.strip_prefix("/health/hostgroup/").map(str::parse::<u32>);
+    if path != "/health" && !matches!(hostgroup, Some(Ok(_))) {
+        let body = json!({ "error": "there are /health and /health/hostgroup/N" });
+        return respond(StatusCode::NOT_FOUND, &body);
+    }
+    if method != Method::GET && method != Method::HEAD {
+        let mut response =
+            respond(StatusCode::METHOD_NOT_ALLOWED, &json!({ "error": "GET and HEAD are answered" }));
+        response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+        return response;
+    }
+    if !plane.accepts() {
+        return respond(
+            StatusCode::SERVICE_UNAVAILABLE,
+            &unavailable("no new clients are accepted: PROXYSQL PAUSE"),
+        );
+    }
+    let Some(Ok(hostgroup)) = hostgroup else { return respond(StatusCode::OK, &json!({ "status": "ok" })) };
+    let reasons = plane.readiness(hostgroup);
+    let ready = reasons.iter().filter(|reason| reason.is_none()).count();
+    let mut body = match reasons.len() {
+        0 => unavailable("no server is configured for this hostgroup"),
+        _ if ready > 0 => json!({ "status": "ok" }),
+        _ => unavailable("no server of this hostgroup can be taken"),
+    };
+    body["hostgroup"] = hostgroup.into();
+    body["servers"] = reasons.len().into();
+    body["ready"] = ready.into();
+    body["not_ready"] = reasons.into_iter().flatten().collect();
+    let code = if ready > 0 { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    respond(code, &body)
+}
+
+fn unavailable(reason: &str) -> Value {
+    json!({ "status": "unavailable", "reason": reason })
+}
+
+fn respond(code: StatusCode, body: &Value) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::from(format!("{body}\n"))));
+    *response.status_mut() = code;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
