@@ -132,6 +132,8 @@ impl Reader {
             servers.extend(route.servers(hostgroup, total, &self.file));
         }
         let mut variables = route::variables(routes, self);
+        // MySQL Router does not log in to static destinations.
+        variables.push(entry("monitor_enabled", Value::Bool(false), &top));
         variables.push(entry("max_connections", Value::Int(total), &Place::new(&self.file, total_at)));
         let list = |key: &str, rows: Vec<Node>| entry(key, Value::List(rows), &top);
         vec![

@@ -48,6 +48,7 @@ fn a_route_is_a_listener_and_a_hostgroup() {
     assert_eq!(variables.connect_timeout_server_max, Duration::from_secs(10));
     assert_eq!(variables.connect_timeout_client, Duration::from_secs(9));
     assert_eq!((variables.client_host_error_counts, variables.client_host_cache_size), (100, 10_000));
+    assert!(!config.monitor.enabled, "nobody has named an account for that");
     assert!(config.admin.mysql_ifaces.is_empty(), "MySQL Router has no admin port");
     assert_eq!(warnings(&with("")), Vec::<String>::new());
 }
