@@ -199,5 +199,8 @@ pub(crate) const PREPARED_BYTES_MAX: usize = 8 << 20;
 /// Digests of which a worker remembers what statements do.
 pub(crate) const SHAPES_MAX: usize = 4096;
 
+/// Sets of two statements of which a worker remembers the outline: of texts of a kilobyte, 2 MiB at most with their digests.
+pub(crate) const SEEN_SETS: usize = 512;
+
 /// Bytes of the answer to a statement that the proxy prepares by itself: one of 65,535 columns with long names fits.
 pub(crate) const ERRAND_BYTES_MAX: usize = 32 << 20;

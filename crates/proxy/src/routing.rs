@@ -3,11 +3,14 @@
 //! - [`routes`]: what the configuration says, compiled once for all workers;
 //! - [`facts`]: what matters for that of what is known of a statement;
 //! - [`explain`](mod@explain): the same, written down;
-//! - [`shapes`]: what a worker remembers of statements.
+//! - [`reader`]: what is found out about a statement from its text;
+//! - [`seen`] and [`shapes`]: what a worker remembers of statements for that.
 
 pub(crate) mod explain;
 pub(crate) mod facts;
+mod reader;
 pub(crate) mod routes;
+mod seen;
 mod shapes;
 
 use std::borrow::Cow;
@@ -18,19 +21,19 @@ use route::{
     AccessMode, Account, Caller, Destination, Facts, Mirror, Query, Session, Statement, Verdict, Verdicts,
     destination,
 };
-use sql::{Digest, Hints, Shape, hint};
+use sql::{Hints, Shape, hint};
 
 use crate::limits::JUDGED_BYTES_MAX;
+pub(crate) use reader::Reading;
+use reader::{Found, Reader};
 use routes::Routes;
-use shapes::Shapes;
 
 /// What one worker needs to judge statements.
 #[derive(Debug)]
 pub(crate) struct Routing {
     routes: Arc<Routes>,
     verdicts: Verdicts,
-    digest: Digest,
-    shapes: Shapes,
+    reader: Reader,
     /// What rules say where there are none.
     silence: Verdict,
 }
@@ -60,15 +63,6 @@ pub(crate) struct Circumstances<'a> {
     pub(crate) mirror: Option<Mirror>,
     /// A random number.
     pub(crate) random: u64,
-}
-
-/// What about a session makes texts mean something else than they seem to.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Reading {
-    /// Its characters may have a quote or a backslash as their second byte.
-    pub(crate) two_byte_quotes: bool,
-    /// A backslash is a letter like any other.
-    pub(crate) no_backslash_escapes: bool,
 }
 
 /// What was found out about a statement.
@@ -112,15 +106,25 @@ impl Routing {
         Self {
             verdicts: Verdicts::new(&routes.rules),
             routes: Arc::clone(routes),
-            digest: Digest::default(),
-            shapes: Shapes::default(),
+            reader: Reader::default(),
             silence: Verdict::default(),
         }
     }
 
     /// Judges by `routes` from now on, whose rules are those that it was made of.
     pub(crate) fn follow(&mut self, routes: &Arc<Routes>) {
+        if self.routes.digests != routes.digests {
+            self.reader.forget();
+        }
         self.routes = Arc::clone(routes);
+    }
+
+    /// Takes from the one that was there before, which judged by other rules, what it knows of statements.
+    pub(crate) fn succeed(&mut self, before: &mut Self) {
+        std::mem::swap(&mut self.reader, &mut before.reader);
+        if self.routes.digests != before.routes.digests {
+            self.reader.forget();
+        }
     }
 
     /// The configuration that it judges by.
@@ -135,95 +139,41 @@ impl Routing {
 
     /// The digest's text of `text`, whose digest is `digest`, as tables show it.
     pub(crate) fn shown_of(&mut self, digest: u64, text: &[u8]) -> &[u8] {
-        // Nearly always it is the one that was judged last.
-        if self.digest.hash() != digest
-            && let Some(options) = &self.routes.digests
-        {
-            self.digest.read(text.get(..JUDGED_BYTES_MAX).unwrap_or(text), options);
-        }
-        self.digest.shown()
+        self.reader.shown(digest, text, self.routes.digests.as_ref())
     }
 
     /// The hash of a statement's digest; nothing if digests are switched off.
     pub(crate) fn digest_of(&mut self, text: &[u8]) -> Option<u64> {
         let options = self.routes.digests.as_ref()?;
-        self.digest.read(text.get(..JUDGED_BYTES_MAX).unwrap_or(text), options);
-        Some(self.digest.hash())
+        Some(self.reader.digest(text, options))
     }
 
     /// Finds out what `text` is and where it goes. Of a statement of which this is not all, `is_whole` is false.
     pub(crate) fn judge(&mut self, text: &[u8], is_whole: bool, at: &Circumstances<'_>) -> Judged {
         let text = text.get(..JUDGED_BYTES_MAX).unwrap_or(text);
-        let trivial = self.routes.are_trivial_for(at.account.default_hostgroup);
         let Some(options) = &self.routes.digests else {
             let (facts, several) = look(text, is_whole, at.reading);
             let statement = Statement { text, digest: None, digest_text: &[], hints: None, facts };
             return decide(&self.routes, &mut self.verdicts, statement, several, is_whole, at);
         };
-        self.digest.read(text, options);
-        let several = self.digest.facts().statements > 1;
-        let facts = if is_whole { self.facts(text, at.reading) } else { Facts::default() };
-        let comment = self.digest.facts().first_comment.map(|comment| comment.of(text));
-        let mut hints = comment.map(hint::parse).filter(|hints| *hints != Hints::default());
+        let Found { digest, shown, several, comment, facts } =
+            self.reader.read(text, is_whole, at.reading, options);
+        let mut hints =
+            comment.map(|comment| hint::parse(comment.of(text))).filter(|hints| *hints != Hints::default());
         if at.asked.is_some() {
             hints.get_or_insert_default().access_mode = at.asked;
         }
-        let hash = self.digest.hash();
+        let trivial = self.routes.are_trivial_for(at.account.default_hostgroup);
         if trivial && hints.is_none() && at.mirror.is_none() {
-            return self.plain(hash, facts, several, at);
+            // Neither rules nor the split have anything to say.
+            let pairs = &self.routes.pairs;
+            let destination = destination(&self.silence, at.account, at.session, facts, pairs, false);
+            return Judged { digest: Some(digest), facts, several, destination, orders: None };
         }
-        let statement = Statement {
-            text,
-            digest: Some(hash),
-            digest_text: self.digest.shown(),
-            hints: hints.as_ref(),
-            facts,
-        };
+        let hints = hints.as_ref();
+        let statement = Statement { text, digest: Some(digest), digest_text: shown, hints, facts };
         decide(&self.routes, &mut self.verdicts, statement, several, is_whole, at)
     }
-
-    /// The decision where neither rules nor the split have anything to say.
-    fn plain(&self, digest: u64, facts: Facts, several: bool, at: &Circumstances<'_>) -> Judged {
-        let destination =
-            destination(&self.silence, at.account, at.session, facts, &self.routes.pairs, false);
-        Judged { digest: Some(digest), facts, several, destination, orders: None }
-    }
-
-    /// What the statement does whose digest was just made.
-    fn facts(&mut self, text: &[u8], reading: Reading) -> Facts {
-        let found = *self.digest.facts();
-        if reading.doubts(text, found.escapes, found.quotes) {
-            return Facts::default();
-        }
-        let digest = &self.digest;
-        let look = || {
-            if may_call(digest) {
-                Facts::default()
-            } else {
-                facts::facts(&Shape::of(text, sql::Modes::default()))
-            }
-        };
-        if found.sound { self.shapes.get(self.digest.hash(), look) } else { look() }
-    }
-}
-
-impl Reading {
-    /// Whether servers may see another end of a string or a comment in `text` than there seems to be.
-    fn doubts(self, text: &[u8], escapes: bool, quotes: bool) -> bool {
-        escapes && (quotes || self.no_backslash_escapes) && text.contains(&b'\\')
-            || self.two_byte_quotes && !text.is_ascii()
-    }
-
-    /// Whether what `text`, of which `digest` was made, does is better not told from its words.
-    fn is_in_doubt(self, digest: &Digest, text: &[u8]) -> bool {
-        let found = digest.facts();
-        self.doubts(text, found.escapes, found.quotes) || may_call(digest)
-    }
-}
-
-/// Whether a text in double quotes is in front of a parenthesis: in the mode `ANSI_QUOTES` this calls a function.
-fn may_call(digest: &Digest) -> bool {
-    digest.facts().quotes && digest.text().windows(2).any(|pair| pair == b"?(")
 }
 
 /// What a text does of which there is no digest, and whether it is several statements.

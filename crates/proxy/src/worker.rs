@@ -300,7 +300,11 @@ impl Worker {
     /// Uses another configuration from now on. If its rules are others, `routing` was made of them; what was used before comes
     /// back, to be freed where nobody waits.
     pub(crate) fn configure(&self, snapshot: Arc<Snapshot>, routing: Option<Routing>) -> Option<Routing> {
-        let before = routing.map(|routing| self.routing.replace(routing));
+        let before = routing.map(|mut routing| {
+            let mut current = self.routing.borrow_mut();
+            routing.succeed(&mut current);
+            std::mem::replace(&mut *current, routing)
+        });
         self.routing.borrow_mut().follow(&snapshot.routes);
         self.settings.replace(Rc::new(Settings(snapshot)));
         self.version.set(self.version.get() + 1);

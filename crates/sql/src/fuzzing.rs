@@ -5,6 +5,7 @@
 
 use crate::digest::{Digest, LITERALS_MAX, Options};
 use crate::lexer::{Charset, Lexer, Modes};
+use crate::outline::{self, Outline};
 use crate::{Shape, hint};
 
 /// Takes one byte of choices from the front of `data`.
@@ -47,6 +48,40 @@ pub fn digest(data: &[u8]) {
     digest.read(b"select 'something', else /* first */ from t", &options);
     digest.read(sql, &options);
     assert!((hash, facts, text.as_slice()) == (digest.hash(), *digest.facts(), digest.text()));
+}
+
+/// A statement's outline: those that it fits have the same digest and facts, be they the statement with other values in it or
+/// one with another byte in it.
+pub fn outline(data: &[u8]) {
+    const NUMBERS: [&[u8]; 4] = [b"0", b"7", b"12345678", b"18446744073709551616"];
+    const STRINGS: [&[u8]; 4] = [b"", b"for update", b"/* */ -- #?(", b"\xE4\x00 1"];
+    let (choice, rest) = split(data);
+    let (place, sql) = split(rest);
+    let options =
+        Options { replace_null: choice & 1 != 0, keep_comment: choice & 2 != 0, ..Options::default() };
+    let mut digest = Digest::default();
+    digest.read(sql, &options);
+    let Some(outline) = Outline::of(sql, &digest) else { return };
+    let same = |other: &[u8]| {
+        let mut its = Digest::default();
+        its.read(other, &options);
+        (its.hash(), its.facts(), its.text()) == (digest.hash(), digest.facts(), digest.text())
+    };
+    let mut picks = data.iter().cycle();
+    let filled = outline.filled(|value| {
+        let pick = usize::from(picks.next().copied().unwrap_or(0)) % 4;
+        let quote = value.first().copied().filter(|byte| !byte.is_ascii_digit());
+        let quote = quote.as_slice();
+        let inside = if quote.is_empty() { &NUMBERS } else { &STRINGS };
+        [quote, inside.get(pick).copied().unwrap_or_default(), quote].concat()
+    });
+    assert!(outline.fits(sql) && outline.fits(&filled) && same(&filled));
+    let mut changed = sql.to_vec();
+    if let Some(byte) = changed.get_mut(usize::from(place)) {
+        *byte = choice;
+    }
+    assert!(!outline.fits(&changed) || same(&changed));
+    outline::hash(&changed);
 }
 
 /// A statement's tokens and shape in any modes: tokens in order, each with something in it, and a shape that says so if

@@ -3,6 +3,7 @@
 //! - [`digest`]: the text without its values and that text's hash, as ProxySQL 2.7.2 makes them, in one pass;
 //! - [`hint`]: what its first comment asks of the proxy;
 //! - [`lexer`]: its tokens as a server sees them, in all modes of a session;
+//! - [`outline`]: how to tell without reading it that one has the digest of another;
 //! - [`shape`]: what it does: its kind, the tables it reads and writes, its effects;
 //! - [`spooky`]: the hash of digests and of configuration tables.
 //!
@@ -17,12 +18,14 @@ pub mod digest;
 pub mod fuzzing;
 pub mod hint;
 pub mod lexer;
+pub mod outline;
 pub mod shape;
 pub mod spooky;
 
 pub use digest::{Digest, Options};
 pub use hint::Hints;
 pub use lexer::{Lexer, Modes};
+pub use outline::Outline;
 pub use shape::Shape;
 
 /// The example of the README, which is tested with the others.

@@ -44,6 +44,16 @@ proptest! {
     }
 
     #[test]
+    fn outline_of_any_bytes(data in vec(any::<u8>(), 0..LEN_MAX)) {
+        fuzzing::outline(&data);
+    }
+
+    #[test]
+    fn outline_of_changed_statements(data in changed()) {
+        fuzzing::outline(&data);
+    }
+
+    #[test]
     fn shape_of_any_bytes(data in vec(any::<u8>(), 0..LEN_MAX)) {
         fuzzing::shape(&data);
     }
