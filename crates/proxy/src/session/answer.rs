@@ -208,11 +208,15 @@ impl Session {
         .await
     }
 
-    /// Writes what the client has not taken yet.
+    /// Writes what the client has not taken yet, if there is anything.
+    #[inline]
     fn poll_flush_client(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
-        if self.to_client.is_sent(&self.client) {
-            return Poll::Ready(Ok(()));
-        }
+        if self.to_client.is_sent(&self.client) { Poll::Ready(Ok(())) } else { self.poll_parked(cx) }
+    }
+
+    /// Writes what is parked for the client.
+    #[cold]
+    fn poll_parked(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
         if self.to_client.poll_flush(cx, &mut self.client)?.is_pending() {
             // A client that does not read has as much time as an idle one.
             self.set_idle();

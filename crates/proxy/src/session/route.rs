@@ -71,6 +71,7 @@ impl Session {
     }
 
     /// Whether the command is all that has to be sent.
+    #[inline]
     fn is_simple(&self, kind: Kind, input: &[u8], decided: &Decided) -> bool {
         let ordered = decided.orders.as_ref().is_some_and(|orders| orders.come_first());
         if ordered || decided.commits_first || self.has_to_wait(kind) {
@@ -172,6 +173,7 @@ impl Session {
     }
 
     /// The side that an attribute of the statement asks for.
+    #[inline]
     pub(super) fn asked(&self, payload: &[u8]) -> Option<AccessMode> {
         if !self.capabilities().contains(Capabilities::QUERY_ATTRIBUTES) || payload.get(1) == Some(&0) {
             return None;
