@@ -13,7 +13,7 @@ use super::shards::{Hashed, Shards};
 use super::tally::{Done, Tally};
 use super::who::{Names, Who};
 
-/// Entries of a block: 36 KiB.
+/// Entries of a block: 32 KiB.
 const BLOCK: usize = 256;
 
 /// Bytes that an entry takes besides its times and its text: with its number in the hash table, which is half empty at worst.
@@ -44,8 +44,9 @@ struct Key {
     hostgroup: u32,
 }
 
-/// One digest of somebody in a hostgroup.
+/// One digest of somebody in a hostgroup: exactly two lines of the processor's cache, which are fetched together.
 #[derive(Debug)]
+#[repr(align(128))]
 struct Entry {
     key: Key,
     /// No other entry of this worker has had it, in four billion.
@@ -54,6 +55,9 @@ struct Entry {
     uses: u8,
     tally: Tally,
 }
+
+const _: () =
+    assert!(size_of::<Option<Entry>>() == 128, "a statement waits for each line that its entry has");
 
 /// An entry's number, by the hash of its key.
 #[derive(Debug)]

@@ -33,9 +33,9 @@ pub(super) struct Tally {
     pub(super) bytes_sent: u64,
     pub(super) bytes_received: u64,
     pub(super) errors: u64,
-    /// When the first and the last one ended, in seconds of Unix time.
-    pub(super) first_s: u64,
-    pub(super) last_s: u64,
+    /// When the first and the last one ended, in seconds of Unix time: good until the year 2106.
+    pub(super) first_s: u32,
+    pub(super) last_s: u32,
     /// Empty after the first execution: what happens only once needs none.
     pub(super) times: Times,
 }
@@ -44,6 +44,7 @@ impl Tally {
     /// Counts an execution that ended at `now_s`, in seconds of Unix time.
     pub(super) fn note(&mut self, done: &Done, now_s: u64) {
         let us = micros(done.took);
+        let now_s = u32::try_from(now_s).unwrap_or(u32::MAX);
         if self.count == 0 {
             (self.min_us, self.first_s) = (us, now_s);
         } else {
