@@ -1,7 +1,7 @@
 //! Checksums: those of layers that operators ask for, and those of runtime that proxies of a cluster compare.
 
-use config::Draft;
 use config::schema::{MYSQL_SERVERS, Section, Shape};
+use config::{Draft, in_turns};
 use rusqlite::types::{Value, ValueRef};
 
 use crate::answer::{AdminError, Answer};
@@ -94,7 +94,7 @@ fn of_rows(draft: &Draft, sections: &[&'static Section]) -> u64 {
             }
             some = true;
         }
-        for row in draft.rows(section).iter().filter(|_| section.shape == Shape::Rows) {
+        for row in in_turns(draft.rows(section)).filter(|_| section.shape == Shape::Rows) {
             row.cells().iter().for_each(|cell| text.extend_from_slice(shown(cell).as_bytes()));
             some = true;
         }

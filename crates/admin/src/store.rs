@@ -145,7 +145,10 @@ impl Store {
     /// Takes note of what runs now.
     pub(crate) fn runs(&mut self, draft: Draft, config: Arc<Config>) {
         self.runtime = draft;
-        self.config = config;
+        let before = std::mem::replace(&mut self.config, config);
+        if let Some(config) = Arc::into_inner(before) {
+            config.free();
+        }
     }
 
     /// `PROXYSQL FLUSH CONFIGDB`: closes and opens `pointsman.db`.

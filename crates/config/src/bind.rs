@@ -24,6 +24,7 @@ use crate::schema::{
     TOP_LEVEL,
 };
 use crate::tree::{Entry, Node, Place, Value};
+use crate::turns::in_turns;
 use tables::Tables;
 use unbuilt::Unbuilt;
 
@@ -53,6 +54,7 @@ pub(crate) fn check(draft: &Draft) -> Result<Checked, Vec<Problem>> {
         return Err(problems);
     }
     let config = config(&tables, listeners);
+    tables.free();
     let warnings = Unbuilt::of(draft).warning().into_iter().chain(check::warnings(&config)).collect();
     Ok(Checked { config, warnings })
 }
@@ -60,7 +62,7 @@ pub(crate) fn check(draft: &Draft) -> Result<Checked, Vec<Problem>> {
 /// The typed form of rows that go together.
 fn config(tables: &Tables, listeners: Listeners) -> Config {
     let group = |section| tables.of(section).first().map(|row| &row.row);
-    let rows = |section| tables.of(section).iter().map(|row| &row.row);
+    let rows = |section| in_turns(tables.of(section)).map(|row| &row.row);
     Config {
         listeners: listeners.into_iter().map(|(listener, _)| listener).collect(),
         variables: group(&MYSQL_VARIABLES).map_or_else(MysqlVariables::default, MysqlVariables::from_row),

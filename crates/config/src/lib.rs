@@ -19,6 +19,7 @@ mod problem;
 mod row;
 pub mod schema;
 mod tree;
+mod turns;
 
 use std::path::Path;
 
@@ -33,6 +34,7 @@ pub use model::{
 };
 pub use problem::{Problem, Problems};
 pub use row::Row;
+pub use turns::{Turns, in_turns, same_in_turns};
 
 /// A configuration that may be used, and what its author should know about it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -29,6 +29,8 @@ pub use user::User;
 pub use user_attributes::UserAttributes;
 pub use variables::{AuthPlugin, CheckLogins, MysqlVariables, PointsmanVariables};
 
+use crate::turns::in_turns;
+
 /// A whole configuration. `Default` is what an empty file means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -60,6 +62,16 @@ pub struct Config {
     pub hostgroup_attributes: Vec<HostgroupAttributes>,
     /// The folder of the process's files; empty if there is none.
     pub datadir: String,
+}
+
+impl Config {
+    /// Frees its memory, in turns with other threads: there may be many rows.
+    pub fn free(self) {
+        in_turns(self.users).for_each(drop);
+        in_turns(self.servers).for_each(drop);
+        in_turns(self.query_rules).for_each(drop);
+        in_turns(self.fast_routes).for_each(drop);
+    }
 }
 
 impl Default for Config {

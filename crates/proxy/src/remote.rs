@@ -93,10 +93,14 @@ impl Remote {
         let committed = self.control.spawn_blocking(move || shared.commit(prepared));
         // Of a proxy that has ended, the runtime may have as well.
         let Ok((snapshot, new)) = self.control.block_on(committed) else { return Ok(()) };
-        self.ask(move |worker| {
+        let replaced = self.ask(move |worker| {
             let routing = routings.lock().unwrap_or_else(PoisonError::into_inner).pop();
             worker.configure(Arc::clone(&snapshot), routing)
         });
+        replaced.into_iter().flatten().for_each(Routing::free);
+        if let Some(before) = Arc::into_inner(before) {
+            before.free();
+        }
         self.probe(new);
         Ok(())
     }

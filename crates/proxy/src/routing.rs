@@ -127,6 +127,11 @@ impl Routing {
         }
     }
 
+    /// Frees its memory, in turns with other threads: there may be many rules.
+    pub(crate) fn free(self) {
+        self.verdicts.free();
+    }
+
     /// The configuration that it judges by.
     pub(crate) const fn routes(&self) -> &Arc<Routes> {
         &self.routes

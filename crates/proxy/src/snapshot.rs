@@ -9,7 +9,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use config::{CheckLogins, Config, Endpoint, MonitorVariables, MysqlVariables, ServerStatus};
+use config::{CheckLogins, Config, Endpoint, MonitorVariables, MysqlVariables, ServerStatus, same_in_turns};
 use monitor::Member;
 use pool::{Policy, ServerSpec, Status};
 use route::RuleError;
@@ -64,7 +64,7 @@ impl Snapshot {
             statement: variables.default_query_timeout,
         };
         let users = match before {
-            Some(before) if before.config.users == config.users => Arc::clone(&before.users),
+            Some(before) if same_in_turns(&before.config.users, &config.users) => Arc::clone(&before.users),
             Some(before) => Arc::new(before.users.replaced_by(&config.users)),
             None => Arc::new(Users::new(&config.users)),
         };
@@ -81,6 +81,13 @@ impl Snapshot {
             policies: Policies::new(config),
             config: Arc::clone(config),
         })
+    }
+
+    /// Frees what nobody else has of it, in turns with other threads: there may be many users.
+    pub(crate) fn free(self) {
+        if let Some(users) = Arc::into_inner(self.users) {
+            users.free();
+        }
     }
 
     /// The first user that clients may log in as and that `is` is true for.

@@ -5,6 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use config::in_turns;
 use tokio::time::Instant;
 use wire::auth::{Credential, Secret, caching_sha2};
 
@@ -84,10 +85,10 @@ impl Users {
         decoy_choice: RandomState,
     ) -> Self {
         let active = rows.iter().filter(|row| row.active);
-        let for_servers: HashSet<&str> =
-            active.clone().filter(|row| row.backend).map(|row| row.username.as_str()).collect();
+        let for_servers = in_turns(active.clone().filter(|row| row.backend));
+        let for_servers: HashSet<&str> = for_servers.map(|row| row.username.as_str()).collect();
         let usable = active.filter(|row| row.frontend);
-        let by_name: HashMap<_, _> = usable
+        let by_name: HashMap<_, _> = in_turns(usable)
             .filter_map(|row| {
                 let credential = Credential::parse(row.password.as_bytes()).ok()?;
                 let additional = row.attributes.additional_password.as_deref().map(Credential::parse);
@@ -109,6 +110,11 @@ impl Users {
         // A random choice, because the order is.
         let decoys = by_name.values().filter_map(|user| decoy(user)).take(DECOYS_MAX).collect();
         Self { by_name, decoys, decoy_choice }
+    }
+
+    /// Frees their memory, in turns with other threads.
+    pub(crate) fn free(self) {
+        in_turns(self.by_name).for_each(drop);
     }
 
     /// All users, in no order.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use config::{FastRoute, QueryRule};
+use config::{FastRoute, QueryRule, in_turns};
 
 use crate::fast::FastRoutes;
 use crate::pattern::Engine;
@@ -41,7 +41,7 @@ impl Rules {
         let mut errors = Vec::new();
         let mut compiled = Vec::with_capacity(rows.len());
         for row in rows {
-            // Thousands of expressions take long: whoever waits for the processor goes first.
+            // An expression takes as long as many rows of other tables: whoever waits for the processor goes first.
             std::thread::yield_now();
             match Rule::new(row, options.engine) {
                 Ok(rule) => compiled.push(rule),
@@ -52,6 +52,12 @@ impl Rules {
             return Err(errors);
         }
         Ok(Self { list: compiled.into(), fast: Arc::new(FastRoutes::new(fast_routes)), options })
+    }
+
+    /// The same for one worker: it shares the compiled expressions, but not their scratch memory.
+    pub(crate) fn for_worker(&self) -> Self {
+        let Self { list, fast, options } = self;
+        Self { list: in_turns(&**list).cloned().collect(), fast: Arc::clone(fast), options: *options }
     }
 
     /// How many rules there are.

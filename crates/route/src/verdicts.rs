@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use config::in_turns;
+
 use crate::cache::{Cache, Key, Memory};
 use crate::chain::{self, Over};
 use crate::hits::Hits;
@@ -38,11 +40,16 @@ impl Verdicts {
     /// wait for each other.
     pub fn new(rules: &Rules) -> Self {
         Self {
-            rules: rules.clone(),
+            rules: rules.for_worker(),
             cache: Cache::new(VERDICTS_MAX),
             hits: Arc::new(Hits::new(rules.len())),
             silence: Verdict::default(),
         }
+    }
+
+    /// Frees their memory, in turns with other threads: there may be many rules.
+    pub fn free(self) {
+        in_turns(Vec::from(self.rules.list)).for_each(drop);
     }
 
     /// The rules.

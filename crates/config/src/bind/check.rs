@@ -17,6 +17,7 @@ use crate::schema::{
     addresses,
 };
 use crate::tree::Place;
+use crate::turns::in_turns;
 
 fn report(problems: &mut Vec<Problem>, at: &Place, message: String) {
     problems.push(Problem::new(&at.file, at.line, message));
@@ -41,7 +42,7 @@ pub(super) fn all(tables: &Tables, complete: bool, problems: &mut Vec<Problem>) 
 
 /// What must hold between the columns of each row.
 fn rules(section: &Section, rows: &[PlacedRow], problems: &mut Vec<Problem>) {
-    for row in rows.iter().filter(|row| row.sound) {
+    for row in in_turns(rows).filter(|row| row.sound) {
         for rule in section.rules.iter().filter(|rule| !rule.holds(&row.row)) {
             let column = rule.column();
             report(problems, row.place(column), format!("`{}.{column}` {}", section.name, rule.message()));
@@ -107,7 +108,7 @@ fn health_address(tables: &Tables, problems: &mut Vec<Problem>) {
 
 /// A host name and a port must fit each other.
 fn servers(rows: &[PlacedRow], problems: &mut Vec<Problem>) {
-    for row in rows.iter().filter(|row| row.sound) {
+    for row in in_turns(rows).filter(|row| row.sound) {
         let hostname: String = row.row.get("hostname");
         let port: u16 = row.row.get("port");
         let message = match port {
@@ -145,8 +146,9 @@ fn is_host(text: &str) -> bool {
 fn unique(section: &Section, rows: &[PlacedRow], problems: &mut Vec<Problem>) {
     let mut reported: HashSet<usize> = HashSet::new();
     for key in section.unique {
-        let mut seen: HashMap<Vec<&Scalar>, &Place> = HashMap::new();
-        for (index, row) in rows.iter().enumerate().filter(|(_, row)| row.sound) {
+        // A table that grows would be made anew several times, without a pause.
+        let mut seen: HashMap<Vec<&Scalar>, &Place> = HashMap::with_capacity(rows.len());
+        for (index, row) in in_turns(rows).enumerate().filter(|(_, row)| row.sound) {
             let values: Vec<&Scalar> = key.iter().map(|column| row.row.scalar(column)).collect();
             let first = match seen.entry(values) {
                 Entry::Occupied(first) => first,
@@ -171,7 +173,7 @@ pub(super) fn warnings(config: &Config) -> Vec<String> {
     let served: HashSet<u32> = config.servers.iter().map(|server| server.hostgroup_id).collect();
     let mut unserved: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
     let mut users = 0_usize;
-    for user in config.users.iter().filter(|user| user.active && user.frontend) {
+    for user in in_turns(&config.users).filter(|user| user.active && user.frontend) {
         users += 1;
         if !served.contains(&user.default_hostgroup) {
             unserved.entry(user.default_hostgroup).or_default().push(&user.username);
@@ -188,7 +190,7 @@ pub(super) fn warnings(config: &Config) -> Vec<String> {
         })
         .collect();
     warnings.extend(unserved);
-    let endpoints: HashSet<_> = config.servers.iter().map(Server::endpoint).collect();
+    let endpoints: HashSet<_> = in_turns(&config.servers).map(Server::endpoint).collect();
     for options in &config.server_options {
         let endpoint = options.endpoint();
         if !endpoints.contains(&endpoint) {

@@ -7,6 +7,7 @@ use crate::draft::Draft;
 use crate::row::PlacedRow;
 use crate::schema::{SECTIONS, Section, TOP_LEVEL};
 use crate::tree::Place;
+use crate::turns::in_turns;
 
 /// The rows of every section, in the order of [`SECTIONS`], then [`TOP_LEVEL`]. A group has one or, if it is not in the
 /// file, none.
@@ -47,9 +48,14 @@ impl Tables {
                 given: None,
                 sound: true,
             };
-            tables.put(section, draft.rows(section).iter().enumerate().map(placed).collect());
+            tables.put(section, in_turns(draft.rows(section).iter().enumerate()).map(placed).collect());
         }
         tables
+    }
+
+    /// Frees the memory of all rows.
+    pub(super) fn free(self) {
+        in_turns(self.sections.into_iter().flatten().flatten()).for_each(drop);
     }
 
     /// The rows without their places.

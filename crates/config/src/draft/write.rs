@@ -5,6 +5,7 @@ use std::fmt::{self, Write as _};
 use super::Draft;
 use crate::row::Row;
 use crate::schema::{Preset, SECTIONS, Scalar, Section, Shape, TOP_LEVEL};
+use crate::turns::in_turns;
 
 impl Draft {
     /// The whole draft as the text of a `proxysql.cnf`.
@@ -29,7 +30,7 @@ impl Draft {
                 }
                 (Shape::Rows, rows) => {
                     put(&mut out, format_args!("{}=\n(\n", section.name));
-                    for (index, row) in rows.iter().enumerate() {
+                    for (index, row) in in_turns(rows).enumerate() {
                         out.push_str("\t{\n");
                         settings(&mut out, row, "\t\t");
                         out.push_str(if index + 1 < rows.len() { "\t},\n" } else { "\t}\n" });

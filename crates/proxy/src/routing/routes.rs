@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use config::{Config, RowProblem};
+use config::{Config, RowProblem, same_in_turns};
 use route::{Engine, Options, Pairs, RuleError, Rules};
 
 /// One configuration, as far as it decides where statements go.
@@ -23,8 +23,8 @@ impl Routes {
     /// with every rule that cannot be used.
     pub(crate) fn new(config: &Config, before: Option<(&Config, &Self)>) -> Result<Self, Vec<RuleError>> {
         let same = before.filter(|(before, _)| {
-            before.query_rules == config.query_rules
-                && before.fast_routes == config.fast_routes
+            same_in_turns(&before.query_rules, &config.query_rules)
+                && same_in_turns(&before.fast_routes, &config.fast_routes)
                 && options(before) == options(config)
         });
         let rules = match same {

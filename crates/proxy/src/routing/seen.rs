@@ -79,15 +79,15 @@ impl Seen {
         }
         let hash = outline::hash(text);
         let Some(set) = self.sets.get_mut(set_of(hash)) else { return Err(Vacancy(hash)) };
-        for way in 0..WAYS {
-            if let Some((its, number)) = set.ways[way]
-                && its == hash
-                && self.known[number as usize].outline.fits(text)
-            {
-                set.ways.swap(0, way);
-                self.last = number;
-                return Ok(number);
-            }
+        let known = &self.known;
+        let found = set.ways.iter().enumerate().find_map(|(way, entry)| {
+            let (its, number) = (*entry)?;
+            (its == hash && known[number as usize].outline.fits(text)).then_some((way, number))
+        });
+        if let Some((way, number)) = found {
+            set.ways.swap(0, way);
+            self.last = number;
+            return Ok(number);
         }
         Err(Vacancy(hash))
     }

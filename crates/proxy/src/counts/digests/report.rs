@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use config::{Turns, in_turns};
+
 use super::tally::Tally;
 use super::{Copied, Names, Size, Table};
 use crate::limits::DIGESTS_PER_TURN;
@@ -38,9 +40,13 @@ impl Sums {
 
     /// What there is of each digest, by hostgroup, user, schema, client and digest, in this order.
     pub(crate) fn finish(self) -> Vec<DigestStats> {
-        let mut all: Vec<_> = self.0.into_iter().collect();
-        all.sort_unstable_by(|(left, _), (right, _)| left.cmp(right));
-        all.into_iter()
+        let mut all: Vec<_> = in_turns(self.0).collect();
+        let mut turns = Turns::default();
+        all.sort_unstable_by(|(left, _), (right, _)| {
+            turns.row();
+            left.cmp(right)
+        });
+        in_turns(all)
             .map(|((hostgroup, names, digest), (text, tally))| DigestStats {
                 hostgroup,
                 schema: names.schema,
