@@ -153,6 +153,14 @@ impl<E: Clone + Eq + Hash> Monitor<E> {
         }
     }
 
+    /// Somebody has reason to believe that a server has changed its role: it is asked at once.
+    pub fn doubt(&mut self, server: &E, now: Duration) {
+        let now = self.tell(now);
+        if self.schedule.has(server, Check::ReadOnly) {
+            self.schedule.hurry(server, Check::ReadOnly, now);
+        }
+    }
+
     /// The members of all hostgroups.
     pub fn members(&self) -> Vec<Member> {
         let Plan { rows, pairs, settings } = &self.plan;

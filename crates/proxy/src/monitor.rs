@@ -157,6 +157,9 @@ impl Watch {
         if !snapshot.monitor().enabled {
             return false;
         }
+        for server in shared.watching.take_doubts() {
+            self.monitor.doubt(&server, shared.uptime());
+        }
         for server in shared.watching.take_suspects() {
             self.monitor.suspect(&server, shared.uptime());
         }

@@ -4,6 +4,7 @@
 //! packet headers, and the bytes go to the backend in the same poll; the answer comes back the same way. Nothing is
 //! copied or allocated unless a socket is full, a command is cut, or several commands came at once.
 //!
+//! - [`again`]: statements that are said a second time, where a primary has changed;
 //! - [`command`]: from the client to the backend;
 //! - [`answer`]: from the backend to the client;
 //! - [`owed`]: the answers of several commands that were sent together;
@@ -23,6 +24,7 @@
 //! - [`pace`]: statements that have to wait;
 //! - [`own`]: commands that the proxy answers itself, and getting a backend.
 
+mod again;
 mod answer;
 mod backlog;
 mod command;
@@ -179,6 +181,11 @@ impl Session {
                 Command::Cut(upload) => Box::pin(self.finish_upload(upload)).await?,
                 Command::Own(kind) => Box::pin(self.handle(kind)).await?,
                 Command::Unknown => Box::pin(self.refuse_unknown()).await?,
+            }
+            if self.course.refused.is_some() {
+                Box::pin(self.say_again()).await?;
+            } else {
+                self.course.again_until = None;
             }
             if self.course.decided.is_none() {
                 self.forget_orders();

@@ -131,6 +131,11 @@ impl Snapshot {
         self.config.servers == other.config.servers
     }
 
+    /// Whether this hostgroup has the writers of a pair.
+    pub(crate) fn is_writer(&self, hostgroup: u32) -> bool {
+        self.config.replication_hostgroups.iter().any(|pair| pair.writer_hostgroup == hostgroup)
+    }
+
     /// Whether servers are found in the same hostgroups with both.
     pub(crate) fn places_like(&self, other: &Self) -> bool {
         self.config.replication_hostgroups == other.config.replication_hostgroups

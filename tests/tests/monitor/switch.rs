@@ -79,7 +79,7 @@ fn a_planned_switch_under_load_fails_no_statement() {
         let (stop, stopped) = tokio::sync::watch::channel(false);
         let writers: Vec<_> = (0..CLIENTS)
             .map(|_| {
-                let (stopped, options) = (stopped.clone(), super::client(&proxy));
+                let (stopped, options) = (stopped.clone(), client(&proxy));
                 async move {
                     let mut client = options.await;
                     let mut written = Vec::new();
@@ -95,7 +95,6 @@ fn a_planned_switch_under_load_fails_no_statement() {
             .collect();
         let switch = async {
             wait_for_rows(&primary).await;
-            // New writes wait at the server until this session says that they may go on, and there is another primary then.
             primary.sql("SET GLOBAL read_only = ON");
             replica.sql("SET GLOBAL read_only = OFF");
             wait_for_value(&mut admin, WRITERS, "replica").await;

@@ -38,6 +38,8 @@ pub(crate) struct Watching {
     news: watch::Sender<News>,
     /// Servers of which a session believes that they do not answer.
     suspects: Mutex<HashSet<Endpoint>>,
+    /// Servers of which a session believes that they are read-only.
+    doubts: Mutex<HashSet<Endpoint>>,
 }
 
 /// What servers have said of themselves.
@@ -125,6 +127,18 @@ impl Watching {
             lock(&self.suspects).insert(server.clone());
             self.tell();
         }
+    }
+
+    /// A server has refused a write that it should take; the monitor is to look for itself.
+    pub(crate) fn doubt(&self, server: &Endpoint) {
+        let is_new = lock(&self.doubts).insert(server.clone());
+        if is_new {
+            self.tell();
+        }
+    }
+
+    pub(super) fn take_doubts(&self) -> HashSet<Endpoint> {
+        std::mem::take(&mut lock(&self.doubts))
     }
 
     pub(super) fn take_suspects(&self) -> HashSet<Endpoint> {

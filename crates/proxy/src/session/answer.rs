@@ -10,6 +10,7 @@ use wire::reply::{Answer, End, Event, Outcome, ReplyScanner};
 use wire::{Capabilities, StatusFlags};
 
 use super::Session;
+use super::again::refused;
 use super::course::Course;
 use super::ids::{refusal_with_session, translate};
 use super::measure::answered;
@@ -110,6 +111,7 @@ impl Session {
             let input = scratch.get(..n).unwrap_or_default();
             // Where the client is, before it gets anything of this.
             let (seq, between_packets) = (reply.next_seq(), reply.is_between_packets());
+            let is_begun = seq != 1 || !between_packets || self.control.running.kind() != Some(Kind::Query);
             let mut scanned = 0;
             let mut begins_with_packet = between_packets;
             let event = loop {
@@ -154,6 +156,14 @@ impl Session {
                 return Poll::Ready(Err(self.told_if(between_packets, &error, seq)));
             }
             let output = input.get(..scanned).unwrap_or(input);
+            if !is_begun
+                && scanned == n
+                && self.owed.is_empty()
+                && let Some(refused) = refused(&self.course, &self.control, self.status, event, output)
+            {
+                self.course.refused = Some(refused);
+                return Poll::Ready(Ok(event));
+            }
             let server = &backend.server().endpoint().endpoint;
             let rewritten = match &mut self.listing {
                 None if self.past.named_threads && is_refused_kill(event) => {

@@ -25,6 +25,7 @@ use crate::routing::{Judged, Orders, Reading};
 use crate::statement::class::{Class, classify, used_schema};
 use crate::statement::{Xa, xa};
 
+use super::again::Refused;
 use super::trace::Trace;
 use prepared::{Preparing, Registry};
 use settings::{Setting, Settings};
@@ -94,6 +95,10 @@ pub(super) struct Course {
     pub(super) deadline: Option<Instant>,
     /// The answer that is on its way, if it is compared with another one.
     pub(super) watched: Option<Box<Watched>>,
+    /// A statement that was refused by a server that takes no writes any more.
+    pub(super) refused: Option<Box<Refused>>,
+    /// How long that may be said again.
+    pub(super) again_until: Option<Instant>,
 }
 
 /// A connection that is not in use.
@@ -198,6 +203,8 @@ impl Course {
             log: None,
             deadline: None,
             watched: None,
+            refused: None,
+            again_until: None,
         }
     }
 

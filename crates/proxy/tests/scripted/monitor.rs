@@ -113,6 +113,10 @@ async fn answer(world: &World, name: &str, server: &mut Database, command: &[u8]
             let rows: Vec<&[Option<&str>]> = row.iter().map(|row| &row[..]).collect();
             server.rows(&["Seconds_Behind_Master"], &rows).await;
         }
+        _ if text.starts_with("INSERT") && world.read_only.borrow().contains(name) => {
+            let why = "The MariaDB server is running with the --read-only option so it cannot execute this statement";
+            server.err(1290, "HY000", why).await;
+        }
         _ => {
             world.said.borrow_mut().push((name.to_owned(), text));
             server.ok().await;
@@ -195,6 +199,47 @@ fn c13_the_wait_for_a_writer_has_an_end() {
         // The session goes on.
         world.read_only.borrow_mut().remove("b:3306");
         say(&mut client, "INSERT 2").await;
+    });
+}
+
+#[test]
+fn c13_a_write_that_the_old_primary_refuses_is_done_by_the_new_one() {
+    play(async || {
+        let (world, stage) = World::of(pair());
+        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        sleep(ms(100)).await;
+        let mut client = log_in(&stage).await;
+        say(&mut client, "INSERT 1").await;
+        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        // The monitor does not know yet, and nobody writes for a while.
+        let begun = Instant::now();
+        client.send_query("INSERT 2").await;
+        sleep(ms(500)).await;
+        assert!(events(&stage).contains(&(0, "a".to_owned(), "LEFT")), "it has looked at once");
+        world.read_only.borrow_mut().remove("b:3306");
+        client.expect_ok().await;
+        assert!(begun.elapsed() <= ms(1_600), "{:?}", begun.elapsed());
+        assert_eq!(world.told("INSERT 2"), ["b:3306"]);
+        say(&mut client, "INSERT 3").await;
+    });
+}
+
+#[test]
+fn c31_a_refusal_is_passed_on_where_nothing_has_changed() {
+    play(async || {
+        let mut config = pair();
+        config.users[0].default_hostgroup = 1;
+        config.monitor.writer_is_also_reader = false;
+        let (world, stage) = World::of(config);
+        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        sleep(ms(100)).await;
+        let mut client = log_in(&stage).await;
+        let begun = Instant::now();
+        client.send_query("INSERT 1").await;
+        client.expect_err(1290).await;
+        assert!(begun.elapsed() < ms(10), "{:?}", begun.elapsed());
+        say(&mut client, "SELECT 1").await;
+        assert_eq!((world.told("INSERT 1"), world.told("SELECT 1")), (vec![], vec!["b:3306".to_owned()]));
     });
 }
 
@@ -342,7 +387,7 @@ fn without_a_monitor_servers_are_where_their_rows_are() {
         stage.apply(pair()).unwrap();
         sleep(ms(100)).await;
         let mut client = log_in(&stage).await;
-        say(&mut client, "INSERT 1").await;
-        assert_eq!(world.told("INSERT 1"), ["a:3306"]);
+        say(&mut client, "SELECT 1").await;
+        assert_eq!(world.told("SELECT 1"), ["a:3306"]);
     });
 }
