@@ -59,13 +59,17 @@ pub(crate) async fn seed(world: &Arc<World>, seed: u64, commands: usize) -> usiz
             })
         });
     }
-    let mut count = 0;
+    let (mut count, mut failures) = (0, 0);
     let mut look = tokio::time::interval(LOOK_INTERVAL);
     loop {
         tokio::select! {
             done = clients.join_next() => match done {
                 None => break,
                 Some(Ok(Ok(commands))) => count += commands,
+                Some(Ok(Err(failure))) if number("POINTSMAN_MODEL_ALL").is_some() => {
+                    failures += 1;
+                    eprintln!("{failure}");
+                }
                 Some(Ok(Err(failure))) => {
                     clients.shutdown().await;
                     Box::pin(fail(world, &failure)).await;
@@ -75,6 +79,7 @@ pub(crate) async fn seed(world: &Arc<World>, seed: u64, commands: usize) -> usiz
             _ = look.tick() => check_pool(world).await,
         }
     }
+    assert_eq!(failures, 0, "clients got other answers");
     wait_for_rest(world).await;
     for client in 0..CLIENTS {
         world.remove(&format!("m{run}c{client:02}")).await;
