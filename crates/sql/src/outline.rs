@@ -144,13 +144,14 @@ const UPPER: u64 = ONES * 0x80;
 /// The upper bit of each byte that is a digit.
 const fn digits(word: u64) -> u64 {
     // Without the upper bits, nothing is carried from byte to byte. Digits become 0 to 9, all others more.
-    let values = (word & !UPPER) ^ ONES * b'0' as u64;
-    !(values + ONES * (0x7F - 9) | word) & UPPER
+    let values = (word & !UPPER) ^ (ONES * b'0' as u64);
+    let others = values + ONES * (0x7F - 9);
+    !(others | word) & UPPER
 }
 
 /// The upper bit of each byte that is a quote; what is above the first of them means nothing.
 const fn quotes(word: u64) -> u64 {
-    let (single, double) = (word ^ ONES * b'\'' as u64, word ^ ONES * b'"' as u64);
+    let (single, double) = (word ^ (ONES * b'\'' as u64), word ^ (ONES * b'"' as u64));
     (single.wrapping_sub(ONES) & !single | double.wrapping_sub(ONES) & !double) & UPPER
 }
 

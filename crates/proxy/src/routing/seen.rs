@@ -110,16 +110,13 @@ impl Seen {
         }
         let Some(known) = known() else { return };
         set.ways.rotate_right(1);
-        let number = match set.ways[0] {
-            Some((_, number)) => {
-                self.known[number as usize] = known;
-                number
-            }
-            None => {
-                self.known.push(known);
-                // There are less than a thousand sets.
-                u32::try_from(self.known.len() - 1).unwrap_or(u32::MAX)
-            }
+        let number = if let Some((_, number)) = set.ways[0] {
+            self.known[number as usize] = known;
+            number
+        } else {
+            self.known.push(known);
+            // There are less than a thousand sets.
+            u32::try_from(self.known.len() - 1).unwrap_or(u32::MAX)
         };
         set.ways[0] = Some((hash, number));
     }
