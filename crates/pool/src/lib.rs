@@ -31,6 +31,7 @@ mod policy;
 mod queue;
 mod rest;
 mod server;
+mod shelf;
 
 use std::collections::BTreeMap;
 use std::hash::Hash;
@@ -44,6 +45,7 @@ pub use policy::{Balance, Policy, Shunning};
 pub use queue::{Ticket, Turn};
 pub use rest::Rest;
 pub use server::{Counts, Gauge, Off, Server, ServerSpec, Standing, Status};
+pub use shelf::{Shelf, Ticket as ShelfTicket};
 
 use hostgroup::Hostgroup;
 
