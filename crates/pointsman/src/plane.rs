@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use admin::{
     CheckKind, CheckResult, ClientHost, Collation, CommandCounter, DataPlane, Digest, Explained,
@@ -257,8 +258,21 @@ fn digest(digest: DigestStats) -> Digest {
 }
 
 fn process(session: SessionStats) -> Process {
-    let SessionStats { worker, id, user, schema, client, hostgroup, local, server, command, time, statement } =
-        session;
+    let SessionStats {
+        worker,
+        id,
+        user,
+        schema,
+        client,
+        hostgroup,
+        local,
+        server,
+        command,
+        time,
+        statement,
+        pin,
+    } = session;
+    let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let address = |(ip, port): (IpAddr, u16)| (ip.to_string(), port);
     Process {
         thread: worker,
@@ -270,8 +284,9 @@ fn process(session: SessionStats) -> Process {
         local: local.map(address),
         server,
         command,
-        time_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
+        time_ms: ms(time),
         info: statement,
+        pin: pin.map(|(pin, time)| (pin, ms(time))),
     }
 }
 

@@ -13,18 +13,22 @@ use crate::{Permit, Server, Standing};
 pub enum Choice<E> {
     /// A connection may be opened to the permit's server.
     Granted(Permit<E>),
+    /// The caller's spare connection to this server may be used.
+    Spare(Arc<Server<E>>),
     /// No server can be taken now, and that will change: queue up.
     Busy,
     /// No server of the hostgroup takes connections; waiting would not help.
     NoServer,
 }
 
-/// Chooses among the servers that can be taken, those that `avoid` names last.
+/// Chooses among the servers that can be taken, those that `avoid` names last. To those for whose ids `spare` is true the caller
+/// has connections.
 pub(crate) fn choose<E>(
     group: &Arc<Hostgroup<E>>,
     random: u64,
     now: Duration,
     avoid: impl Fn(&E) -> bool,
+    spare: impl Fn(u64) -> bool,
 ) -> Choice<E> {
     // Held until a permit is taken: a server that is being removed gives none.
     let members = group.members();
@@ -33,7 +37,7 @@ pub(crate) fn choose<E>(
     // Another worker may fill the chosen server between looking and taking: look again, and give up only
     // when no candidate is left. Each failed round means that some other session got a permit.
     loop {
-        let mut ready = ready(servers, policy, now);
+        let mut ready = ready_or(servers, policy, now, &spare);
         if ready.is_empty() {
             let desperate = policy.desperate();
             ready = self::ready(servers, &desperate, now);
@@ -46,6 +50,9 @@ pub(crate) fn choose<E>(
         let Some(server) = pick(policy.balance, &fast(ready, policy, now), random, &group.turn) else {
             return if may_help(servers, policy, now) { Choice::Busy } else { Choice::NoServer };
         };
+        if spare(server.id()) {
+            return Choice::Spare(Arc::clone(server));
+        }
         if server.try_take() {
             return Choice::Granted(Permit::new(Arc::clone(group), Arc::clone(server)));
         }
@@ -66,10 +73,24 @@ pub(crate) fn ready<'a, E>(
     policy: &Policy,
     now: Duration,
 ) -> Vec<Candidate<'a, E>> {
+    ready_or(servers, policy, now, |_| false)
+}
+
+/// The same, and those that are full and for whose ids `spare` is true.
+fn ready_or<'a, E>(
+    servers: &'a [Arc<Server<E>>],
+    policy: &Policy,
+    now: Duration,
+    spare: impl Fn(u64) -> bool,
+) -> Vec<Candidate<'a, E>> {
     if online(servers, policy, now) > policy.max_online {
         return Vec::new();
     }
-    let is_ready = |server: &Server<E>| server.standing(now, &policy.shunning) == Standing::Ready;
+    let is_ready = |server: &Server<E>| match server.standing(now, &policy.shunning) {
+        Standing::Ready => true,
+        Standing::Full { .. } => spare(server.id()),
+        _ => false,
+    };
     servers.iter().enumerate().filter(|(_, server)| is_ready(server)).collect()
 }
 

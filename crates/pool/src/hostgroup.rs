@@ -81,15 +81,10 @@ impl<E> Hostgroup<E> {
         standings.filter_map(crate::Standing::changes_in).min()
     }
 
-    /// Whether the server with this id may have connections that nobody uses: it still takes new ones.
-    pub(crate) fn keeps(&self, id: u64) -> bool {
-        self.members().servers.iter().any(|server| server.id() == id && server.is_available())
-    }
-
-    /// The most connections that this server may have which nobody uses.
+    /// The most connections that this server may have which nobody uses: none if it takes no new ones.
     pub(crate) fn most_resting(&self, id: u64) -> u32 {
         let members = self.members();
-        let server = members.servers.iter().find(|server| server.id() == id);
+        let server = members.servers.iter().find(|server| server.id() == id && server.is_available());
         server.map_or(0, |server| members.policy.most_resting(server.max_connections()))
     }
 

@@ -19,11 +19,6 @@ impl<E> Permit<E> {
         Self { group, server }
     }
 
-    /// The hostgroup that it was granted in.
-    pub(crate) const fn group(&self) -> &Arc<Hostgroup<E>> {
-        &self.group
-    }
-
     /// The server that a connection may be opened to.
     pub fn server(&self) -> &Arc<Server<E>> {
         &self.server
@@ -64,13 +59,19 @@ impl<E, C> Lease<E, C> {
         &mut self.connection
     }
 
-    /// The right to have it.
-    pub(crate) const fn permit(&self) -> &Permit<E> {
-        &self.permit
-    }
-
     /// The server at the other end.
     pub fn server(&self) -> &Arc<Server<E>> {
         self.permit.server()
+    }
+
+    /// How many sessions wait for a server of its hostgroup.
+    pub fn waiting(&self) -> usize {
+        self.permit.group.queue.waiting()
+    }
+
+    /// How many connections to its server may go on being open although nobody uses them; 0 if the server takes no new
+    /// connections any more.
+    pub fn most_resting(&self) -> u32 {
+        self.permit.group.most_resting(self.server().id())
     }
 }

@@ -14,7 +14,8 @@
 //! address) and per connection (`C`). A pool is shared by all workers: counting is atomic, and locks are
 //! held for the moment in which a server is chosen, and the wait queue's is not even looked at while nobody waits.
 //!
-//! A connection that its session has no use for any more may be laid aside ([`Lease::rest`]), for the next session to take.
+//! A connection that its session has no use for is laid aside on a [`Shelf`], for the next session to take. Such spare connections
+//! count as room at their server for those who can use them.
 //!
 //! Permits make `max_connections` exact: at no moment is a lease granted that would be one more than the server allows.
 //!
@@ -29,7 +30,6 @@ mod hostgroup;
 mod lease;
 mod policy;
 mod queue;
-mod rest;
 mod server;
 mod shelf;
 
@@ -43,7 +43,6 @@ pub use explain::{Explained, Reason};
 pub use lease::{Lease, Permit};
 pub use policy::{Balance, Policy, Shunning};
 pub use queue::{Ticket, Turn};
-pub use rest::Rest;
 pub use server::{Counts, Gauge, Off, Server, ServerSpec, Standing, Status};
 pub use shelf::{Shelf, Ticket as ShelfTicket};
 
@@ -119,12 +118,25 @@ impl<E> Pool<E> {
         now: Duration,
         avoid: impl Fn(&E) -> bool,
     ) -> Choice<E> {
+        self.choose_with(hostgroup, random, now, avoid, |_| false)
+    }
+
+    /// The same for somebody who can use a connection that is there already, to the servers for whose ids `spare` is true. Those
+    /// have room, be they full or not, and the choice of one is [`Choice::Spare`].
+    pub fn choose_with(
+        &self,
+        hostgroup: u32,
+        random: u64,
+        now: Duration,
+        avoid: impl Fn(&E) -> bool,
+        spare: impl Fn(u64) -> bool,
+    ) -> Choice<E> {
         let Some(group) = self.hostgroup(hostgroup) else { return Choice::NoServer };
         group.tell(now);
         if group.queue.waiting() > 0 {
             return if group.may_help() { Choice::Busy } else { Choice::NoServer };
         }
-        choice::choose(&group, random, now, avoid)
+        choice::choose(&group, random, now, avoid, spare)
     }
 
     /// A place at the end of `hostgroup`'s queue; `None` if there is no such hostgroup.

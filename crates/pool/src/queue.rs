@@ -64,10 +64,10 @@ impl<E> WaitQueue<E> {
     pub(crate) fn serve(&self, group: &Arc<Hostgroup<E>>) {
         while self.waiting() > 0 {
             let Some(random) = lock(&self.queue).front().map(|place| place.random) else { return };
-            let turn = match choice::choose(group, random, group.time(), |_| false) {
+            let turn = match choice::choose(group, random, group.time(), |_| false, |_| false) {
                 Choice::Granted(permit) => Turn::Granted(permit),
                 Choice::NoServer => Turn::NoServer,
-                Choice::Busy => return,
+                Choice::Busy | Choice::Spare(_) => return,
             };
             let front = {
                 let mut queue = lock(&self.queue);

@@ -83,7 +83,7 @@ pub struct Server<E> {
 struct Life {
     id: u64,
     open: AtomicU32,
-    resting: AtomicU32,
+    resting: Gauges,
     opened: AtomicU64,
     failed: AtomicU64,
     most_open: AtomicU32,
@@ -110,7 +110,7 @@ impl<E> Server<E> {
         let life = Life {
             id,
             open: AtomicU32::new(0),
-            resting: AtomicU32::new(0),
+            resting: Gauges::default(),
             opened: AtomicU64::new(0),
             failed: AtomicU64::new(0),
             most_open: AtomicU32::new(0),
@@ -214,9 +214,14 @@ impl<E> Server<E> {
         self.life.open.load(Ordering::SeqCst)
     }
 
-    /// Connections that nobody uses; they are among those that are open.
+    /// Connections that nobody uses, of all threads; they are among those that are open.
     pub fn resting(&self) -> u32 {
-        self.life.resting.load(Ordering::SeqCst)
+        u32::try_from(self.life.resting.sum()).unwrap_or(u32::MAX)
+    }
+
+    /// A gauge for one thread's connections that nobody uses.
+    pub fn resting_gauge(&self) -> Arc<Gauge> {
+        self.life.resting.add()
     }
 
     /// Counts a connection that was made.
@@ -259,18 +264,6 @@ impl<E> Server<E> {
             self.life.most_open.fetch_max(before + 1, Ordering::Relaxed);
         }
         before.is_ok()
-    }
-
-    /// Counts one more connection that nobody uses, unless there are `most` of them.
-    pub(crate) fn try_rest(&self, most: u32) -> bool {
-        let more = |resting| (resting < most).then_some(resting + 1);
-        self.life.resting.try_update(Ordering::SeqCst, Ordering::SeqCst, more).is_ok()
-    }
-
-    /// Counts one less of them.
-    pub(crate) fn note_waken(&self) {
-        let before = self.life.resting.fetch_sub(1, Ordering::SeqCst);
-        debug_assert!(before > 0, "a connection was used again that did not rest");
     }
 
     /// Counts one connection less; returns how many are left.

@@ -1,7 +1,6 @@
 //! The pool's promises: exact limits, fair waiting, shares by weight.
 
 mod choosing;
-mod resting;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -352,7 +351,7 @@ fn threads_never_exceed_the_limit_and_all_get_served() {
                     let permit = match pool.choose(0, thread * 7 + round, NOW, |_| false) {
                         Choice::Granted(permit) => permit,
                         Choice::Busy => wait(pool.enqueue(0, 0, NOW).unwrap()),
-                        Choice::NoServer => panic!("the server is online"),
+                        Choice::NoServer | Choice::Spare(_) => panic!("the server is online"),
                     };
                     assert!(holding.fetch_add(1, Ordering::SeqCst) < LIMIT as usize);
                     holding.fetch_sub(1, Ordering::SeqCst);

@@ -35,7 +35,7 @@ impl Policies {
         let of_group = |row: &HostgroupAttributes| Policy {
             max_online: usize::try_from(row.max_num_online_servers).unwrap_or(usize::MAX),
             // Where the variable keeps none, no row does: rows have a percentage whether or not somebody has chosen it.
-            resting_percent: if variables.free_connections_pct == 0 { 0 } else { row.free_connections_pct },
+            resting_percent: row.free_connections_pct,
             ..chosen_by(others, row.hostgroup_settings.balance.unwrap_or_default())
         };
         let rows = config.hostgroup_attributes.iter();

@@ -60,7 +60,7 @@ pub(crate) async fn serve(worker: Rc<Worker>, registered: Registered, arrival: A
     drop(guest);
 }
 
-async fn serve_tcp(worker: &Worker, registered: &Registered, mut sock: Sock, peer: Peer, door: Door) {
+async fn serve_tcp(worker: &Rc<Worker>, registered: &Registered, mut sock: Sock, peer: Peer, door: Door) {
     let deadline = Instant::now() + worker.settings().variables.connect_timeout_client;
     let client = header::client(worker, &mut sock, peer, deadline);
     // Whoever announces no client as it should gets no server.

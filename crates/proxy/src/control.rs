@@ -22,6 +22,7 @@ use wire::command::Kind;
 use crate::directory::Seat;
 use crate::kill::{Request, Verdict};
 use crate::limits::SWEEP_INTERVAL;
+use crate::state::Pin;
 use crate::statement::Kill;
 use crate::statement::kill::{Force, What};
 use crate::stats::SessionStats;
@@ -93,6 +94,8 @@ pub(crate) struct Control {
     quit: Cell<bool>,
     /// Whether servers were switched off since the session looked last.
     recalled: Cell<bool>,
+    /// What binds the session to its connection while it waits for its client, and since when.
+    pin: Cell<Option<(Pin, Instant)>>,
 }
 
 impl Control {
@@ -110,6 +113,7 @@ impl Control {
             running: Running::default(),
             quit: Cell::new(false),
             recalled: Cell::new(false),
+            pin: Cell::new(None),
             signal: Cell::new(Signal::None),
             waker: RefCell::new(None),
             activity: Cell::new(Activity::Login),
@@ -300,6 +304,13 @@ impl Control {
         self.transaction_since.get().is_some()
     }
 
+    /// Says what binds the session to its connection now.
+    pub(crate) fn set_pin(&self, pin: Option<Pin>, now: Instant) {
+        if self.pin.get().map(|(pin, _)| pin) != pin {
+            self.pin.set(pin.map(|pin| (pin, now)));
+        }
+    }
+
     /// The session as a row of a list, at `now`.
     pub(crate) fn row(&self, worker: u16, now: Instant) -> SessionStats {
         let running = self.running.show();
@@ -323,6 +334,7 @@ impl Control {
             command,
             time: now.saturating_duration_since(since),
             statement: running.and_then(|(_, _, text)| text),
+            pin: self.pin.get().map(|(pin, since)| (pin.name(), now.saturating_duration_since(since))),
         };
         self.about.fill(&mut row);
         row

@@ -114,6 +114,8 @@ impl Flow {
 pub(crate) struct ServerTally {
     /// Connections of which the server owes an answer: whoever chooses a server reads it, on any worker.
     pub(crate) running: Arc<Gauge>,
+    /// Connections that nobody uses.
+    pub(crate) resting: Arc<Gauge>,
     /// Statements sent.
     pub(crate) queries: Cell<u64>,
     pub(crate) flow: Rc<Flow>,
@@ -169,9 +171,17 @@ impl Counts {
         cell.set(cell.get().wrapping_add(n));
     }
 
-    /// What is counted of the server with this id. At first its gauge comes from `gauge`.
-    pub(crate) fn server(&self, id: u64, gauge: impl FnOnce() -> Arc<Gauge>) -> Rc<ServerTally> {
-        let new = || Rc::new(ServerTally { running: gauge(), queries: Cell::default(), flow: Rc::default() });
+    /// What is counted of the server with this id. At first its gauges come from `gauges`: of
+    /// connections that run something, and of those that nobody uses.
+    pub(crate) fn server(
+        &self,
+        id: u64,
+        gauges: impl FnOnce() -> (Arc<Gauge>, Arc<Gauge>),
+    ) -> Rc<ServerTally> {
+        let new = || {
+            let (running, resting) = gauges();
+            Rc::new(ServerTally { running, resting, queries: Cell::default(), flow: Rc::default() })
+        };
         Rc::clone(self.servers.borrow_mut().entry(id).or_insert_with(new))
     }
 
@@ -226,7 +236,7 @@ mod tests {
     #[test]
     fn bytes_of_servers_are_counted_beyond_their_own_counters() {
         let counts = Counts::default();
-        let (first, second) = (counts.server(1, Arc::default), counts.server(2, Arc::default));
+        let (first, second) = (counts.server(1, Default::default), counts.server(2, Default::default));
         first.flow.add_sent(5);
         second.flow.add_received(7);
         first.queries.set(1);

@@ -41,6 +41,7 @@ mod snapshot;
 mod sock;
 #[cfg(feature = "memory")]
 pub mod stage;
+mod state;
 mod statement;
 pub mod stats;
 mod threads;

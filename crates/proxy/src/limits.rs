@@ -185,6 +185,10 @@ pub(crate) const CHANGES_REFUSED_MAX: u8 = 3;
 /// session with more stays at the server that has them.
 pub(crate) const SETTINGS_MAX: usize = 64;
 
+/// What a session is known to have left at servers, one by one: temporary tables, locks by name. Of more than these nobody
+/// knows any more when all are gone.
+pub(crate) const PINS_MAX: usize = 64;
+
 /// Bytes of all of them.
 pub(crate) const SETTINGS_BYTES_MAX: usize = 16 * 1024;
 
@@ -204,3 +208,14 @@ pub(crate) const SEEN_SETS: usize = 512;
 
 /// Bytes of the answer to a statement that the proxy prepares by itself: one of 65,535 columns with long names fits.
 pub(crate) const ERRAND_BYTES_MAX: usize = 32 << 20;
+
+/// Connections that a session looks at, to find one that is as it would have it. With more of them, one of the next best kinds is
+/// cheaper than the search.
+pub(crate) const LOOKS_MAX: usize = 32;
+
+/// Connections that go from one session of a worker to another that waits for one there; after these one gives its place to
+/// whoever waits longest, on whatever worker.
+pub(crate) const HANDED_ON_MAX: u32 = 64;
+
+/// Time for which a connection that nobody uses is not too many: work comes in bursts.
+pub(crate) const KEPT_IDLE: Duration = Duration::from_secs(5);

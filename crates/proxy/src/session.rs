@@ -6,6 +6,7 @@
 //!
 //! - [`again`]: statements that are said a second time, where a primary has changed;
 //! - [`command`]: from the client to the backend;
+//! - [`aside`]: connections that others may have between two statements, [`last_result`]: what is asked about the one before;
 //! - [`answer`]: from the backend to the client;
 //! - [`owed`]: the answers of several commands that were sent together;
 //! - [`route`]: where a command goes, [`switch`]: getting there, [`execute`]: with a prepared statement;
@@ -26,6 +27,7 @@
 
 mod again;
 mod answer;
+mod aside;
 mod backlog;
 mod command;
 mod course;
@@ -35,6 +37,7 @@ mod execute;
 mod ids;
 mod internal;
 mod kill;
+mod last_result;
 mod last_words;
 mod leave;
 mod measure;
@@ -124,9 +127,10 @@ impl Session {
         mut identity: Box<Identity>,
     ) -> Self {
         control.set_idle(worker.now(), false);
-        let course = course_of(&worker, &identity);
         worker.seat(&control, &identity);
         control.about.set_backend(identity.backend.as_ref());
+        let mut course = course_of(&worker, &identity);
+        course.is_admitted = identity.backend.is_some();
         Self {
             worker,
             control,
@@ -191,6 +195,7 @@ impl Session {
                 self.forget_orders();
             }
             self.set_idle();
+            self.lay_aside();
         }
     }
 

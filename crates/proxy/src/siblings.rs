@@ -25,11 +25,11 @@ impl Siblings {
         }
     }
 
-    /// Has all of them end the connections of this hostgroup that they keep for nobody: a session waits for their places.
+    /// Has each of them end a connection of this hostgroup that nobody uses there: a session waits for its place.
     pub(crate) fn make_room(&self, hostgroup: u32) {
         let inboxes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for inbox in inboxes.iter().filter_map(WeakUnboundedSender::upgrade) {
-            let question = Question::new(move |worker| worker.kept.make_room(hostgroup));
+            let question = Question::new(move |worker| worker.kept.make_room(worker, hostgroup));
             // A worker that has ended keeps nothing.
             let _ = inbox.send(Message::Ask(question));
         }

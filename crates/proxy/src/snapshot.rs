@@ -36,6 +36,8 @@ pub(crate) struct Snapshot {
     /// How many statements may run to which rules point.
     pub(crate) limits: RuleLimits,
     policies: Policies,
+    /// Hostgroups whose connections stay with their sessions.
+    unshared: HashSet<u32>,
     config: Arc<Config>,
 }
 
@@ -79,6 +81,12 @@ impl Snapshot {
             limits: RuleLimits::new(&routes.rules, before.map(|before| &before.limits)),
             routes: Arc::new(routes),
             policies: Policies::new(config),
+            unshared: config
+                .hostgroup_attributes
+                .iter()
+                .filter(|row| !row.multiplex)
+                .map(|row| row.hostgroup_id)
+                .collect(),
             config: Arc::clone(config),
         })
     }
@@ -117,6 +125,11 @@ impl Snapshot {
     /// How its hostgroups choose.
     pub(crate) fn policy(&self, hostgroup: u32) -> Policy {
         self.policies.of(hostgroup)
+    }
+
+    /// Whether sessions share connections to this hostgroup.
+    pub(crate) fn shares(&self, hostgroup: u32) -> bool {
+        !self.unshared.contains(&hostgroup)
     }
 
     /// Where the servers are that sessions may get, each once, in the order of the configuration.

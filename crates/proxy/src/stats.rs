@@ -147,6 +147,8 @@ pub struct SessionStats {
     pub time: Duration,
     /// The beginning of the statement that runs.
     pub statement: Option<Vec<u8>>,
+    /// What binds the session to its connection to a server while it waits for its client, and for how long it has.
+    pub pin: Option<(&'static str, Duration)>,
 }
 
 /// Errors that a server has answered, all alike.

@@ -4,6 +4,7 @@
 //! dump). It is also the floor that the benchmark measures everything else against.
 
 use std::future::poll_fn;
+use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use crate::arrival::Peer;
@@ -18,7 +19,7 @@ use crate::worker::Worker;
 /// Connects a client of a layer-4 listener to a server and copies until either side closes. False if the client has left
 /// without a word to the server; `None` if it got none.
 pub(crate) async fn serve(
-    worker: &Worker,
+    worker: &Rc<Worker>,
     control: &Control,
     mut client: Sock,
     peer: Peer,
@@ -35,7 +36,7 @@ pub(crate) async fn serve(
         acquire(worker, instead, Full::TryAgain, None, &open).await
     };
     let mut backend = match control.until(Signal::Drain, acquiring).await {
-        Ok(Ok(backend)) => backend,
+        Ok(Ok(found)) => found.backend,
         Ok(Err(AcquireError::Proxy(error))) => {
             tracing::warn!(%peer, %error, "a layer-4 client got no server");
             return None;

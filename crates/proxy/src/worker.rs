@@ -143,7 +143,7 @@ pub(crate) struct Worker {
     pub(crate) kills: Semaphore,
     /// Copies of statements.
     pub(crate) mirrors: Mirrors,
-    /// Connections that no session uses.
+    /// Connections that no statement needs at the moment.
     pub(crate) kept: Kept,
 }
 
@@ -395,8 +395,8 @@ impl Worker {
         }
     }
 
-    pub(crate) fn start_drain(&self, timeout: Duration) {
-        self.kept.clear();
+    pub(crate) fn start_drain(self: &Rc<Self>, timeout: Duration) {
+        self.kept.clear(self);
         self.drain.set(Some(Instant::now() + timeout));
         self.signal_all(Signal::Drain);
     }

@@ -18,7 +18,6 @@ mod scripted {
     mod explain;
     mod infile;
     mod internal;
-    mod kept;
     mod kill;
     mod kill_races;
     mod listing;
@@ -39,6 +38,7 @@ mod scripted {
     mod roles;
     mod server_faults;
     mod server_login;
+    mod shared;
     mod split;
     mod statements;
     mod stats;

@@ -104,6 +104,10 @@ impl Effects {
     pub const LAST_RESULT: Self = Self(1 << 12);
     /// Depends on the server it runs on: SHOW STATUS, @@hostname, CONNECTION_ID().
     pub const SERVER: Self = Self(1 << 13);
+    /// Sets LAST_INSERT_ID.
+    pub const SETS_LAST_INSERT_ID: Self = Self(1 << 15);
+    /// Sets user variables.
+    pub const SETS_USER_VARIABLES: Self = Self(1 << 14);
     /// It could not be understood.
     pub const UNKNOWN: Self = Self(1 << 31);
 

@@ -37,7 +37,7 @@ fn is_loss(error: &ClientError) -> bool {
 fn kill_9_of_the_server_under_load_ends_sessions_and_nothing_else(db: &mut Backend) {
     const CONNECTIONS: usize = 16;
     // At the end no connection is left, not even one that is kept for other clients.
-    let proxy = setup(db).variable("free_connections_pct", 0).start();
+    let proxy = setup(db).variable("multiplexing", false).start();
     let options = Options::tcp(proxy.tcp(), USER, PASSWORD);
     run(async { create_schema(&mut Client::connect(&options).await.unwrap()).await.unwrap() });
     let group = Group { options: options.clone(), connections: CONNECTIONS, mix: Mix::ReadsAndWrites };

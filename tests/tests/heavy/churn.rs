@@ -62,7 +62,7 @@ fn thousands_of_short_connections_leave_nothing() {
     const ROUNDS: [usize; 3] = [500, 750, 750];
     let _machine = machine();
     // Not even connections that are kept for other clients.
-    let proxy = setup().variable("free_connections_pct", 0).start();
+    let proxy = setup().variable("multiplexing", false).start();
     let before = descriptors(proxy.pid());
     let backends = DB.connections_of(USER);
     let mut memory = Vec::new();

@@ -2,6 +2,8 @@
 //!
 //! Source of tables and columns: ProxySQL 2.7's schema `stats`.
 
+use std::collections::BTreeMap;
+
 use rusqlite::types::Value;
 
 use crate::plane::{
@@ -24,7 +26,7 @@ pub(super) struct Table {
 }
 
 /// All tables that have something in them.
-pub(super) static TABLES: [Table; 11] = [
+pub(super) static TABLES: [Table; 12] = [
     Table { name: "stats_mysql_global", reset: None, rows: |plane, _| pairs(plane.globals()) },
     Table { name: "stats_memory_metrics", reset: None, rows: |plane, _| pairs(plane.memory()) },
     Table {
@@ -47,6 +49,7 @@ pub(super) static TABLES: [Table; 11] = [
         reset: None,
         rows: |plane, _| plane.processes().into_iter().map(process).collect(),
     },
+    Table { name: "stats_pointsman_pins", reset: None, rows: |plane, _| pins(&plane.processes()) },
     Table {
         name: "stats_mysql_commands_counters",
         reset: None,
@@ -184,6 +187,32 @@ fn server_error(error: ServerError) -> Row {
     ]
 }
 
+/// Who keeps connections from others, and why: one row for each reason, user and hostgroup.
+fn pins(processes: &[Process]) -> Vec<Row> {
+    let mut rows: BTreeMap<(&str, &str, u32), (u64, u64, u32)> = BTreeMap::new();
+    for process in processes {
+        let Some((reason, ms)) = process.pin else { continue };
+        let key = (reason, process.user.as_str(), process.hostgroup);
+        let (sessions, oldest, session) = rows.entry(key).or_default();
+        *sessions += 1;
+        if *sessions == 1 || ms > *oldest {
+            (*oldest, *session) = (ms, process.id);
+        }
+    }
+    let row =
+        |((reason, user, hostgroup), (sessions, oldest, session)): ((&str, &str, u32), (u64, u64, u32))| {
+            vec![
+                text(reason),
+                text(user),
+                number(hostgroup.into()),
+                number(sessions),
+                number(oldest),
+                number(session.into()),
+            ]
+        };
+    rows.into_iter().map(row).collect()
+}
+
 fn process(process: Process) -> Row {
     let (client_host, client_port) = process.client;
     let end = |end: Option<(String, u16)>| match end {
@@ -208,7 +237,7 @@ fn process(process: Process) -> Row {
         number(process.time_ms),
         lossy(process.info),
         number(0),
-        Value::Null,
+        optional(process.pin.map(|(pin, ms)| format!(r#"{{"pinned_by":"{pin}","pinned_ms":{ms}}}"#))),
     ]
 }
 

@@ -123,6 +123,19 @@ const STATS_POINTSMAN_SERVER_EVENTS: Table = Table::new(
     &[],
 );
 
+const STATS_POINTSMAN_PINS: Table = Table::new(
+    "stats_pointsman_pins",
+    &[
+        "reason VARCHAR NOT NULL",
+        "username VARCHAR NOT NULL",
+        "hostgroup INT NOT NULL",
+        "sessions INT NOT NULL",
+        "oldest_ms INT NOT NULL",
+        "oldest_session INT NOT NULL",
+    ],
+    &["PRIMARY KEY (reason, username, hostgroup)"],
+);
+
 const STATS_MYSQL_ERRORS: Table = Table::new(
     "stats_mysql_errors",
     &[
@@ -328,6 +341,7 @@ pub(super) const TABLES: &[&Table] = &[
     &STATS_PROXYSQL_SERVERS_CLIENTS_STATUS,
     &STATS_POINTSMAN_DIGEST_LATENCY,
     &STATS_POINTSMAN_SERVER_EVENTS,
+    &STATS_POINTSMAN_PINS,
 ];
 
 /// Those with a twin `..._reset`, whose reading sets counters back.

@@ -43,6 +43,8 @@ pub struct MysqlVariables {
     pub connect_retries_delay: Duration,
     /// Of the connections that a server may have, the percentage that is kept although nobody uses them.
     pub free_connections_pct: u32,
+    /// `multiplexing`: sessions share connections to servers.
+    pub multiplexing: bool,
     /// Connections that are older are not kept; zero: no limit.
     pub connection_max_age: Duration,
     /// From one ping of a connection that nobody uses to the next.
@@ -154,6 +156,7 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     connect_retries_on_failure,
     connect_retries_delay,
     free_connections_pct,
+    multiplexing,
     connection_max_age = "connection_max_age_ms",
     ping_interval_server = "ping_interval_server_msec",
     ping_timeout_server,

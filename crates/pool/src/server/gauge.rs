@@ -1,24 +1,24 @@
-//! How many statements run at a server, counted without a shared write.
+//! How many of something there are at a server, such as statements that run, counted without a shared write.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// The statements of one thread that run at one server. Written by that thread only, in a cache line of its own; others
+/// What one thread counts of one server. Written by that thread only, in a cache line of its own; others
 /// read it when they choose a server.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub struct Gauge(AtomicU32);
 
 impl Gauge {
-    /// Counts `n` statements more. Only the thread that the gauge belongs to may call it.
+    /// Counts `n` more. Only the thread that the gauge belongs to may call it.
     pub fn add(&self, n: u32) {
         self.0.store(self.get().wrapping_add(n), Ordering::Relaxed);
     }
 
-    /// Counts `n` statements less; as [`add`](Self::add).
+    /// Counts `n` less; as [`add`](Self::add).
     pub fn subtract(&self, n: u32) {
         let before = self.get();
-        debug_assert!(before >= n, "a statement has ended that never began");
+        debug_assert!(before >= n, "something has ended that never began");
         self.0.store(before.saturating_sub(n), Ordering::Relaxed);
     }
 
@@ -27,7 +27,7 @@ impl Gauge {
     }
 }
 
-/// All gauges of one server.
+/// All gauges for one thing at one server.
 #[derive(Debug, Default)]
 pub(crate) struct Gauges(Mutex<Vec<Weak<Gauge>>>);
 

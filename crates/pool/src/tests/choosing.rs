@@ -345,7 +345,7 @@ proptest! {
         for random in randoms {
             match pool.choose(0, random, now, |_| false) {
                 Choice::Granted(permit) => prop_assert!(could.contains(permit.server().endpoint())),
-                Choice::Busy | Choice::NoServer => prop_assert!(could.is_empty()),
+                Choice::Busy | Choice::Spare(_) | Choice::NoServer => prop_assert!(could.is_empty()),
             }
         }
     }
@@ -359,4 +359,31 @@ proptest! {
         let counts = NAMES[..servers].iter().map(|name| names.iter().filter(|other| *other == name).count());
         prop_assert!(counts.clone().max().unwrap() - counts.min().unwrap() <= 1);
     }
+}
+
+#[test]
+fn a_spare_connection_is_room_at_a_full_server() {
+    let pool = Pool::new([server(0, "a", 1, 1), server(0, "b", 0, 1)], |_| Policy::default());
+    let a = pool.servers()[0].id();
+    let Choice::Spare(chosen) = pool.choose_with(0, 0, NOW, |_| false, |id| id == a) else {
+        panic!("it need not be full")
+    };
+    assert_eq!((chosen.id(), pool.usage(0).open), (a, 0));
+    let lease = Lease::new(0, granted(pool.choose(0, 0, NOW, |_| false)));
+    assert!(matches!(pool.choose(0, 0, NOW, |_| false), Choice::Busy));
+    assert!(matches!(pool.choose_with(0, 0, NOW, |_| false, |id| id == a), Choice::Spare(_)));
+    assert!(matches!(pool.choose_with(0, 0, NOW, |_| false, |id| id != a), Choice::Busy), "b takes none");
+    assert_eq!(lease.waiting(), 0);
+}
+
+#[test]
+fn connections_that_rest_are_counted_thread_by_thread() {
+    let pool = Pool::new([server(0, "a", 1, 10)], |_| Policy { resting_percent: 20, ..Policy::default() });
+    let lease = Lease::new(0, granted(pool.choose(0, 0, NOW, |_| false)));
+    let (one, two) = (lease.server().resting_gauge(), lease.server().resting_gauge());
+    one.add(1);
+    two.add(2);
+    assert_eq!((pool.usage(0).resting, lease.most_resting()), (3, 2));
+    pool.replace([], |_| Policy::default());
+    assert_eq!(lease.most_resting(), 0, "its server is configured no more");
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::poll_fn;
+use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -10,10 +11,10 @@ use pool::{Choice, Lease, Permit, Server, Ticket, Turn, Usage};
 use route::Candidate;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
-use super::kept::Wanted;
+use super::kept::{Asker, Entry};
+use super::lend::lend;
 use super::{Backend, Connection, OpenError, Target};
 use crate::choosing::candidates;
-use crate::client::login::Identity;
 use crate::counts::Counter;
 use crate::error::ClientError;
 use crate::worker::Worker;
@@ -63,19 +64,27 @@ struct Failures {
     servers: Vec<(Target, u32, String)>,
 }
 
-/// Gets a backend of `hostgroup` within `mysql-connect_timeout_server_max`: one that is kept, if the client is named that it is
-/// for, or one opened by `open`.
+/// A connection that was found.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) backend: Backend,
+    /// Another session had it; it is as the one that asked would have it.
+    pub(crate) is_lent: bool,
+}
+
+/// Gets a backend of `hostgroup` within `mysql-connect_timeout_server_max`: one that nobody uses at the moment, if an asker is named
+/// who may have such a one, or one opened by `open`.
 ///
 /// Each attempt takes at most `mysql-connect_timeout_server`; after `mysql-connect_retries_on_failure` failures
 /// besides the first the search ends. Servers that have not failed yet come first.
 pub(crate) async fn acquire(
-    worker: &Worker,
+    worker: &Rc<Worker>,
     hostgroup: u32,
     full: Full,
-    kept_for: Option<&Identity>,
+    asker: Option<&Asker<'_>>,
     open: impl AsyncFn(&Target) -> Result<Connection, OpenError>,
-) -> Result<Backend, AcquireError> {
-    let found = search(worker, hostgroup, full, kept_for, open).await;
+) -> Result<Found, AcquireError> {
+    let found = search(worker, hostgroup, full, asker, open).await;
     match &found {
         Ok(_) => worker.counts.note(Counter::GotConnection),
         Err(_) => worker.counts.note(Counter::NoConnection),
@@ -87,75 +96,38 @@ pub(crate) async fn acquire(
 }
 
 async fn search(
-    worker: &Worker,
+    worker: &Rc<Worker>,
     hostgroup: u32,
     full: Full,
-    kept_for: Option<&Identity>,
+    asker: Option<&Asker<'_>>,
     open: impl AsyncFn(&Target) -> Result<Connection, OpenError>,
-) -> Result<Backend, AcquireError> {
+) -> Result<Found, AcquireError> {
     let settings = worker.settings();
     let variables = &settings.variables;
     let started = Instant::now();
     let deadline = started + variables.connect_timeout_server_max;
     let mut failures = Failures::default();
     loop {
-        let permit = match permit(worker, hostgroup, deadline, &failures, full, kept_for).await {
-            Some(Place::Taken(taken)) => return taken,
-            Some(Place::Free(permit)) => permit,
-            None => {
-                let pool = &worker.shared.pool;
-                let candidates = candidates(pool, hostgroup, worker.shared.uptime());
-                let why = NoPermit { usage: pool.usage(hostgroup), candidates, failures: &failures };
-                return Err(AcquireError::Proxy(ClientError::no_backend(hostgroup, started.elapsed(), &why)));
-            }
-        };
         // Where a server has failed, its other connections may be no better.
-        if let Some(identity) = kept_for.filter(|_| failures.count == 0)
-            && let Some(taken) =
-                worker.kept.take(worker, Wanted::Server(permit.server().id()), identity).await
-        {
-            return taken;
-        }
+        let asker = asker.filter(|_| failures.count == 0);
+        let permit = match place(worker, hostgroup, deadline, &failures, full, asker).await {
+            Place::Spare(entry, asker) => match lend(worker, *entry, asker).await? {
+                Some(backend) => return Ok(Found { backend, is_lent: true }),
+                None => continue,
+            },
+            Place::Free(permit) => permit,
+            Place::None => return Err(no_place(worker, hostgroup, started, &failures)),
+        };
         let target = permit.server().endpoint();
         if failures.contain(target)
             && let Some(refusal) = failures.refusal
         {
             return Err(AcquireError::Server(refusal));
         }
-        let limit = variables.connect_timeout_server.min(deadline.saturating_duration_since(Instant::now()));
-        let begun = Instant::now();
-        let version = worker.version();
-        let opened = timeout(limit, open(target)).await;
-        let server = permit.server();
-        match &opened {
-            Ok(Ok(_)) => server.note_latency(begun.elapsed(), worker.shared.uptime()),
-            Ok(Err(error)) => note_failure(worker, server, error.is_servers(), error),
-            Err(_) => note_failure(worker, server, has_had_time(limit, variables), &no_answer(limit)),
+        match attempt(worker, permit, deadline, &open).await {
+            Ok(backend) => return Ok(Found { backend, is_lent: false }),
+            Err(failed) => failed.weigh(full, &mut failures)?,
         }
-        match opened {
-            Ok(Ok(mut link)) => {
-                server.note_opened();
-                worker.counts.note(Counter::ServersCreated);
-                link.count_for(worker, server);
-                link.set_version(version);
-                return Ok(Lease::new(link, permit));
-            }
-            Ok(Err(OpenError::Refused { code, message, payload }))
-                if code != SERVER_FULL || full == Full::Tell =>
-            {
-                if code != SERVER_FULL && !TRY_ELSEWHERE.contains(&code) {
-                    return Err(AcquireError::Server(payload));
-                }
-                failures.note(target, format!("error {code}: {}", String::from_utf8_lossy(&message)));
-                failures.refusal = Some(payload);
-            }
-            Ok(Err(OpenError::Login(why))) => {
-                return Err(AcquireError::Proxy(ClientError::backend_login(target, &why)));
-            }
-            Ok(Err(error)) => failures.note(target, error.to_string()),
-            Err(_) => failures.note(target, no_answer(limit)),
-        }
-        drop(permit);
         let next = Instant::now() + variables.connect_retries_delay;
         if failures.count > variables.connect_retries_on_failure || next >= deadline {
             return Err(AcquireError::Proxy(ClientError::no_backend(
@@ -166,6 +138,77 @@ async fn search(
         }
         sleep_until(next).await;
     }
+}
+
+/// An attempt to connect that has failed.
+struct Failed {
+    target: Target,
+    /// `None`: there was no answer in time.
+    error: Option<OpenError>,
+    limit: Duration,
+}
+
+impl Failed {
+    /// What becomes of the search: it goes on unless the client has to hear of this.
+    fn weigh(self, full: Full, failures: &mut Failures) -> Result<(), AcquireError> {
+        let target = &self.target;
+        match self.error {
+            Some(OpenError::Refused { code, message, payload })
+                if code != SERVER_FULL || full == Full::Tell =>
+            {
+                if code != SERVER_FULL && !TRY_ELSEWHERE.contains(&code) {
+                    return Err(AcquireError::Server(payload));
+                }
+                failures.note(target, format!("error {code}: {}", String::from_utf8_lossy(&message)));
+                failures.refusal = Some(payload);
+            }
+            Some(OpenError::Login(why)) => {
+                return Err(AcquireError::Proxy(ClientError::backend_login(target, &why)));
+            }
+            Some(error) => failures.note(target, error.to_string()),
+            None => failures.note(target, no_answer(self.limit)),
+        }
+        Ok(())
+    }
+}
+
+/// Opens a connection to the permit's server.
+async fn attempt(
+    worker: &Worker,
+    permit: Permit<Target>,
+    deadline: Instant,
+    open: &impl AsyncFn(&Target) -> Result<Connection, OpenError>,
+) -> Result<Backend, Failed> {
+    let settings = worker.settings();
+    let variables = &settings.variables;
+    let (server, begun, version) = (permit.server(), Instant::now(), worker.version());
+    let limit = variables.connect_timeout_server.min(deadline.saturating_duration_since(begun));
+    let opened = timeout(limit, open(server.endpoint())).await;
+    match &opened {
+        Ok(Ok(_)) => server.note_latency(begun.elapsed(), worker.shared.uptime()),
+        Ok(Err(error)) => note_failure(worker, server, error.is_servers(), error),
+        Err(_) => note_failure(worker, server, has_had_time(limit, variables), &no_answer(limit)),
+    }
+    let target = server.endpoint().clone();
+    match opened {
+        Ok(Ok(mut link)) => {
+            server.note_opened();
+            worker.counts.note(Counter::ServersCreated);
+            link.count_for(worker, server);
+            link.set_version(version);
+            Ok(Lease::new(link, permit))
+        }
+        Ok(Err(error)) => Err(Failed { target, error: Some(error), limit }),
+        Err(_) => Err(Failed { target, error: None, limit }),
+    }
+}
+
+/// There is not even a server to try.
+fn no_place(worker: &Worker, hostgroup: u32, started: Instant, failures: &Failures) -> AcquireError {
+    let pool = &worker.shared.pool;
+    let candidates = candidates(pool, hostgroup, worker.shared.uptime());
+    let why = NoPermit { usage: pool.usage(hostgroup), candidates, failures };
+    AcquireError::Proxy(ClientError::no_backend(hostgroup, started.elapsed(), &why))
 }
 
 /// Whether a server that has not answered within `limit` is to blame, and not the session, which had no more time left. A little is
@@ -191,46 +234,79 @@ fn note_failure(worker: &Worker, server: &Server<Target>, servers: bool, why: &d
 }
 
 /// What a session gets that looks for a server.
-enum Place {
+enum Place<'a> {
     /// The right to connect to one.
     Free(Permit<Target>),
-    /// A connection that was kept, or why that is of no use.
-    Taken(Result<Backend, AcquireError>),
+    /// A connection that nobody uses, and who asked for it.
+    Spare(Box<Entry>, &'a Asker<'a>),
+    /// There is no server, or it is too late.
+    None,
 }
 
-/// A place at a server of `hostgroup`; waits in line when all are full. `None` if there is no server, or it
-/// is too late.
-async fn permit(
-    worker: &Worker,
+/// A place at a server of `hostgroup`, or a connection that is there; waits in line when all are full.
+async fn place<'a>(
+    worker: &Rc<Worker>,
     hostgroup: u32,
     deadline: Instant,
     failures: &Failures,
     full: Full,
-    kept_for: Option<&Identity>,
-) -> Option<Place> {
+    asker: Option<&'a Asker<'a>>,
+) -> Place<'a> {
     let shared = &worker.shared;
+    let spare = asker.map_or_else(Vec::new, |asker| worker.kept.spare(worker, hostgroup, asker));
     let avoid = |target: &Target| failures.contain(target);
-    match shared.pool.choose(hostgroup, worker.dice.roll(), shared.uptime(), avoid) {
-        Choice::Granted(permit) => Some(Place::Free(permit)),
-        Choice::NoServer => None,
-        Choice::Busy if full == Full::Elsewhere && !shared.pool.works(hostgroup, shared.uptime()) => None,
-        Choice::Busy => {
-            if let Some(identity) = kept_for
-                && let Some(taken) = worker.kept.take(worker, Wanted::Hostgroup(hostgroup), identity).await
+    let has_spare = |server: u64| spare.contains(&server);
+    match shared.pool.choose_with(hostgroup, worker.dice.roll(), shared.uptime(), avoid, has_spare) {
+        Choice::Granted(permit) => return Place::Free(permit),
+        Choice::Spare(server) => {
+            if let Some(asker) = asker
+                && let Some(entry) = worker.kept.pop(worker, hostgroup, Some(server.id()), asker)
             {
-                return Some(Place::Taken(taken));
-            }
-            let ticket = shared.pool.enqueue(hostgroup, worker.dice.roll(), shared.uptime())?;
-            // From now on none is kept in this hostgroup.
-            worker.kept.make_room(hostgroup);
-            if shared.pool.usage(hostgroup).resting > 0 {
-                shared.siblings.make_room(hostgroup);
-            }
-            match timeout_at(deadline, turn(worker, hostgroup, ticket)).await {
-                Ok(Turn::Granted(permit)) => Some(Place::Free(permit)),
-                Ok(Turn::NoServer) | Err(_) => None,
+                return Place::Spare(Box::new(entry), asker);
             }
         }
+        Choice::NoServer => return Place::None,
+        Choice::Busy if full == Full::Elsewhere && !shared.pool.works(hostgroup, shared.uptime()) => {
+            return Place::None;
+        }
+        Choice::Busy => {}
+    }
+    if let Some(asker) = asker
+        && let Some(entry) = worker.kept.pop(worker, hostgroup, None, asker)
+    {
+        return Place::Spare(Box::new(entry), asker);
+    }
+    wait(worker, hostgroup, deadline, asker).await
+}
+
+/// Waits for a place at a server of `hostgroup`, or for a connection that another session of this worker does not need any more.
+async fn wait<'a>(
+    worker: &Rc<Worker>,
+    hostgroup: u32,
+    deadline: Instant,
+    asker: Option<&'a Asker<'a>>,
+) -> Place<'a> {
+    let shared = &worker.shared;
+    let Some(ticket) = shared.pool.enqueue(hostgroup, worker.dice.roll(), shared.uptime()) else {
+        return Place::None;
+    };
+    let handed = asker.map(|asker| (worker.kept.wait(asker, hostgroup), asker));
+    // From now on what nobody uses in this hostgroup is in somebody's way.
+    worker.kept.make_room(worker, hostgroup);
+    if shared.pool.usage(hostgroup).resting > 0 {
+        shared.siblings.make_room(hostgroup);
+    }
+    let handed = async {
+        let (handed, asker) = handed?;
+        Some((handed.await.ok()?, asker))
+    };
+    tokio::select! {
+        biased;
+        Some((entry, asker)) = handed => Place::Spare(Box::new(entry), asker),
+        turn = timeout_at(deadline, turn(worker, hostgroup, ticket)) => match turn {
+            Ok(Turn::Granted(permit)) => Place::Free(permit),
+            Ok(Turn::NoServer) | Err(_) => Place::None,
+        },
     }
 }
 

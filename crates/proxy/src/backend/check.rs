@@ -4,6 +4,8 @@
 //! schema gets its connection at its login already; for the next ones that is known, and idle clients take no
 //! connections.
 
+use std::rc::Rc;
+
 use config::CheckLogins;
 use tokio::time::{Instant, timeout};
 
@@ -11,11 +13,14 @@ use super::{AcquireError, Backend, Full, Target, acquire, open};
 use crate::client::login::Identity;
 use crate::worker::Worker;
 
-/// The connection of a client that is being let in, if it gets one now. `Err` is the payload of the server's ERR packet.
+/// The connection of a client that is being let in, if it gets one now: a new one, as one that is there proves nothing. `Err` is the payload of the server's ERR packet.
 ///
 /// Only a server's own refusal counts, also that it is full, if all are. Where none can be reached within `mysql-connect_timeout_server` the client is let
 /// in without a connection, as when nobody asks: its first statement waits longer.
-pub(crate) async fn check_login(worker: &Worker, identity: &Identity) -> Result<Option<Backend>, Vec<u8>> {
+pub(crate) async fn check_login(
+    worker: &Rc<Worker>,
+    identity: &Identity,
+) -> Result<Option<Backend>, Vec<u8>> {
     let settings = worker.settings();
     let (user, schema) = (&identity.account.user, identity.account.schema.as_deref());
     match settings.check_logins {
@@ -29,11 +34,11 @@ pub(crate) async fn check_login(worker: &Worker, identity: &Identity) -> Result<
         return Ok(None);
     }
     let open = async |target: &Target| open(worker, target, identity).await;
-    let acquiring = acquire(worker, account.hostgroup(), Full::Tell, Some(identity), open);
+    let acquiring = acquire(worker, account.hostgroup(), Full::Tell, None, open);
     match timeout(settings.variables.connect_timeout_server, acquiring).await {
-        Ok(Ok(backend)) => {
+        Ok(Ok(found)) => {
             user.vouch_for(schema, Instant::now());
-            Ok(Some(backend))
+            Ok(Some(found.backend))
         }
         Ok(Err(AcquireError::Server(refusal))) => Err(refusal),
         Ok(Err(AcquireError::Proxy(_))) | Err(_) => Ok(None),

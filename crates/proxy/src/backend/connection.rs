@@ -8,8 +8,9 @@ use std::time::Duration;
 use config::Endpoint;
 use pool::Server;
 use tokio::time::Instant;
+use wire::Capabilities;
 use wire::command::Kind;
-use wire::frame::HEADER_LEN;
+use wire::frame::{HEADER_LEN, put_message};
 
 use super::Target;
 use crate::counts::ServerTally;
@@ -36,14 +37,79 @@ pub(crate) struct Connection {
     tally: Option<Rc<ServerTally>>,
     /// Whether it counts among those that run something. A server runs the statements of one connection one by one.
     running: Cell<bool>,
+    /// Whether it counts among those that nobody uses.
+    resting: Cell<bool>,
+    /// What its server has said in its greeting, for another login.
+    greeted: Option<Box<Greeted>>,
+    /// The numbers of the statements that are prepared there.
+    statements: Vec<u32>,
+    /// What `LAST_INSERT_ID()` is there, if that is known.
+    last_id: Option<u64>,
+}
+
+/// What another login needs of the first one.
+#[derive(Debug, Clone)]
+pub(crate) struct Greeted {
+    /// What both sides have agreed on.
+    pub(crate) capabilities: Capabilities,
+    pub(crate) plugin: Box<[u8]>,
+    pub(crate) nonce: [u8; 20],
 }
 
 impl Connection {
     /// A connection that has logged in; `thread` is its place among the server's threads.
-    pub(crate) fn new(sock: Sock, thread: Thread) -> Self {
+    pub(crate) fn new(sock: Sock, thread: Thread, greeted: Greeted) -> Self {
         let mut connection = Self::from(sock);
         (connection.thread_id, connection.thread) = (Some(thread.id()), Some(thread));
+        (connection.greeted, connection.last_id) = (Some(Box::new(greeted)), Some(0));
         connection
+    }
+
+    /// What its server has said in its greeting; nothing at layer 4.
+    pub(crate) fn greeted(&self) -> Option<&Greeted> {
+        self.greeted.as_deref()
+    }
+
+    /// A statement was prepared there.
+    pub(crate) fn note_prepared(&mut self, id: u32) {
+        self.statements.push(id);
+    }
+
+    /// A statement was closed there.
+    pub(crate) fn note_closed(&mut self, id: u32) {
+        self.statements.retain(|one| *one != id);
+    }
+
+    /// All statements are gone there.
+    pub(crate) fn forget_statements(&mut self) {
+        self.statements = Vec::new();
+    }
+
+    /// The commands that close all statements that are prepared there; they are not answered.
+    pub(crate) fn take_closings(&mut self) -> Vec<u8> {
+        let mut packets = Vec::new();
+        for id in std::mem::take(&mut self.statements) {
+            let payload = [&[Kind::StmtClose as u8][..], &id.to_le_bytes()].concat();
+            put_message(&mut packets, 0, &payload);
+        }
+        packets
+    }
+
+    /// What `LAST_INSERT_ID()` is there, if that is known.
+    pub(crate) const fn last_id(&self) -> Option<u64> {
+        self.last_id
+    }
+
+    /// What `LAST_INSERT_ID()` is there from now on, if that is known.
+    pub(crate) const fn set_last_id(&mut self, last_id: Option<u64>) {
+        self.last_id = last_id;
+    }
+
+    /// Whether it counts as one that nobody uses.
+    pub(crate) fn set_resting(&self, resting: bool) {
+        if let Some(tally) = self.tally.as_ref().filter(|_| self.resting.replace(resting) != resting) {
+            if resting { tally.resting.add(1) } else { tally.resting.subtract(1) }
+        }
     }
 
     /// No session has it any more.
@@ -74,7 +140,7 @@ impl Connection {
 
     /// Counts from now on what is sent to this server, and what comes back.
     pub(crate) fn count_for(&mut self, worker: &Worker, server: &Server<Target>) {
-        let tally = worker.counts.server(server.id(), || server.gauge());
+        let tally = worker.counts.server(server.id(), || (server.gauge(), server.resting_gauge()));
         self.sock.count_in(Rc::clone(&tally.flow));
         self.tally = Some(tally);
     }
@@ -105,6 +171,7 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         self.note_answered();
+        self.set_resting(false);
     }
 }
 
@@ -119,6 +186,10 @@ impl From<Sock> for Connection {
             version: 0,
             tally: None,
             running: Cell::new(false),
+            resting: Cell::new(false),
+            greeted: None,
+            statements: Vec::new(),
+            last_id: None,
         }
     }
 }

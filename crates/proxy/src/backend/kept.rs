@@ -1,206 +1,345 @@
-//! Connections that no session uses any more, kept for the next one: a client that connects, asks and leaves costs its server
-//! no login.
+//! Connections that no statement needs at the moment.
 //!
-//! A connection that a client has left is reset before it is kept: nothing of the client is on it that another one could see.
-//! Each worker keeps its own. How many may be kept the pool says ([`pool::Rest`]); nobody waits for a server while there are
-//! some in the way ([`Kept::make_room`]).
+//! A session that waits for its client lays its connection aside here, unless something on it belongs to the session alone
+//! ([`crate::state::pins`]). Mostly it takes the same one back with the next statement. But meanwhile another session of the same
+//! user may get it: that is how many clients share few connections. Each worker has its own; sessions of the worker that wait for
+//! a server get what comes back before anybody else ([`Kept::wait`]).
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use pool::Rest;
+use pool::{Shelf, ShelfTicket as Ticket};
+use route::Caller;
+use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 use wire::command::Kind;
-use wire::frame::HEADER_LEN;
-use wire::reply::{Answer, End};
+use wire::reply::Answer;
 
+use super::lend::ask_results;
 use super::passport::Passport;
-use super::{AcquireError, Backend, Connection, QUIT, Target, ask};
+use super::{Backend, QUIT, ask};
 use crate::client::login::Identity;
-use crate::counts::Counter;
+use crate::limits::{HANDED_ON_MAX, LOOKS_MAX};
+use crate::state::{Results, Settings};
 use crate::worker::Worker;
 
-/// The connections of one worker, those last that were used last.
-#[derive(Debug, Default)]
-pub(crate) struct Kept(RefCell<Vec<Entry>>);
+/// Connections of the same kind: good for the same clients, in the same hostgroup.
+type Key = (u64, u32);
 
+/// The connections of one worker.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    shelf: RefCell<Shelf<Key, Entry>>,
+    /// Sessions that wait for one, in the order in which they came.
+    waiting: RefCell<HashMap<Key, Vec<oneshot::Sender<Entry>>>>,
+    /// How many came back and went to sessions that waited here, since one went to whoever waits longest.
+    handed_on: Cell<u32>,
+}
+
+/// A connection that nobody uses.
 #[derive(Debug)]
-struct Entry {
-    passport: Passport,
-    rest: Rest<Target, Connection>,
-    /// When its server has answered last.
+pub(crate) struct Entry {
+    pub(super) passport: Rc<Passport>,
+    pub(super) backend: Backend,
+    pub(super) left: Left,
+    /// When its server has answered last, or somebody has seen that it is well.
     heard: Instant,
 }
 
-/// Which connections would do.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Wanted {
-    /// Those to the server with this id.
-    Server(u64),
-    /// Those of this hostgroup.
-    Hostgroup(u32),
+/// What a session has left on its connection.
+#[derive(Debug)]
+pub(crate) struct Left {
+    /// In which schema it is.
+    pub(crate) caller: Arc<Caller>,
+    pub(crate) settings: Rc<Settings>,
+    /// Its client has reset it: character set and modes are the server's, and not those that the login has asked for.
+    pub(crate) was_reset: bool,
+    /// What the session may still ask about.
+    pub(crate) asks: Asks,
+    pub(crate) results: Rc<Results>,
 }
 
-impl Wanted {
-    fn is(self, entry: &Entry) -> bool {
-        match self {
-            Self::Server(id) => entry.rest.server().id() == id,
-            Self::Hostgroup(hostgroup) => entry.passport.hostgroup() == hostgroup,
-        }
+/// What a server has to be asked before somebody else gets a connection.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Asks {
+    /// The key that was generated last.
+    pub(crate) last_id: bool,
+    /// What it has to say of the last statement.
+    pub(crate) warnings: bool,
+}
+
+impl Left {
+    /// What has to be asked for the session, if that has not ended.
+    pub(super) fn asks(&self) -> Asks {
+        if Rc::strong_count(&self.results) > 1 { self.asks } else { Asks::default() }
+    }
+
+    fn is_free(&self) -> bool {
+        self.asks() == Asks::default()
+    }
+}
+
+/// Who wants a connection.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asker<'a> {
+    pub(crate) identity: &'a Identity,
+    pub(crate) passport: &'a Rc<Passport>,
+    pub(crate) caller: &'a Caller,
+    pub(crate) settings: &'a Settings,
+    /// Its client has reset its connection.
+    pub(crate) was_reset: bool,
+    /// A server has let it in.
+    pub(crate) is_admitted: bool,
+}
+
+impl Asker<'_> {
+    fn key(&self, hostgroup: u32) -> Key {
+        (self.passport.hash(), hostgroup)
+    }
+
+    /// Whether the connection is as this one would have it.
+    fn is_exact(&self, entry: &Entry) -> bool {
+        let left = &entry.left;
+        self.is_admitted
+            && left.is_free()
+            && left.caller.schema() == self.caller.schema()
+            && left.was_reset == self.was_reset
+            && self.settings.missing(&left.settings).is_some_and(|missing| missing.is_empty())
     }
 }
 
 impl Kept {
-    /// A connection for this client, in its schema and with its character set, if there is one. An error is a server's: it
-    /// does not let the user into the schema.
-    pub(crate) async fn take(
+    /// Lays a connection aside that its session does not need now: it gets it back with the ticket if nobody has taken it by then.
+    /// None if it went to somebody else at once, or has ended.
+    pub(crate) fn lay_aside(
+        &self,
+        worker: &Rc<Worker>,
+        hostgroup: u32,
+        passport: &Rc<Passport>,
+        backend: Backend,
+        left: Left,
+    ) -> Option<Ticket> {
+        let key = (passport.hash(), hostgroup);
+        let waiting = backend.waiting();
+        let entry = Entry { passport: Rc::clone(passport), backend, left, heard: worker.now() };
+        if waiting > 0 || is_too_old(worker, &entry.backend) {
+            self.give_away(worker, key, entry);
+            return None;
+        }
+        entry.backend.connection().set_resting(true);
+        Some(self.shelf.borrow_mut().put(key, entry))
+    }
+
+    /// Somebody waits for a place at the server, here or on another worker.
+    fn give_away(&self, worker: &Rc<Worker>, key: Key, mut entry: Entry) {
+        // Whoever waits here needs no other connection. But now and then it has to be the turn of who waits longest.
+        let handed_on = self.handed_on.get() + 1;
+        if handed_on < HANDED_ON_MAX && entry.is_valid(worker) {
+            self.handed_on.set(handed_on);
+            match self.hand_on(key, entry) {
+                Ok(()) => return,
+                Err(back) => entry = back,
+            }
+        }
+        self.handed_on.set(0);
+        entry.end(worker);
+    }
+
+    /// Gives a connection to the one who waits longest for such a one; it comes back if there is nobody.
+    fn hand_on(&self, key: Key, mut entry: Entry) -> Result<(), Entry> {
+        let mut all = self.waiting.borrow_mut();
+        let Some(waiting) = all.get_mut(&key) else { return Err(entry) };
+        let mut outcome = None;
+        for (at, _) in waiting.iter().enumerate().filter(|(_, sender)| !sender.is_closed()) {
+            outcome = Some(at);
+            break;
+        }
+        let Some(at) = outcome else {
+            all.remove(&key);
+            return Err(entry);
+        };
+        let sender = waiting.drain(..=at).next_back();
+        if waiting.is_empty() {
+            all.remove(&key);
+        }
+        let Some(sender) = sender else { return Err(entry) };
+        entry.backend.connection_mut().set_resting(false);
+        sender.send(entry)
+    }
+
+    /// Waits for a connection that comes back.
+    pub(super) fn wait(&self, asker: &Asker<'_>, hostgroup: u32) -> oneshot::Receiver<Entry> {
+        let (sender, receiver) = oneshot::channel();
+        self.waiting.borrow_mut().entry(asker.key(hostgroup)).or_default().push(sender);
+        receiver
+    }
+
+    /// The connection that this ticket was given for, if it is still there and its server has not closed it.
+    pub(crate) fn take_back(&self, ticket: Ticket) -> Option<Backend> {
+        let mut entry = self.shelf.borrow_mut().take(ticket)?;
+        entry.backend.connection().set_resting(false);
+        entry.is_silent().then_some(entry.backend)
+    }
+
+    /// The servers of a hostgroup to which there is a connection that this one could have.
+    pub(super) fn spare(&self, worker: &Worker, hostgroup: u32, asker: &Asker<'_>) -> Vec<u64> {
+        let mut servers = Vec::new();
+        self.shelf.borrow().newest(asker.key(hostgroup), |entry| {
+            let id = entry.backend.server().id();
+            if !servers.contains(&id) && entry.is_good_for(worker, asker) {
+                servers.push(id);
+            }
+            servers.len() >= LOOKS_MAX
+        });
+        servers
+    }
+
+    /// A connection of this hostgroup, to a certain server if one is named, that this one may have: of those that are as it would
+    /// have them, the one that was used last; if there is none, the last of the others.
+    pub(super) fn pop(
         &self,
         worker: &Worker,
-        wanted: Wanted,
-        identity: &Identity,
-    ) -> Option<Result<Backend, AcquireError>> {
-        while let Some(mut backend) = self.pop(worker, wanted, identity) {
-            let limit = worker.settings().variables.connect_timeout_server;
-            let commands = Passport::greeting(identity);
-            let greeting = ask(worker, backend.connection_mut(), identity.capabilities, &commands);
-            let replies = match timeout(limit, greeting).await {
-                Ok(Ok(replies)) => replies,
-                Ok(Err(_)) => continue,
-                Err(_) => {
-                    // It does not answer: the others to it would have the session wait as long.
-                    let id = backend.server().id();
-                    self.end(|entry| entry.rest.server().id() == id);
-                    return None;
-                }
-            };
-            let has_schema = replies.len() > 1;
-            let mut refusals = replies.iter().map(|reply| reply.error().map(|_| reply));
-            if let Some(Some(refusal)) = refusals.next().filter(|_| has_schema) {
-                let payload = refusal.bytes.get(HEADER_LEN..).unwrap_or_default().to_vec();
-                part(backend);
-                return Some(Err(AcquireError::Server(payload)));
-            }
-            if replies.iter().any(|reply| reply.error().is_some()) {
-                part(backend);
-                continue;
-            }
-            let target = backend.server().endpoint().endpoint.clone();
-            backend.connection_mut().join(worker, &target, identity.connection_id);
-            worker.counts.note(Counter::TookKept);
-            return Some(Ok(backend));
-        }
-        None
-    }
-
-    /// The connection that was used last of those that are wanted; none that its server has closed, or says something over.
-    fn pop(&self, worker: &Worker, wanted: Wanted, identity: &Identity) -> Option<Backend> {
-        let settings = worker.settings();
-        let is_good = |entry: &Entry| {
-            wanted.is(entry)
-                && entry.rest.is_of_use()
-                && entry.passport.is_valid(worker)
-                && entry.passport.is_good_for(
-                    identity,
-                    settings.announced.contains(&entry.rest.server().endpoint().endpoint),
-                )
-        };
+        hostgroup: u32,
+        server: Option<u64>,
+        asker: &Asker<'_>,
+    ) -> Option<Entry> {
+        let key = asker.key(hostgroup);
+        let is_there = |entry: &Entry| server.is_none_or(|id| entry.backend.server().id() == id);
         loop {
-            let mut kept = self.0.borrow_mut();
-            let at = kept.iter().rposition(is_good)?;
-            let mut entry = kept.remove(at);
-            drop(kept);
-            if is_silent(&mut entry.rest) {
-                return Some(entry.rest.wake());
+            let mut shelf = self.shelf.borrow_mut();
+            let (mut looked, mut free, mut other) = (0, None, None);
+            let exact = shelf.newest(key, |entry| {
+                looked += 1;
+                looked <= LOOKS_MAX
+                    && is_there(entry)
+                    && entry.is_good_for(worker, asker)
+                    && asker.is_exact(entry)
+            });
+            let ticket = exact.or_else(|| {
+                free = shelf.newest(key, |entry| {
+                    is_there(entry) && entry.left.is_free() && entry.is_good_for(worker, asker)
+                });
+                free
+            });
+            let ticket = ticket.or_else(|| {
+                other = shelf.newest(key, |entry| is_there(entry) && entry.is_good_for(worker, asker));
+                other
+            });
+            let mut entry = shelf.take(ticket?)?;
+            drop(shelf);
+            entry.backend.connection().set_resting(false);
+            if entry.is_silent() {
+                return Some(entry);
             }
         }
     }
 
-    /// Keeps a connection that is as new, or ends it if it is not wanted.
-    fn put(&self, worker: &Worker, passport: Passport, backend: Backend) {
-        if !passport.is_valid(worker) || worker.is_draining() || is_too_old(worker, &backend) {
-            return part(backend);
+    /// A session waits for a server of this hostgroup: one that it cannot use gives its place to it.
+    pub(crate) fn make_room(&self, worker: &Rc<Worker>, hostgroup: u32) {
+        let of_it = |entry: &Entry| entry.backend.server().hostgroup() == hostgroup;
+        let mut shelf = self.shelf.borrow_mut();
+        let ticket = shelf
+            .iter()
+            .find(|(_, entry)| of_it(entry) && entry.left.is_free())
+            .or_else(|| shelf.iter().find(|(_, entry)| of_it(entry)))
+            .map(|(ticket, _)| ticket);
+        let entry = ticket.and_then(|ticket| shelf.take(ticket));
+        drop(shelf);
+        if let Some(entry) = entry {
+            entry.end(worker);
         }
-        match backend.rest() {
-            Ok(rest) => self.0.borrow_mut().push(Entry { passport, rest, heard: Instant::now() }),
-            Err(backend) => part(backend),
-        }
-    }
-
-    /// Sessions wait for a server of this hostgroup: none is kept any more.
-    pub(crate) fn make_room(&self, hostgroup: u32) {
-        self.end(|entry| entry.passport.hostgroup() == hostgroup);
     }
 
     /// Ends all.
-    pub(crate) fn clear(&self) {
-        self.end(|_| true);
+    pub(crate) fn clear(&self, worker: &Rc<Worker>) {
+        let all = self.shelf.borrow_mut().take_all(|_| true);
+        all.into_iter().for_each(|entry| entry.end(worker));
     }
 
-    /// Ends those that are not wanted any more or that their servers have closed, and pings those that were not used for a while.
+    /// Ends those that are of no use any more, and those that are too many for connections that nobody uses; pings those that were
+    /// not used for a while.
     pub(crate) fn sweep(&self, worker: &Rc<Worker>, now: Instant) {
-        self.end(|entry| {
-            !entry.passport.is_valid(worker) || !entry.rest.may_rest() || !is_silent(&mut entry.rest)
+        let mut resting: HashMap<u64, u32> = HashMap::new();
+        let over = self.shelf.borrow_mut().take_all(|entry| {
+            if !entry.is_silent() || entry.backend.server().is_off() {
+                return true;
+            }
+            let is_idle = now.saturating_duration_since(entry.heard) >= crate::limits::KEPT_IDLE;
+            let count = resting.entry(entry.backend.server().id()).or_default();
+            *count += 1;
+            let share = entry.backend.most_resting().div_ceil(u32::from(worker.shared.workers).max(1));
+            is_idle && (!entry.is_valid(worker) || *count > share)
         });
+        over.into_iter().for_each(|entry| entry.end(worker));
         let interval = worker.settings().variables.ping_interval_server;
         let is_due = |entry: &mut Entry| now.saturating_duration_since(entry.heard) >= interval;
-        let due: Vec<Entry> = self.0.borrow_mut().extract_if(.., is_due).collect();
-        for Entry { passport, rest, .. } in due {
-            tokio::task::spawn_local(ping(Rc::clone(worker), passport, rest.wake()));
+        let due = self.shelf.borrow_mut().take_all(|entry| is_due(entry) && entry.left.is_free());
+        for entry in due {
+            tokio::task::spawn_local(ping(Rc::clone(worker), entry));
         }
+        self.waiting.borrow_mut().retain(|_, waiting| {
+            waiting.retain(|sender| !sender.is_closed());
+            !waiting.is_empty()
+        });
+    }
+}
+
+impl Entry {
+    /// Whether the configuration still holds that the connection was opened under.
+    fn is_valid(&self, worker: &Worker) -> bool {
+        self.backend.connection().version() == worker.version() && !self.backend.server().is_off()
     }
 
-    fn end(&self, is_over: impl FnMut(&mut Entry) -> bool) {
-        let over: Vec<Entry> = self.0.borrow_mut().extract_if(.., is_over).collect();
-        for entry in over {
-            part(entry.rest.wake());
+    /// Whether this one may have it. No command leaves all schemas, but for a login.
+    fn is_good_for(&self, worker: &Worker, asker: &Asker<'_>) -> bool {
+        let leaves = asker.caller.schema().is_empty() && !self.left.caller.schema().is_empty();
+        let is_announced =
+            || worker.settings().announced.contains(&self.backend.server().endpoint().endpoint);
+        self.is_valid(worker)
+            && !(leaves && asker.is_admitted)
+            && (self.passport.is_good_for(asker.passport, false)
+                && (Rc::ptr_eq(&self.passport, asker.passport)
+                    || self.passport.is_good_for(asker.passport, is_announced())))
+    }
+
+    /// Whether the server neither has closed the connection nor says anything over it.
+    fn is_silent(&mut self) -> bool {
+        // Whoever takes it looks again: nobody has to be woken.
+        self.backend.connection_mut().poll_input(&mut Context::from_waker(Waker::noop())).is_pending()
+    }
+
+    /// Ends it. What its session may still ask is asked before.
+    fn end(self, worker: &Rc<Worker>) {
+        self.backend.connection().set_resting(false);
+        if self.left.is_free() {
+            return part(self.backend);
         }
+        let worker = Rc::clone(worker);
+        tokio::task::spawn_local(async move {
+            let Self { passport, mut backend, left, .. } = self;
+            let limit = worker.settings().variables.connect_timeout_server;
+            if let Ok(Ok(())) =
+                timeout(limit, ask_results(&worker, backend.connection_mut(), passport.capabilities(), &left))
+                    .await
+            {
+                part(backend);
+            }
+        });
     }
 }
 
-/// Takes a connection back that its session has left between two commands and outside a transaction: once it is reset, it is
-/// kept.
-pub(crate) fn hand_back(worker: &Rc<Worker>, passport: Passport, mut backend: Backend) {
-    backend.connection_mut().leave();
-    tokio::task::spawn_local(reset(Rc::clone(worker), passport, backend));
-}
-
-async fn reset(worker: Rc<Worker>, passport: Passport, mut backend: Backend) {
-    let limit = worker.settings().variables.connect_timeout_server;
-    let commands = passport.reset();
-    let asking = ask(&worker, backend.connection_mut(), passport.capabilities(), &commands);
-    let is_as_new = match timeout(limit, asking).await {
-        Ok(Ok(replies)) => match replies.as_slice() {
-            [reset, question] => reset.error().is_none() && is_no(&question.outcome),
-            _ => false,
-        },
-        Ok(Err(_)) | Err(_) => return,
-    };
-    if is_as_new {
-        worker.kept.put(&worker, passport, backend);
-    } else {
-        part(backend);
-    }
-}
-
-/// Whether a server has answered a question with no row.
-const fn is_no(outcome: &wire::reply::Outcome) -> bool {
-    outcome.rows == 0 && !matches!(outcome.end, End::Err { .. })
-}
-
-async fn ping(worker: Rc<Worker>, passport: Passport, mut backend: Backend) {
+async fn ping(worker: Rc<Worker>, mut entry: Entry) {
     let limit = worker.settings().variables.ping_timeout_server;
     let command = [(vec![Kind::Ping as u8], Answer::Single)];
-    let asking = ask(&worker, backend.connection_mut(), passport.capabilities(), &command);
+    let asking = ask(&worker, entry.backend.connection_mut(), entry.passport.capabilities(), &command);
     if let Ok(Ok(_)) = timeout(limit, asking).await {
-        worker.kept.put(&worker, passport, backend);
+        entry.heard = worker.now();
+        let key = (entry.passport.hash(), entry.backend.server().hostgroup());
+        worker.kept.shelf.borrow_mut().put(key, entry);
     }
-}
-
-/// Whether the server neither has closed the connection nor says anything over it.
-fn is_silent(rest: &mut Rest<Target, Connection>) -> bool {
-    // Whoever takes it looks again: nobody has to be woken.
-    rest.connection_mut().poll_input(&mut Context::from_waker(Waker::noop())).is_pending()
 }
 
 fn is_too_old(worker: &Worker, backend: &Backend) -> bool {
@@ -210,6 +349,6 @@ fn is_too_old(worker: &Worker, backend: &Backend) -> bool {
 
 /// Ends a connection. Without a goodbye the server would count and log an aborted one; what a full socket does not take of it
 /// now is not worth waiting for.
-fn part(mut backend: Backend) {
+pub(crate) fn part(mut backend: Backend) {
     let _: Poll<_> = backend.connection_mut().poll_write(&mut Context::from_waker(Waker::noop()), &QUIT);
 }

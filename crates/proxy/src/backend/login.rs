@@ -9,7 +9,8 @@ use wire::auth::{Credential, Secret, as_client};
 use wire::compress::{Method, Peer};
 use wire::{Capabilities, Codec as _, command, packet};
 
-use super::{OpenError, Target};
+use super::connection::Greeted;
+use super::{Connection, OpenError, Target};
 use crate::client::login::Identity;
 use crate::counts::Counter;
 use crate::exchange::Exchange;
@@ -53,13 +54,14 @@ const ACCESS_DENIED: u16 = 1045;
 /// The collation of a login whose own one does not fit into it, until it is changed: `utf8mb4_general_ci`.
 const FALLBACK_COLLATION: u8 = 45;
 
-/// Logs in to `target`, the server at the other end of `sock`, as `identity`. Returns the server's id of the connection.
+/// Logs in to `target`, the server at the other end of `sock`, as `identity`. Returns the server's id of the connection, and what
+/// another login over it needs.
 pub(super) async fn log_in(
     worker: &Worker,
     target: &Target,
     sock: &mut Sock,
     identity: &Identity,
-) -> Result<u32, OpenError> {
+) -> Result<(u32, Greeted), OpenError> {
     let user = &identity.account.user;
     if !user.for_servers {
         let name = String::from_utf8_lossy(&user.name);
@@ -104,7 +106,37 @@ pub(super) async fn log_in(
     if !user.is_own {
         worker.shared.servers.note_login(&target.endpoint, user, &secret);
     }
-    Ok(greeting.connection_id)
+    let greeted = Greeted { capabilities, plugin: greeting.auth_plugin.into(), nonce: greeting.nonce };
+    Ok((greeting.connection_id, greeted))
+}
+
+/// Logs in anew over a connection that has logged in as the same user, with the same capabilities: the server looks at the account,
+/// and forgets all that was before.
+pub(super) async fn log_in_again(
+    worker: &Worker,
+    link: &mut Connection,
+    identity: &Identity,
+) -> Result<(), OpenError> {
+    let Some(greeted) = link.greeted().cloned() else {
+        return Err(OpenError::Login("nobody has logged in over this connection".to_owned()));
+    };
+    let (user, capabilities) = (&identity.account.user, greeted.capabilities);
+    let mut exchange = Exchange::new(worker, link);
+    let (transport, secret) = (exchange.transport(), user.secret_for_servers(&identity.account.secret));
+    let plugin = as_client::first_method(&secret, &greeted.plugin, transport);
+    let (login, answer) = as_client::begin(&secret, plugin, greeted.nonce, transport, random::bytes());
+    let packet = command::ChangeUser {
+        username: &user.name,
+        auth_answer: &answer,
+        schema: identity.account.schema.as_deref().unwrap_or_default(),
+        collation: Some(identity.collation),
+        auth_plugin: Some(plugin),
+        attributes: identity.attributes.as_deref(),
+    };
+    worker.counts.note(Counter::ServerChangeUser);
+    exchange.send(&packet.encode(capabilities)).await?;
+    converse(&mut exchange, login, user, &secret, capabilities).await?;
+    finish(exchange)
 }
 
 /// Behind a login nothing may come that nobody has asked for.

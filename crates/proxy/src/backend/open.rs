@@ -11,11 +11,12 @@ pub(crate) async fn open(
     identity: &Identity,
 ) -> Result<Connection, OpenError> {
     let mut sock = connect(worker, &target.endpoint, identity.peer).await?;
-    let thread_id = log_in(worker, target, &mut sock, identity).await.map_err(|error| {
+    let (thread_id, greeted) = log_in(worker, target, &mut sock, identity).await.map_err(|error| {
         if worker.settings().announced.contains(&target.endpoint) { error.behind_header() } else { error }
     })?;
     Ok(Connection::new(
         sock,
         worker.shared.threads.enter(&target.endpoint, thread_id, identity.connection_id),
+        greeted,
     ))
 }

@@ -156,7 +156,7 @@ const COMPRESSION: Capabilities = Capabilities::COMPRESS.union(Capabilities::ZST
 
 /// Logs a client in that is told this connection id.
 pub(crate) async fn login(
-    worker: &Worker,
+    worker: &Rc<Worker>,
     connection_id: u32,
     sock: &mut Sock,
     peer: Peer,

@@ -402,7 +402,7 @@ mod tests {
                 let counts = Counts::default();
                 counts.add(Counter::Questions, n);
                 counts.clients.add_sent(10);
-                counts.server(n, Arc::default).flow.add_received(1);
+                counts.server(n, Default::default).flow.add_received(1);
                 Report::new(&counts, 1, 0)
             })
             .collect();

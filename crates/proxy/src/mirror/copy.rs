@@ -74,10 +74,11 @@ const fn is_at_rest(outcome: Outcome) -> bool {
     }
 }
 
-async fn connect(worker: &Worker, hostgroup: u32, login: &Login) -> Result<Backend, String> {
+async fn connect(worker: &Rc<Worker>, hostgroup: u32, login: &Login) -> Result<Backend, String> {
     let identity = login.identity(worker.shared.connection_id());
     let open = async |target: &Target| open(worker, target, &identity).await;
-    acquire(worker, hostgroup, Full::TryAgain, None, open).await.map_err(|error| match error {
+    let found = acquire(worker, hostgroup, Full::TryAgain, None, open).await;
+    found.map(|found| found.backend).map_err(|error| match error {
         AcquireError::Proxy(error) => error.to_string(),
         AcquireError::Server(packet) => {
             format!("a server refuses the login: {}", String::from_utf8_lossy(&packet))

@@ -13,14 +13,14 @@ const EFFECTS: [(Found, Effects); 19] = [
     (Found::LOCKS_ROWS, Effects::LOCKS),
     // They last until they are let go, whatever becomes of transactions.
     (Found::TABLE_LOCKS, Effects::LOCKS.with(Effects::SESSION)),
-    (Found::SETS_USER_VARIABLES, Effects::USER_VARIABLES),
+    (Found::SETS_USER_VARIABLES, Effects::USER_VARIABLES.with(Effects::SETS_USER_VARIABLES)),
     (Found::READS_USER_VARIABLES, Effects::USER_VARIABLES),
     (Found::READS_SYSTEM_VARIABLES, Effects::SERVER),
     // Among it is the number of the server's connection, which clients send to KILL.
     (Found::READS_SESSION, Effects::SERVER),
     (Found::NAMED_LOCKS, Effects::USER_LOCKS),
     (Found::SEQUENCE, Effects::SEQUENCE),
-    (Found::SETS_LAST_INSERT_ID, Effects::LAST_INSERT_ID),
+    (Found::SETS_LAST_INSERT_ID, Effects::LAST_INSERT_ID.with(Effects::SETS_LAST_INSERT_ID)),
     (Found::READS_LAST_INSERT_ID, Effects::LAST_INSERT_ID),
     (Found::READS_LAST, Effects::LAST_RESULT),
     (Found::COUNTS_ROWS, Effects::FOUND_ROWS),

@@ -16,7 +16,7 @@ use super::ids::{refusal_with_session, translate};
 use super::measure::answered;
 use super::overdue::{is_interrupted, timed_out};
 use super::owed::Step;
-use crate::backend::Target;
+use crate::backend::{Backend, Target};
 use crate::control::{Control, Signal};
 use crate::counts::Counter;
 use crate::ending::Ending;
@@ -62,8 +62,8 @@ impl Session {
                         trace.answered(Instant::now());
                     }
                     note(&mut self.status, outcome);
-                    if self.course.settle(&self.identity, outcome) {
-                        Box::pin(self.leave_others()).await;
+                    if self.course.settle(&self.identity, outcome, self.worker.now()) {
+                        self.leave_others();
                     }
                     return Ok(());
                 }
@@ -129,7 +129,7 @@ impl Session {
                 self.control.running.add_answered(scan.len);
                 Watched::read(&mut self.course.watched, &self.worker, rest, scan.len);
                 if let Event::Done(outcome) = scan.event {
-                    note_prepared(&mut self.course, &self.control, reply);
+                    note_prepared(&mut self.course, &self.control, backend, reply);
                     let bytes = rest.get(..scan.len).filter(|_| begins_with_packet);
                     answered(&self.worker, &self.control, outcome, bytes);
                     begins_with_packet = true;
@@ -137,7 +137,7 @@ impl Session {
                 match (scan.event, self.owed.is_empty()) {
                     (Event::Done(outcome), false) if scanned < n => {
                         note(&mut self.status, outcome);
-                        self.course.settle(&self.identity, outcome);
+                        self.course.settle(&self.identity, outcome, self.worker.now());
                         // There is one: it was seen above.
                         let Some(next) = self.owed.pop() else { break scan.event };
                         let answer = work_at(&self.control, &next);
@@ -311,12 +311,15 @@ fn work_at(control: &Control, next: &Step) -> Answer {
 }
 
 /// Takes note of what a server has said of a statement, if that is what it was asked for.
-fn note_prepared(course: &mut Course, control: &Control, reply: &ReplyScanner) {
+fn note_prepared(course: &mut Course, control: &Control, backend: &mut Backend, reply: &ReplyScanner) {
     if control.running.kind() == Some(Kind::StmtPrepare)
         && let Some(registry) = &mut course.prepared
     {
         let prepared = reply.prepared();
-        prepared.inspect(|prepared| control.running.set_statement(prepared.id));
+        if let Some(prepared) = &prepared {
+            control.running.set_statement(prepared.id);
+            backend.connection_mut().note_prepared(prepared.id);
+        }
         registry.answered(course.hostgroup, prepared);
     }
 }

@@ -102,6 +102,7 @@ impl Session {
     /// Looks at the command that `input` begins with, and forwards it if that is all it needs.
     fn begin(&mut self, cx: &mut Context<'_>, input: &[u8]) -> Result<Command, Ending> {
         self.control.set_busy();
+        self.take_back();
         let kind = self.first_kind(input)?;
         if let Some(kind) = kind
             && !self.is_own(kind, input)

@@ -5,36 +5,46 @@
 //! ([`settings`]); what cannot be said again keeps the session where it is.
 
 pub(super) mod prepared;
-mod settings;
 
+use std::rc::Rc;
 use std::sync::Arc;
 
-use route::{Account, Caller, Destination, Effects, Hold, Why};
+use pool::ShelfTicket;
+use route::{Account, Caller, Destination, Effects, Facts, Multiplex, Why};
 use tokio::time::Instant;
 use wire::StatusFlags;
 use wire::reply::{End, Outcome};
 
 use crate::arrival::Peer;
-use crate::backend::Backend;
+use crate::backend::{Asker, Asks, Backend, Left, Passport};
 use crate::client::login::Identity;
 use crate::counts::digests::Who;
 use crate::error::ClientError;
 use crate::limit::Place;
+use crate::limits::JUDGED_BYTES_MAX;
 use crate::mirror::comparison::Watched;
 use crate::routing::{Judged, Orders, Reading};
+use crate::state::marks::{by_name, is_handler, marks};
+use crate::state::results::LastId;
+use crate::state::substitute::Counted;
+use crate::state::{Mark, OPTION, Pin, Pins, Results, SCHEMA, Setting, Settings, settings};
 use crate::statement::class::{Class, classify, used_schema};
 use crate::statement::{Xa, xa};
 
 use super::again::Refused;
+use super::aside::Ran;
 use super::trace::Trace;
 use prepared::{Preparing, Registry};
-use settings::{Setting, Settings};
 
-/// The key of the setting that is the current schema.
-const SCHEMA: &str = "use";
-
-/// The key of the setting that is `COM_SET_OPTION`.
-const OPTION: &str = "option";
+/// What leaves something at a server, or takes it away from there.
+const TRACES: Effects = Effects::SESSION
+    .with(Effects::TEMPORARY_TABLE)
+    .with(Effects::SETS_USER_VARIABLES)
+    .with(Effects::USER_LOCKS)
+    .with(Effects::FOUND_ROWS)
+    .with(Effects::FUNCTION)
+    .with(Effects::SERVER)
+    .with(Effects::UNKNOWN);
 
 /// Character sets of which the second byte of a character may be a quote or a backslash.
 const TWO_BYTE_QUOTES: [&str; 5] = ["big5", "cp932", "gb18030", "gbk", "sjis"];
@@ -62,22 +72,32 @@ pub(super) struct Course {
     pub(super) hostgroup: u32,
     /// The version of the settings that the backend in use has.
     pub(super) applied: u64,
-    /// Connections that are not in use.
+    /// Connections that are not in use, and that others cannot have.
     pub(super) others: Vec<Other>,
+    /// Those that others may have meanwhile.
+    pub(super) aside: Vec<Aside>,
+    /// For whom they are good.
+    pub(super) passport: Rc<Passport>,
+    /// A server has let the session in.
+    pub(super) is_admitted: bool,
+    /// Its client has reset its connection.
+    was_reset: bool,
+    /// What statements have run since the connection in use was taken.
+    pub(super) ran: Ran,
+    /// What later ones may ask about.
+    pub(super) results: Rc<Results>,
+    /// The server has something to say of the last statement.
+    pub(super) has_warnings: bool,
+    /// What was counted of the last statement.
+    pub(super) counted: Counted,
+    /// The last statement has not run on the connection in use.
+    pub(super) is_away: bool,
     /// The hostgroup of the statement that ran last.
     pub(super) last: Option<u32>,
-    /// The hostgroup that the session cannot leave.
-    locked_on: Option<u32>,
-    /// Where the session has left something that lasts.
-    hold: Option<(Hold, u32)>,
-    /// Where it has locked tables.
-    locked_tables: Option<u32>,
-    /// Where an XA transaction is. After an error no flag of the server tells of it.
-    xa: Option<u32>,
-    /// Where a `SET TRANSACTION` waits for its transaction.
-    next_transaction: Option<u32>,
+    /// What it has left where.
+    pub(super) pins: Pins,
     two_byte_quotes: bool,
-    settings: Settings,
+    settings: Rc<Settings>,
     /// What the statement that runs changes if it succeeds.
     proposed: Option<Change>,
     /// Whose statements are counted, and whether the client's address is a part of that.
@@ -111,6 +131,16 @@ pub(super) struct Other {
     pub(super) status: StatusFlags,
 }
 
+/// A connection that others may have until the session needs it again.
+#[derive(Debug)]
+pub(super) struct Aside {
+    pub(super) hostgroup: u32,
+    pub(super) ticket: ShelfTicket,
+    pub(super) applied: u64,
+    /// The connection's status, as the server told it last.
+    pub(super) status: StatusFlags,
+}
+
 /// What was decided about a command. It is moved a few times for each: what is rare is boxed.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
@@ -121,6 +151,10 @@ pub(super) struct Decided {
     pub(super) is_split: bool,
     /// What it is answered with, if it goes nowhere.
     pub(super) answer: Option<Box<Reply>>,
+    /// What it does.
+    pub(super) effects: Effects,
+    /// Whether it is several statements.
+    pub(super) several: bool,
     /// The hash of its digest.
     pub(super) digest: Option<u64>,
     /// `None` if it is no statement, or one that was prepared before.
@@ -138,8 +172,8 @@ pub(super) struct Decided {
 
 impl Decided {
     /// The same for a statement that was prepared as this.
-    pub(super) const fn with_digest_of(mut self, what: &Preparing) -> Self {
-        self.digest = what.digest;
+    pub(super) const fn prepared_as(mut self, what: &Preparing) -> Self {
+        (self.digest, self.effects, self.several) = (what.digest, what.effects, what.several);
         self
     }
 
@@ -159,18 +193,37 @@ pub(super) enum Reply {
 }
 
 /// What a statement changes for those behind it.
-#[derive(Debug, Clone)]
-pub(super) enum Change {
-    Settings(Vec<Setting>),
-    NextTransaction,
-    Hold(Hold),
-    Release,
-    Xa(Xa),
-    /// The session cannot leave the server any more.
-    Lock,
-    /// The same also if an error is answered: the statements in front of that one have had their effects.
-    LockAnyway,
-    Reset,
+#[derive(Debug, Clone, Default)]
+pub(super) struct Change {
+    settings: Vec<Setting>,
+    marks: Vec<Mark>,
+    /// The session is as after its login.
+    resets: bool,
+    /// All this also if an error is answered: the statements in front of that one have had their effects.
+    anyway: bool,
+}
+
+impl Change {
+    fn of(settings: Vec<Setting>) -> Self {
+        Self { settings, ..Self::default() }
+    }
+
+    fn marked(marks: Vec<Mark>) -> Self {
+        Self { marks, ..Self::default() }
+    }
+
+    fn pinned(pin: Pin) -> Self {
+        Self::marked(vec![Mark::begin(pin)])
+    }
+
+    const fn is_empty(&self) -> bool {
+        self.settings.is_empty() && self.marks.is_empty() && !self.resets
+    }
+
+    /// Whether statements behind it need not wait for it.
+    fn is_quiet(&self) -> bool {
+        self.settings.is_empty() && !self.resets && self.marks.iter().all(Mark::is_quiet)
+    }
 }
 
 impl Course {
@@ -186,14 +239,19 @@ impl Course {
             hostgroup: account.hostgroup(),
             applied: 0,
             others: Vec::new(),
+            aside: Vec::new(),
+            passport: Passport::new(identity),
+            is_admitted: false,
+            was_reset: false,
+            ran: Ran::default(),
+            results: Rc::default(),
+            has_warnings: false,
+            counted: Counted::default(),
+            is_away: false,
             last: None,
-            locked_on: None,
-            hold: None,
-            locked_tables: None,
-            xa: None,
-            next_transaction: None,
+            pins: Pins::default(),
             two_byte_quotes: TWO_BYTE_QUOTE_COLLATIONS.contains(&(identity.collation % NOPAD)),
-            settings: Settings::default(),
+            settings: Rc::default(),
             proposed: None,
             who: None,
             decided: None,
@@ -215,18 +273,10 @@ impl Course {
         route::Session {
             transaction: if open(status) { Some(self.hostgroup) } else { elsewhere() },
             autocommit: status.contains(StatusFlags::AUTOCOMMIT),
-            locked_on: self.locked_on,
-            hold: self.held(),
+            locked_on: self.pins.locked_on(),
+            hold: self.pins.hold(),
             last_hostgroup: self.last,
         }
-    }
-
-    /// What keeps reads where the session is, and where that is.
-    fn held(&self) -> Option<(Hold, u32)> {
-        let locked = self.locked_tables.map(|hostgroup| (Hold::LockedTables, hostgroup));
-        let next = self.next_transaction.map(|hostgroup| (Hold::Unknown, hostgroup));
-        let xa = self.xa.map(|hostgroup| (Hold::Unknown, hostgroup));
-        self.hold.or(locked).or(xa).or(next)
     }
 
     /// How the session's texts are to be read.
@@ -246,23 +296,17 @@ impl Course {
     /// Whether the session has left nothing at its idle connection to this hostgroup that another one could not be told;
     /// `status` is what the server has said last there.
     pub(super) fn can_do_without(&self, hostgroup: u32, status: StatusFlags) -> bool {
-        let is_bound = |to: Option<u32>| to == Some(hostgroup);
-        !(status.contains(StatusFlags::IN_TRANSACTION)
-            || is_bound(self.locked_on)
-            || is_bound(self.held().map(|(_, hostgroup)| hostgroup))
-            || self.prepared.as_ref().is_some_and(|registry| registry.is_bound_to(hostgroup)))
+        self.pin_at(hostgroup, status).is_none()
     }
 
-    /// Whether a reset of the session's connections, and what a login says, leave nothing of it there.
-    pub(super) fn can_be_reset(&self, identity: &Identity) -> bool {
-        // A client that was in no schema at its login has chosen one: no command leaves all schemas.
-        let is_in_schema = self.settings.has(SCHEMA) && identity.account.schema.is_none();
-        // What is not known may be a role. A reset leaves what `COM_SET_OPTION` has set.
-        !(self.locked_on.is_some()
-            || self.xa.is_some()
-            || matches!(self.hold, Some((Hold::Unknown, _)))
-            || self.settings.has(OPTION)
-            || is_in_schema)
+    /// What binds the session to its idle connection to this hostgroup.
+    pub(super) fn pin_at(&self, hostgroup: u32, status: StatusFlags) -> Option<Pin> {
+        if status.contains(StatusFlags::IN_TRANSACTION) {
+            return Some(Pin::Transaction);
+        }
+        let is_bound = |registry: &Registry| registry.is_bound_to(hostgroup);
+        let statement = || self.prepared.as_deref().is_some_and(is_bound).then_some(Pin::Statement);
+        self.pins.at(hostgroup).map(|(pin, _)| pin).or_else(statement)
     }
 
     /// What is to be done with a statement that was judged, with the text that came.
@@ -271,12 +315,9 @@ impl Course {
         // Rules may have made another statement of it.
         let text = orders.as_ref().and_then(|orders| orders.text.as_deref()).unwrap_or(text);
         let class = classify(text);
-        let change = if several {
-            change_of_several(facts.effects, class)
-        } else {
-            self.change(facts.effects, class, text)
-        };
-        let change = change.map(Box::new);
+        let change =
+            if several { change_of_several(facts.effects, class) } else { self.change(&facts, class, text) };
+        let change = (!change.is_empty()).then(|| Box::new(change));
         let (hostgroup, is_split, answer) = match destination {
             Destination::Hostgroup { hostgroup, why } => (hostgroup, matches!(why, Why::Split(_)), None),
             Destination::Ok(text) => (self.hostgroup, false, Some(Reply::Ok(text))),
@@ -291,11 +332,13 @@ impl Course {
         let commits_first = matches!(facts.kind, route::Kind::Begin { .. })
             && status.contains(StatusFlags::IN_TRANSACTION)
             && self.hostgroup != self.account.hostgroup()
-            && self.locked_on.is_none();
+            && self.pins.locked_on().is_none();
         Decided {
             hostgroup,
             is_split,
             answer: answer.map(Box::new),
+            effects: facts.effects,
+            several,
             digest,
             class: Some(class),
             orders,
@@ -312,6 +355,8 @@ impl Course {
             hostgroup,
             is_split: false,
             answer: None,
+            effects: Effects::NONE,
+            several: false,
             digest: None,
             class: None,
             orders: None,
@@ -323,132 +368,173 @@ impl Course {
     }
 
     /// What a statement changes if it succeeds.
-    fn change(&self, effects: Effects, class: Class, text: &[u8]) -> Option<Change> {
+    fn change(&self, facts: &Facts, class: Class, text: &[u8]) -> Change {
+        let effects = facts.effects;
+        // Most do nothing of all this.
+        if !effects.any_of(TRACES) && !matches!(class, Class::DropTable | Class::Unknown) {
+            return Change::default();
+        }
+        let mut change = Change::marked(marks(effects, class, text, self.caller.schema(), facts.tables));
         match class {
-            Class::Set if self.two_byte_quotes && !text.is_ascii() => return Some(Change::Lock),
-            Class::Set => {
-                return match settings::change(text) {
-                    settings::Change::Settings(settings) => Some(Change::Settings(settings)),
-                    settings::Change::NextTransaction => Some(Change::NextTransaction),
-                    settings::Change::Nothing => None,
-                    settings::Change::Unknown => Some(Change::Lock),
-                };
-            }
-            Class::Use => {
-                return Some(used_schema(text).map_or(Change::Lock, schema_change));
-            }
-            Class::LockTable => return Some(Change::Hold(Hold::LockedTables)),
+            Class::Set if self.two_byte_quotes && !text.is_ascii() => return Change::pinned(Pin::Setting),
+            Class::Set => self.set_statement(text, &mut change),
+            Class::Use => return used_schema(text).map_or(Change::pinned(Pin::Setting), schema_change),
+            Class::LockTable => change.marks.push(Mark::begin(Pin::LockedTables)),
             // With read lock.
-            Class::Flush if effects.any_of(Effects::LOCKS) => return Some(Change::Hold(Hold::LockedTables)),
-            Class::UnlockTables => return Some(Change::Release),
+            Class::Flush if effects.any_of(Effects::LOCKS) => {
+                change.marks.push(Mark::begin(Pin::LockedTables));
+            }
+            Class::UnlockTables => change.marks.push(Mark::EndAll(Pin::LockedTables)),
+            _ if effects.any_of(Effects::TEMPORARY_TABLE) => {}
+            // A function in it may be anything. Of what is too large to be looked at that is not to be expected.
+            Class::Insert | Class::Replace | Class::Update | Class::Delete | Class::Select
+                if effects.any_of(Effects::UNKNOWN) && text.len() < JUDGED_BYTES_MAX =>
+            {
+                change.marks.push(Mark::begin(Pin::Function));
+            }
+            _ if effects.any_of(Effects::SESSION) => match by_name(text) {
+                Some(mark) => change.marks.push(mark),
+                None if is_handler(text) => {}
+                None if class == Class::Execute => change.marks.push(Mark::begin(Pin::StoredCode)),
+                None => change.marks.push(Mark::begin(Pin::Setting)),
+            },
+            Class::Unknown => match xa(text) {
+                Some(Xa::Begins) => change.marks.push(Mark::begin(Pin::Xa)),
+                Some(Xa::Ends) => change.marks.push(Mark::EndAll(Pin::Xa)),
+                None if effects.any_of(Effects::UNKNOWN) => change.marks.push(Mark::begin(Pin::StoredCode)),
+                None => {}
+            },
+            // What stored code does nobody sees.
+            Class::Call | Class::Execute if effects.any_of(Effects::UNKNOWN) => {
+                change.marks.push(Mark::begin(Pin::StoredCode));
+            }
             _ => {}
         }
-        if effects.any_of(Effects::TEMPORARY_TABLE) {
-            return Some(Change::Hold(Hold::TemporaryTables));
+        change
+    }
+
+    fn set_statement(&self, text: &[u8], change: &mut Change) {
+        match settings::change(text) {
+            settings::Change::Settings(settings) => change.settings = settings,
+            settings::Change::WithUserVariables(settings) => {
+                change.settings = settings;
+                change.marks.push(Mark::begin(Pin::UserVariable));
+            }
+            settings::Change::NextTransaction => change.marks.push(Mark::begin(Pin::NextTransaction)),
+            settings::Change::Nothing => {}
+            settings::Change::Unknown => change.marks.push(Mark::begin(Pin::Setting)),
         }
-        if effects.any_of(Effects::SESSION) {
-            return Some(Change::Lock);
-        }
-        if class == Class::Unknown
-            && let Some(xa) = xa(text)
-        {
-            return Some(Change::Xa(xa));
-        }
-        // What stored code does nobody sees. A function in a query is not expected to leave anything behind.
-        let runs_code = matches!(class, Class::Call | Class::Execute | Class::Unknown);
-        (runs_code && effects.any_of(Effects::UNKNOWN)).then_some(Change::Hold(Hold::Unknown))
     }
 
     /// A command that changes this is on its way.
-    pub(super) fn propose_change(&mut self, change: Option<Change>) {
+    pub(super) fn propose_change(&mut self, change: Option<Change>, now: Instant) {
         // The one before has not been answered. That it is in vain to stay does no harm.
-        if let Some(Change::Hold(hold)) = self.proposed.take() {
-            self.keep(hold);
+        if let Some(before) = self.proposed.take() {
+            self.note(before.marks, now);
         }
         self.proposed = change;
     }
 
     /// A statement is on its way that was decided about.
-    pub(super) fn propose(&mut self, decided: &mut Decided) {
+    pub(super) fn propose(&mut self, decided: &mut Decided, now: Instant) {
         let change = decided.change.take();
-        self.propose_change(change.map(|change| *change));
+        self.propose_change(change.map(|change| *change), now);
+    }
+
+    /// What a rule says about sharing the connection on which a statement runs.
+    pub(super) fn note_multiplex(&mut self, multiplex: Multiplex, decided: &mut Decided, now: Instant) {
+        match multiplex {
+            Multiplex::Off => self.pins.note(Mark::begin(Pin::Rule), decided.hostgroup, now),
+            Multiplex::On => self.pins.note(Mark::EndAll(Pin::Rule), decided.hostgroup, now),
+            Multiplex::NotByThis => {
+                if let Some(change) = &mut decided.change {
+                    change.marks.retain(|mark| *mark != Mark::begin(Pin::UserVariable));
+                }
+            }
+        }
     }
 
     /// A statement is being sent: if it is one that can be the next transaction, or begin it, a `SET TRANSACTION` is for none
-    /// behind it.
-    pub(super) fn note_statement(&mut self) {
-        if !matches!(self.proposed, Some(Change::Settings(_) | Change::NextTransaction)) {
-            self.next_transaction = None;
+    /// behind it; and if it is a query, so are the rows that were counted.
+    pub(super) fn note_statement(&mut self, class: Option<Class>, now: Instant) {
+        if self.pins.is_empty() {
+            return;
+        }
+        let is_of_next = |change: &Change| {
+            !change.settings.is_empty()
+                || change.marks.iter().any(|mark| matches!(mark, Mark::Begin(Pin::NextTransaction, _)))
+        };
+        if !self.proposed.as_ref().is_some_and(is_of_next) {
+            self.pins.note(Mark::EndAll(Pin::NextTransaction), self.hostgroup, now);
+        }
+        if matches!(class, Some(Class::Select)) {
+            self.pins.note(Mark::EndAll(Pin::FoundRows), self.hostgroup, now);
         }
     }
 
     /// Whether what is on its way changes something for those behind it.
-    pub(super) const fn is_changing(&self) -> bool {
-        !matches!(self.proposed, None | Some(Change::Hold(_)))
+    pub(super) fn is_changing(&self) -> bool {
+        !self.proposed.as_ref().is_none_or(Change::is_quiet)
     }
 
     /// The schema that the client has asked for will be another one.
-    pub(super) fn propose_schema(&mut self, schema: &[u8]) {
-        self.propose_change(Some(schema_change(schema)));
+    pub(super) fn propose_schema(&mut self, schema: &[u8], now: Instant) {
+        self.propose_change(Some(schema_change(schema)), now);
     }
 
     /// What `COM_SET_OPTION` says, with its payload.
-    pub(super) fn propose_option(&mut self, payload: &[u8]) {
-        self.propose_change(Some(Change::Settings(vec![Setting {
-            key: OPTION.into(),
-            text: payload.into(),
-        }])));
+    pub(super) fn propose_option(&mut self, payload: &[u8], now: Instant) {
+        let setting = Setting { key: OPTION.into(), text: payload.into() };
+        self.propose_change(Some(Change::of(vec![setting])), now);
     }
 
     /// The session will be as after its login, in the schema that it is in.
-    pub(super) fn propose_reset(&mut self) {
-        self.propose_change(Some(Change::Reset));
+    pub(super) fn propose_reset(&mut self, now: Instant) {
+        self.propose_change(Some(Change { resets: true, ..Change::default() }), now);
     }
 
     /// The statement that ran is over. Returns whether the other connections are of no use any more.
-    pub(super) fn settle(&mut self, identity: &Identity, outcome: Outcome) -> bool {
+    pub(super) fn settle(&mut self, identity: &Identity, outcome: Outcome, now: Instant) -> bool {
         self.last = Some(self.hostgroup);
-        let change = self.proposed.take();
-        if matches!(change, Some(Change::LockAnyway)) {
-            self.locked_on = Some(self.hostgroup);
+        (self.ran.end, self.ran.rows) = (Some(outcome.end), outcome.rows);
+        let Some(change) = self.proposed.take() else { return false };
+        if matches!(outcome.end, End::Err { .. }) && !change.anyway {
+            return false;
         }
-        let Some(change) = change.filter(|_| !matches!(outcome.end, End::Err { .. })) else { return false };
-        match change {
-            Change::Settings(settings) => self.set(identity, settings),
-            Change::NextTransaction => self.next_transaction = Some(self.hostgroup),
-            Change::Hold(hold) => self.keep(hold),
-            Change::Release => self.locked_tables = None,
-            Change::Xa(Xa::Begins) => self.xa = Some(self.hostgroup),
-            Change::Xa(Xa::Ends) => self.xa = None,
-            Change::Lock | Change::LockAnyway => self.locked_on = Some(self.hostgroup),
-            Change::Reset => {
-                let (caller, hostgroup) = (Arc::clone(&self.caller), self.hostgroup);
-                let others = std::mem::take(&mut self.others);
-                let mut settings = std::mem::take(&mut self.settings);
-                settings.keep_only(SCHEMA);
-                let applied = settings.version();
-                *self = Self {
-                    caller,
-                    hostgroup,
-                    applied,
-                    others,
-                    settings,
-                    ..Self::new(identity, self.account)
-                };
-                return true;
-            }
+        if change.resets {
+            let (caller, hostgroup) = (Arc::clone(&self.caller), self.hostgroup);
+            let others = std::mem::take(&mut self.others);
+            let is_admitted = self.is_admitted;
+            let mut settings = std::mem::take(&mut self.settings);
+            Rc::make_mut(&mut settings).keep_only(SCHEMA);
+            let applied = settings.version();
+            let was_reset = true;
+            *self = Self {
+                caller,
+                hostgroup,
+                applied,
+                others,
+                is_admitted,
+                was_reset,
+                settings,
+                ..Self::new(identity, self.account)
+            };
+            return true;
+        }
+        self.note(change.marks, now);
+        if !change.settings.is_empty() {
+            self.set(identity, change.settings, now);
         }
         false
     }
 
-    fn keep(&mut self, hold: Hold) {
-        match hold {
-            Hold::LockedTables => self.locked_tables = Some(self.hostgroup),
-            _ => self.hold = Some((hold, self.hostgroup)),
+    fn note(&mut self, marks: Vec<Mark>, now: Instant) {
+        for mark in marks {
+            self.pins.note(mark, self.hostgroup, now);
         }
     }
 
-    fn set(&mut self, identity: &Identity, settings: Vec<Setting>) {
+    fn set(&mut self, identity: &Identity, settings: Vec<Setting>, now: Instant) {
         for setting in settings {
             if &*setting.key == SCHEMA {
                 self.caller = caller(identity, &setting.text);
@@ -458,13 +544,43 @@ impl Course {
                 let text = String::from_utf8_lossy(&setting.text).to_ascii_lowercase();
                 let is_one = |word: &str| TWO_BYTE_QUOTES.contains(&word) || word == "default";
                 self.two_byte_quotes = text.split(|c: char| !c.is_ascii_alphanumeric()).any(is_one);
+                // Texts in them have the character set of their moment, which is over.
+                if self.settings.has_user_variables() {
+                    self.pins.note(Mark::begin(Pin::UserVariable), self.hostgroup, now);
+                }
             }
-            if !self.settings.set(setting) {
-                self.locked_on = Some(self.hostgroup);
+            let pin = if setting.key.starts_with('@') { Pin::UserVariable } else { Pin::Setting };
+            if !Rc::make_mut(&mut self.settings).set(setting) {
+                self.pins.note(Mark::begin(pin), self.hostgroup, now);
             }
         }
         // The backend in use has it by what the client said.
         self.applied = self.settings.version();
+    }
+
+    /// Who the session is when it asks for a connection that others have laid aside.
+    pub(super) fn asker<'a>(&'a self, identity: &'a Identity) -> Asker<'a> {
+        Asker {
+            identity,
+            passport: &self.passport,
+            caller: &self.caller,
+            settings: &self.settings,
+            was_reset: self.was_reset,
+            is_admitted: self.is_admitted,
+        }
+    }
+
+    /// What the session leaves on its connection to this hostgroup.
+    pub(super) fn left(&self, hostgroup: u32) -> Left {
+        let is_last = self.last == Some(hostgroup);
+        let last_id = is_last && matches!(self.results.last_id(), LastId::AtServer(_));
+        Left {
+            caller: Arc::clone(&self.caller),
+            settings: Rc::clone(&self.settings),
+            was_reset: self.was_reset,
+            asks: Asks { last_id, warnings: is_last && self.has_warnings },
+            results: Rc::clone(&self.results),
+        }
     }
 
     /// What the client has set, in the order in which it was set: variables, or words that none is called, and the statements
@@ -474,7 +590,7 @@ impl Course {
     }
 
     /// The version of the settings that a server has that knows all of them.
-    pub(super) const fn version(&self) -> u64 {
+    pub(super) fn version(&self) -> u64 {
         self.settings.version()
     }
 
@@ -501,26 +617,34 @@ pub(super) enum Said {
 }
 
 /// What several statements in one text change, of which the first has this class: what each does is not told apart.
-fn change_of_several(effects: Effects, first: Class) -> Option<Change> {
+fn change_of_several(effects: Effects, first: Class) -> Change {
+    let mut change = Change::default();
     // Locks of tables commit. Those of rows end with the transaction, of which servers tell.
     let locks_tables = effects.any_of(Effects::LOCKS) && effects.any_of(Effects::IMPLICIT_COMMIT);
     let lasts = effects.any_of(Effects::SESSION.with(Effects::TEMPORARY_TABLE));
     // What could not be understood.
     let may_last =
         effects.any_of(Effects::UNKNOWN) && matches!(first, Class::Set | Class::Use | Class::LockTable);
-    if locks_tables || lasts || may_last {
-        return Some(Change::LockAnyway);
-    }
-    effects.any_of(Effects::UNKNOWN).then_some(Change::Hold(Hold::Unknown))
+    let of = [
+        (locks_tables || lasts || may_last, Pin::Setting),
+        (effects.any_of(Effects::UNKNOWN), Pin::StoredCode),
+        (effects.any_of(Effects::SETS_USER_VARIABLES), Pin::UserVariable),
+        (effects.any_of(Effects::USER_LOCKS), Pin::NamedLock),
+        (effects.any_of(Effects::FUNCTION), Pin::Function),
+        (effects.any_of(Effects::FOUND_ROWS), Pin::FoundRows),
+    ];
+    change.marks.extend(of.into_iter().filter(|(is_so, _)| *is_so).map(|(_, pin)| Mark::begin(pin)));
+    change.anyway = !change.marks.is_empty();
+    change
 }
 
 /// What it changes to be in this schema.
 fn schema_change(schema: &[u8]) -> Change {
     // What other letters mean depends on the character set of that moment.
     if schema.is_ascii() {
-        Change::Settings(vec![Setting { key: SCHEMA.into(), text: schema.into() }])
+        Change::of(vec![Setting { key: SCHEMA.into(), text: schema.into() }])
     } else {
-        Change::Lock
+        Change::pinned(Pin::Setting)
     }
 }
 

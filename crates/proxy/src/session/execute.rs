@@ -36,8 +36,8 @@ impl Session {
         let stays = prepared.is_at_home || opens_cursor(payload);
         let moves = kind == Kind::StmtExecute && (!stays || self.in_transaction_elsewhere(prepared.home));
         match prepared.what.text.as_deref().filter(|_| moves) {
-            Some(text) => self.judge(text, true, None, true).with_digest_of(&prepared.what),
-            None => Course::plainly_to(prepared.home).with_digest_of(&prepared.what),
+            Some(text) => self.judge(text, true, None, true).prepared_as(&prepared.what),
+            None => Course::plainly_to(prepared.home).prepared_as(&prepared.what),
         }
     }
 
@@ -121,6 +121,9 @@ impl Session {
         let Ok(mut replies) = self.errand(&[(command, Answer::Prepare)]).await? else { return Ok(None) };
         let Some(statement) = replies.pop().and_then(|reply| reply.prepared) else { return Ok(None) };
         let hostgroup = self.course.hostgroup;
+        if let Some(backend) = &mut self.backend {
+            backend.connection_mut().note_prepared(statement.id);
+        }
         let prepared = self.course.prepared.as_mut().and_then(|all| all.get_mut(id));
         let same = prepared.is_some_and(|prepared| prepared.add_place(hostgroup, statement));
         Ok(same.then_some(statement.id))
@@ -136,6 +139,21 @@ impl Session {
             self.answer_here(kind, &error.encode(self.capabilities())).await?;
         }
         Ok(false)
+    }
+
+    /// Whether a connection of the session has the statement of the command in the backlog.
+    pub(super) fn is_prepared_anywhere(&self) -> bool {
+        let known = self.course.prepared.as_ref().zip(id(front(&self.backlog)));
+        known.is_some_and(|(all, id)| all.is_anywhere(id))
+    }
+
+    /// Closes the statement of the command in the backlog, which no server has.
+    pub(super) async fn forget_statement(&mut self) -> Result<(), Ending> {
+        if let Some((all, id)) = self.course.prepared.as_mut().zip(id(front(&self.backlog))) {
+            all.close(id);
+        }
+        self.measure_own(Kind::StmtClose, front(&self.backlog));
+        self.skip_command().await.map(drop)
     }
 
     /// Closes a statement at all servers that have it.
@@ -197,6 +215,9 @@ impl Session {
         if let Some(statement) = reply.prepared
             && let Some(all) = &mut self.course.prepared
         {
+            if let Some(backend) = &mut self.backend {
+                backend.connection_mut().note_prepared(statement.id);
+            }
             let id = all.client_id(statement.id);
             all.enter(id, preparing, hostgroup, statement);
             if let Some(bytes) = reply.bytes.get_mut(HEADER_LEN + ID.start..HEADER_LEN + ID.end) {
@@ -214,7 +235,12 @@ impl Session {
         let Some(id) = id(payload) else { return };
         let Some(all) = &mut self.course.prepared else { return };
         match kind {
-            Kind::StmtClose => all.close_at(id, hostgroup),
+            Kind::StmtClose => {
+                all.close_at(id, hostgroup);
+                if let Some(backend) = &mut self.backend {
+                    backend.connection_mut().note_closed(id);
+                }
+            }
             Kind::SendLongData => all.keep_home(id, hostgroup, true),
             Kind::StmtReset => all.keep_home(id, hostgroup, false),
             Kind::StmtExecute => {
@@ -226,9 +252,10 @@ impl Session {
                 {
                     prepared.types_for(hostgroup, params.types);
                 }
-                let change = prepared.what.change.clone();
-                self.course.propose_change(change);
-                self.course.note_statement();
+                let (change, class) = (prepared.what.change.clone(), prepared.what.class);
+                let now = self.worker.now();
+                self.course.propose_change(change, now);
+                self.course.note_statement(class, now);
             }
             _ => {}
         }

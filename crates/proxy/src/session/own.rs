@@ -15,7 +15,7 @@ use super::Session;
 use super::ids::Look;
 use super::kill::while_waiting;
 use super::trace::Part;
-use crate::backend::{AcquireError, Full, QUIT, Target, acquire, check_login, open};
+use crate::backend::{AcquireError, Found, Full, QUIT, Target, acquire, check_login, open};
 use crate::client::login::{Dialogue, ok};
 use crate::client::proof::Claim;
 use crate::control::Signal;
@@ -29,7 +29,7 @@ impl Session {
     /// Deals with a command whose bytes are in the backlog.
     pub(super) async fn handle(&mut self, kind: Kind) -> Result<(), Ending> {
         let decided = self.course.decided.take();
-        let has_none = self.backend.is_none() && self.course.others.is_empty();
+        let has_none = self.backend.is_none() && self.course.others.is_empty() && !self.course.is_admitted;
         match kind {
             Kind::Quit => {
                 self.control.note_quit();
@@ -85,7 +85,7 @@ impl Session {
     /// Ends the connection to the server, which has rolled back and let go of all locks when this returns: a server that
     /// changes the user does both before it answers. A goodbye alone is not answered; the reset before it is.
     async fn end_backend(&mut self) {
-        self.leave_others().await;
+        self.leave_others();
         let mut packets = Vec::new();
         put_message(&mut packets, 0, &[Kind::ResetConnection as u8]);
         packets.extend(QUIT);
@@ -117,7 +117,8 @@ impl Session {
         let begun = Instant::now();
         self.show_waiting();
         let acquired = {
-            let acquiring = pin!(acquire(&self.worker, hostgroup, full, Some(&self.identity), open));
+            let asker = self.shares(hostgroup).then(|| self.course.asker(&self.identity));
+            let acquiring = pin!(acquire(&self.worker, hostgroup, full, asker.as_ref(), open));
             while_waiting(&self.control, &mut self.client, self.identity.capabilities, acquiring).await?
         };
         let acquired = acquired.unwrap_or_else(|| Err(AcquireError::Proxy(ClientError::interrupted())));
@@ -126,9 +127,13 @@ impl Session {
             trace.add(Part::Queue, begun.elapsed().saturating_sub(connecting.get()));
         }
         self.end_running();
-        Ok(acquired.map(|backend| {
+        Ok(acquired.map(|Found { backend, is_lent }| {
             self.control.about.set_backend(Some(&backend));
             self.backend = Some(backend);
+            self.course.is_admitted = true;
+            if is_lent {
+                self.course.applied = self.course.version();
+            }
         }))
     }
 
@@ -201,8 +206,9 @@ impl Session {
         match check_login(&self.worker, &self.identity).await {
             Ok(backend) => {
                 self.control.about.set_backend(backend.as_ref());
-                self.backend = backend;
                 self.course = self.new_course();
+                self.course.is_admitted = backend.is_some();
+                self.backend = backend;
             }
             Err(refusal) => {
                 self.reply(seq, &refusal).await?;

@@ -1,6 +1,6 @@
 //! Where the next command goes: decided before it is sent, and carried out if it cannot simply go on to the backend in use.
 
-use route::AccessMode;
+use route::{AccessMode, Effects};
 use tokio::time::Instant;
 use wire::command::{Kind, Query};
 use wire::frame::{HEADER_LEN, Header};
@@ -21,6 +21,10 @@ use crate::routing::Circumstances;
 
 /// The attribute of a statement that says which side of a replication pair it wants.
 const ACCESS_MODE: &[u8] = b"access_mode";
+
+/// What may depend on `LAST_INSERT_ID()`, or tell by it whether it has changed.
+const NEEDS_LAST_ID: Effects =
+    Effects::LAST_INSERT_ID.with(Effects::WRITES).with(Effects::FUNCTION).with(Effects::UNKNOWN);
 
 impl Session {
     /// What is to be done with the command that `input` begins with, if that is to send it to the backend in use. If not,
@@ -64,17 +68,21 @@ impl Session {
 
     /// Whether the backend in use is where it goes, and knows what the client has set.
     fn is_here(&self, decided: &Decided) -> bool {
+        let course = &self.course;
         decided.answer.is_none()
-            && decided.hostgroup == self.course.hostgroup
+            && decided.hostgroup == course.hostgroup
             && self.backend.is_some()
-            && self.course.applied == self.course.version()
+            && course.applied == course.version()
     }
 
     /// Whether the command is all that has to be sent.
     #[inline]
     fn is_simple(&self, kind: Kind, input: &[u8], decided: &Decided) -> bool {
         let ordered = decided.orders.as_ref().is_some_and(|orders| orders.come_first());
-        if ordered || decided.commits_first || self.has_to_wait(kind) {
+        let effects = decided.effects;
+        let asks = self.course.is_away && effects.any_of(Effects::LAST_RESULT)
+            || effects.any_of(NEEDS_LAST_ID) && !self.has_last_id();
+        if ordered || asks || decided.commits_first || self.has_to_wait(kind) {
             return false;
         }
         match (&self.course.prepared, kind) {
@@ -216,7 +224,17 @@ impl Session {
                 self.rewrite(kind, &text);
             }
         }
+        if kind == Kind::StmtClose && !self.is_prepared_anywhere() {
+            return self.forget_statement().await;
+        }
+        let asks = self.course.is_away && decided.effects.any_of(Effects::LAST_RESULT);
+        if asks && !self.tell_last_result(kind).await? {
+            return Ok(());
+        }
         let Some(hostgroup) = self.reach(&mut decided).await? else { return Ok(()) };
+        if decided.effects.any_of(NEEDS_LAST_ID) && !self.bring_last_id(kind).await? {
+            return Ok(());
+        }
         if names_statement(kind) && !self.bring_statement(kind, &mut decided).await? {
             return Ok(());
         }
@@ -278,7 +296,7 @@ impl Session {
 
     /// Puts a rule's text in the place of the client's into the command in the backlog. Of a larger one there is no whole text
     /// that a rule could have seen.
-    fn rewrite(&mut self, kind: Kind, text: &[u8]) {
+    pub(super) fn rewrite(&mut self, kind: Kind, text: &[u8]) {
         let Some(payload) = whole_front(&self.backlog) else { return };
         let begin = match kind {
             Kind::Query => payload.len() - self.statement(payload).len(),
@@ -318,14 +336,21 @@ impl Session {
 
     /// Takes note of a command that is being sent to the backend.
     pub(super) fn note_sent(&mut self, kind: Kind, payload: &[u8], decided: &mut Decided) {
+        let now = self.worker.now();
+        if matches!(kind, Kind::Query | Kind::StmtExecute | Kind::StmtBulkExecute) {
+            self.course.ran.note(decided.effects, decided.several, decided.class);
+        }
+        if let Some(multiplex) = decided.orders.as_ref().and_then(|orders| orders.verdict.multiplex) {
+            self.course.note_multiplex(multiplex, decided, now);
+        }
         match kind {
             Kind::Query => {
-                self.course.propose(decided);
-                self.course.note_statement();
+                self.course.propose(decided, now);
+                self.course.note_statement(decided.class, now);
             }
-            Kind::InitDb => self.course.propose_schema(payload.get(1..).unwrap_or_default()),
-            Kind::SetOption => self.course.propose_option(payload),
-            Kind::ResetConnection => self.course.propose_reset(),
+            Kind::InitDb => self.course.propose_schema(payload.get(1..).unwrap_or_default(), now),
+            Kind::SetOption => self.course.propose_option(payload, now),
+            Kind::ResetConnection => self.course.propose_reset(now),
             Kind::RegisterReplica => self.past.is_replica = true,
             Kind::StmtPrepare => {
                 let preparing = self.preparing(payload.get(1..).unwrap_or_default(), decided);
@@ -338,7 +363,7 @@ impl Session {
 
     /// What is kept of a statement that is prepared.
     pub(super) fn preparing(&self, text: &[u8], decided: &mut Decided) -> Preparing {
-        let moves = !self.has_one_way() || self.logs();
+        let moves = !self.has_one_way() || self.logs() || self.shares(decided.hostgroup);
         let (digest, change) = (decided.digest, decided.change.take());
         let shown = |digest| {
             let new = || self.digest_text(digest, text, decided);
@@ -348,6 +373,9 @@ impl Session {
         Preparing {
             text: moves.then(|| text.into()),
             digest,
+            effects: decided.effects,
+            several: decided.several,
+            class: decided.class,
             digest_text,
             change: change.map(|change| *change),
         }

@@ -2,7 +2,7 @@
 //! set is said there.
 
 use std::future::poll_fn;
-use std::task::{Context, Poll};
+use std::task::Poll;
 
 use wire::StatusFlags;
 use wire::command::Kind;
@@ -11,15 +11,11 @@ use wire::reply::Answer;
 
 use super::Session;
 use super::course::{Other, Said};
-use crate::backend::{AcquireError, Full, QUIT, query};
+use crate::backend::{AcquireError, DOES_NOT_HAVE_IT, Full, part, query};
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::sock::Input;
 use crate::statement::class::{SetOf, set_of};
-
-/// What servers say who do not have a variable, or do not let this user set it: `ER_PARSE_ERROR`, `ER_UNKNOWN_SYSTEM_VARIABLE`,
-/// `ER_SPECIFIC_ACCESS_DENIED_ERROR`, `ER_QUERY_CACHE_DISABLED`. The client has set it where it matters.
-const DOES_NOT_HAVE_IT: [u16; 4] = [1064, 1193, 1227, 1651];
 
 impl Session {
     /// Makes the session's connection to `hostgroup` the one in use, opens it if there is none, and says there what the client
@@ -47,8 +43,13 @@ impl Session {
     /// The connection in use is in use no more.
     fn put_aside(&mut self) {
         let (hostgroup, applied, status) = (self.course.hostgroup, self.course.applied, self.status);
+        let is_free = self.shares(hostgroup) && self.pin().is_none();
         if let Some(backend) = self.backend.take() {
-            self.course.others.push(Other { hostgroup, backend, applied, status });
+            if is_free && self.to_backend.is_sent(backend.connection()) {
+                self.lay_one_aside(hostgroup, backend, applied, status);
+            } else {
+                self.course.others.push(Other { hostgroup, backend, applied, status });
+            }
         }
         self.status = StatusFlags::AUTOCOMMIT;
     }
@@ -56,7 +57,7 @@ impl Session {
     /// Takes the connection to this hostgroup that was put aside, if there is one and its server has not closed it.
     async fn take_up(&mut self, hostgroup: u32) {
         let Some(at) = self.course.others.iter().position(|other| other.hostgroup == hostgroup) else {
-            return;
+            return self.take_back();
         };
         let mut other = self.course.others.swap_remove(at);
         // Without a transaction nothing is lost with it that could not be had again.
@@ -146,13 +147,9 @@ impl Session {
     }
 
     /// Says goodbye to the servers whose connections are not in use, and closes them.
-    pub(super) async fn leave_others(&mut self) {
-        for mut other in std::mem::take(&mut self.course.others) {
-            // What a full socket does not take now is not worth waiting for.
-            let _ = poll_fn(|cx: &mut Context<'_>| {
-                Poll::Ready(other.backend.connection_mut().poll_write(cx, &QUIT).is_ready())
-            })
-            .await;
+    pub(super) fn leave_others(&mut self) {
+        for other in std::mem::take(&mut self.course.others) {
+            part(other.backend);
         }
     }
 }

@@ -126,9 +126,10 @@ fn c04_what_was_set_is_said_again_where_it_is_not_known() {
         run(&mut client, &mut writer, "SET sql_mode=''").await;
         client.send_query("SELECT a FROM t").await;
         reader.expect_query("SET NAMES latin1").await;
+        reader.expect_query("SET @a = 1").await;
         reader.expect_command(Kind::InitDb, b"other").await;
         reader.expect_query("SET SESSION sql_mode = ''").await;
-        for seq in [1, 1, 1] {
+        for seq in [1, 1, 1, 1] {
             reader.packets().expect_seq(seq);
             reader.ok().await;
         }

@@ -104,7 +104,7 @@ pub(super) fn config() -> Config {
     config.pointsman.check_logins = CheckLogins::Never;
     config.monitor.enabled = false;
     // When a client leaves, so does its connection.
-    config.variables.free_connections_pct = 0;
+    config.variables.multiplexing = false;
     config
 }
 

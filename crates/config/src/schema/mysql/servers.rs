@@ -32,7 +32,7 @@ pub(super) const FIELDS: &[Field] = &[
     .built(),
     percent(
         "free_connections_pct",
-        0,
+        10,
         "share of a server's max_connections that may be kept open while nobody uses them",
     )
     .built(),
@@ -64,7 +64,7 @@ pub(super) const FIELDS: &[Field] = &[
     )
     .built(),
     ms("ping_timeout_server", 200, (10, 600_000), "longest time for an answer to that ping").built(),
-    switch("multiplexing", true, "share connections to servers between sessions"),
+    switch("multiplexing", false, "sessions share connections to servers").built(),
     ms("connection_delay_multiplex_ms", 0, (0, 300_000), "keep a connection this long after its last use"),
     int(
         "auto_increment_delay_multiplex",

@@ -120,7 +120,7 @@ const ATTRIBUTES: &[Field] = &[
     int("autocommit", -1, (-1, 1), "no effect in ProxySQL either"),
     percent("free_connections_pct", 10, "instead of the variable").built(),
     text("init_connect", "", "instead of the variable"),
-    switch("multiplex", true, "share connections between sessions"),
+    switch("multiplex", true, "share connections between sessions").built(),
     switch("connection_warming", false, "instead of the variable"),
     int("throttle_connections_per_sec", 1_000_000, (1, 1_000_000), "most new connections per second"),
     json("ignore_session_variables", "no effect in ProxySQL either"),

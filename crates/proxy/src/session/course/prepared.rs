@@ -7,10 +7,12 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
+use route::Effects;
 use wire::reply;
 
 use super::Change;
 use crate::limits::PREPARED_BYTES_MAX;
+use crate::statement::class::Class;
 
 /// MariaDB: the statement that was prepared last.
 const LAST: u32 = u32::MAX;
@@ -25,6 +27,12 @@ pub(in crate::session) struct Preparing {
     pub(in crate::session) text: Option<Box<[u8]>>,
     /// The hash of its digest.
     pub(in crate::session) digest: Option<u64>,
+    /// What it does.
+    pub(in crate::session) effects: Effects,
+    /// Whether it is several statements.
+    pub(in crate::session) several: bool,
+    /// What kind of statement it is, as far as words tell.
+    pub(in crate::session) class: Option<Class>,
     /// Its digest's text, as tables show it; empty if it is not counted by that.
     pub(in crate::session) digest_text: Arc<[u8]>,
     pub(in crate::session) change: Option<Change>,
@@ -137,9 +145,16 @@ impl Registry {
         self.next_own_id
     }
 
-    /// Whether a server of another hostgroup than this has given numbers to statements.
+    /// Whether there are statements to which a connection to this hostgroup may give the number of another one: some were prepared
+    /// elsewhere.
     pub(in crate::session) fn has_other_homes(&self, hostgroup: u32) -> bool {
-        self.by_id.values().any(|prepared| prepared.home != hostgroup)
+        let is_here = |(id, prepared): (&u32, &Prepared)| prepared.id_at(hostgroup) == Some(*id);
+        !self.by_id.iter().all(is_here)
+    }
+
+    /// Whether any connection has it.
+    pub(in crate::session) fn is_anywhere(&self, id: u32) -> bool {
+        self.get(id).is_some_and(|prepared| prepared.places() > 0)
     }
 
     /// Whether a statement lives at this hostgroup that could not be prepared there again.
@@ -296,7 +311,15 @@ mod tests {
 
     fn what(text: &str) -> Preparing {
         let text = Some(text.as_bytes().into());
-        Preparing { text, digest: Some(1), digest_text: Arc::default(), change: None }
+        Preparing {
+            text,
+            digest: Some(1),
+            effects: Effects::NONE,
+            several: false,
+            class: None,
+            digest_text: Arc::default(),
+            change: None,
+        }
     }
 
     #[test]

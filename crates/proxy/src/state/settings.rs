@@ -4,49 +4,58 @@
 //! every server is one: literals, names of character sets, `DEFAULT`. Everything else is [`Change::Unknown`].
 
 use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use sql::lexer::{Kind, Lexer, Modes, Token};
 
+use super::SCHEMA;
 use crate::limits::{SETTINGS_BYTES_MAX, SETTINGS_MAX};
 
 /// A setting: what it replaces, and how it is said.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::session) struct Setting {
+pub(crate) struct Setting {
     /// The variable in lower case, or a word that no variable is called.
-    pub(super) key: Box<str>,
+    pub(crate) key: Box<str>,
     /// The statement.
-    pub(super) text: Box<[u8]>,
+    pub(crate) text: Box<[u8]>,
 }
 
 /// What a `SET` does to the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Change {
+pub(crate) enum Change {
     /// It sets these.
     Settings(Vec<Setting>),
+    /// It sets these, and user variables to what is not written there.
+    WithUserVariables(Vec<Setting>),
     /// It is for the next transaction only.
     NextTransaction,
-    /// Nothing that another server would have to know: it is about the server, an account, or user variables.
+    /// Nothing that another server would have to know: it is about the server, or an account.
     Nothing,
     /// Something that cannot be said again elsewhere.
     Unknown,
 }
 
 /// The settings of a session, in the order in which they were made.
-#[derive(Debug, Default)]
-pub(super) struct Settings {
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Settings {
     all: VecDeque<(u64, Setting)>,
     bytes: usize,
     version: u64,
+    /// The sum of their hashes: settings that are the same have the same.
+    hash: u64,
 }
 
 impl Settings {
     /// How often settings were made. A server that has all has this version.
-    pub(super) const fn version(&self) -> u64 {
+    pub(crate) const fn version(&self) -> u64 {
         self.version
     }
 
     /// Adds a setting, in place of an older one with the same key; false if there are too many.
-    pub(super) fn set(&mut self, setting: Setting) -> bool {
+    pub(crate) fn set(&mut self, setting: Setting) -> bool {
+        if self.holds_already(&setting) {
+            return true;
+        }
         self.forget(&setting.key);
         let bytes = self.bytes + setting.text.len();
         if self.all.len() >= SETTINGS_MAX || bytes > SETTINGS_BYTES_MAX {
@@ -54,24 +63,59 @@ impl Settings {
         }
         self.bytes = bytes;
         self.version += 1;
+        self.hash = self.hash.wrapping_add(setting.hash());
         self.all.push_back((self.version, setting));
         true
     }
 
-    /// Forgets all but what has this key: what `COM_RESET_CONNECTION` leaves.
-    pub(super) fn keep_only(&mut self, key: &str) {
-        self.all.retain(|(_, setting)| *setting.key == *key);
-        self.bytes = self.all.iter().map(|(_, setting)| setting.text.len()).sum();
+    /// Whether saying it once more changes nothing.
+    fn holds_already(&self, setting: &Setting) -> bool {
+        let Some(at) = self.all.iter().position(|(_, one)| one == setting) else { return false };
+        !setting.interplays() || !self.all.iter().skip(at + 1).any(|(_, later)| later.interplays())
     }
 
-    /// Whether there is a setting with this key.
-    pub(super) fn has(&self, key: &str) -> bool {
-        self.all.iter().any(|(_, setting)| *setting.key == *key)
+    /// Forgets all but what has this key: what `COM_RESET_CONNECTION` leaves.
+    pub(crate) fn keep_only(&mut self, key: &str) {
+        self.all.retain(|(_, setting)| *setting.key == *key);
+        self.bytes = self.all.iter().map(|(_, setting)| setting.text.len()).sum();
+        self.hash = self.all.iter().fold(0, |sum, (_, setting)| sum.wrapping_add(setting.hash()));
+    }
+
+    /// Whether there is a user variable.
+    pub(crate) fn has_user_variables(&self) -> bool {
+        self.all.iter().any(|(_, setting)| setting.key.starts_with('@'))
     }
 
     /// What a server that has `version` lacks, in order.
-    pub(super) fn since(&self, version: u64) -> impl Iterator<Item = &Setting> {
+    pub(crate) fn since(&self, version: u64) -> impl Iterator<Item = &Setting> {
         self.all.iter().filter(move |(made, _)| *made > version).map(|(_, setting)| setting)
+    }
+
+    /// What has to be said where all of `there` is set, and nothing else, to have these settings there; `None` if there is
+    /// something that these do not have. Schemas do not count: who asks knows them.
+    pub(crate) fn missing(&self, there: &Self) -> Option<Vec<Setting>> {
+        if self.hash == there.hash && self.all.len() == there.all.len() {
+            let same = |(one, two): (&(u64, Setting), &(u64, Setting))| one.1 == two.1;
+            if self.all.iter().zip(&there.all).all(same) {
+                return Some(Vec::new());
+            }
+        }
+        let mut missing: Vec<&Setting> = self.besides_schema().collect();
+        // What depends on an order was said there in the order in which it was said here, as far as it was.
+        let mut ordered = self.besides_schema().filter(|one| one.interplays());
+        for setting in there.besides_schema() {
+            if setting.interplays() && ordered.next() != Some(setting) {
+                return None;
+            }
+            let at = missing.iter().position(|one| *one == setting)?;
+            missing.remove(at);
+        }
+        Some(missing.into_iter().cloned().collect())
+    }
+
+    /// All but the schema, in order.
+    pub(crate) fn besides_schema(&self) -> impl Iterator<Item = &Setting> {
+        self.since(0).filter(|one| *one.key != *SCHEMA)
     }
 
     fn forget(&mut self, key: &str) {
@@ -79,13 +123,32 @@ impl Settings {
             && let Some((_, setting)) = self.all.remove(at)
         {
             self.bytes -= setting.text.len();
+            self.hash = self.hash.wrapping_sub(setting.hash());
         }
+    }
+}
+
+impl Setting {
+    /// Whether it matters which of such settings comes first: character sets are set by several variables, and a literal is in
+    /// the one of its moment.
+    fn interplays(&self) -> bool {
+        const GROUPS: [&str; 7] =
+            ["names", "character_set", "collation", "transaction", "tx_", "sql_mode", "@"];
+        GROUPS.iter().any(|group| self.key.starts_with(group)) || self.text.contains(&b'"')
+    }
+
+    fn hash(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (&self.key, &self.text).hash(&mut hasher);
+        hasher.finish()
     }
 }
 
 /// Session variables that mean something for one statement or for one server only, or that make a server answer with what the
 /// session did there before.
 const NOT_SETTINGS: &[&str] = &[
+    "character_set_database",
+    "collation_database",
     "gtid_next",
     "gtid_seq_no",
     "identity",
@@ -104,7 +167,7 @@ const NOT_SETTINGS: &[&str] = &[
 ];
 
 /// What this `SET` does to the session.
-pub(super) fn change(text: &[u8]) -> Change {
+pub(crate) fn change(text: &[u8]) -> Change {
     let mut lexer = Lexer::new(text, Modes::default());
     let tokens: Vec<Token> = lexer.by_ref().collect();
     if lexer.broken() || tokens.iter().any(|token| token.conditional) {
@@ -137,31 +200,36 @@ fn whole(words: &Words<'_>) -> Option<Change> {
 
 fn assignments(words: &Words<'_>) -> Change {
     let mut settings = Vec::new();
-    let mut global = false;
+    let (mut global, mut unknown_value) = (false, false);
     for part in words.tokens.split(|token| token.kind == Kind::Sign(b',')) {
         match assignment(&Words { text: words.text, tokens: part }) {
             // Servers differ in what a scope means for the assignments behind it.
             Some(Assignment::Session(_)) if global => return Change::Unknown,
             Some(Assignment::Session(setting)) => settings.push(setting),
             Some(Assignment::Global) => global = true,
-            Some(Assignment::User) => {}
+            Some(Assignment::UserVariable) => unknown_value = true,
             None => return Change::Unknown,
         }
     }
-    if settings.is_empty() { Change::Nothing } else { Change::Settings(settings) }
+    match (unknown_value, settings.is_empty()) {
+        (true, _) => Change::WithUserVariables(settings),
+        (false, true) => Change::Nothing,
+        (false, false) => Change::Settings(settings),
+    }
 }
 
 enum Assignment {
     Session(Setting),
     Global,
-    User,
+    /// To a value that is not written there.
+    UserVariable,
 }
 
 /// One assignment; `None` if it cannot be said again elsewhere.
 fn assignment(words: &Words<'_>) -> Option<Assignment> {
     let first = words.tokens.first()?;
     if first.kind == Kind::UserVariable {
-        return Some(Assignment::User);
+        return Some(user_variable(words).map_or(Assignment::UserVariable, Assignment::Session));
     }
     let said = |key: &str, text: &[u8]| {
         let text = [&b"SET "[..], text].concat().into();
@@ -209,6 +277,28 @@ fn assignment(words: &Words<'_>) -> Option<Assignment> {
     }
     let value = Words { text: words.text, tokens: words.tokens.get(value..)? };
     said(&name, &[format!("SESSION {name} = ").as_bytes(), value.source()].concat())
+}
+
+/// A user variable that gets a literal, which means the same wherever it is said.
+fn user_variable(words: &Words<'_>) -> Option<Setting> {
+    let name = words.lower(0);
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'@' | b'_' | b'.' | b'$');
+    let at = 1 + usize::from(words.sign(1, b':'));
+    let value = words.sign(at, b'=').then_some(at + 1)?;
+    let signed = usize::from(words.sign(value, b'-') || words.sign(value, b'+'));
+    let text = words.bytes(value + signed);
+    let is_literal = match words.tokens.get(value + signed)?.kind {
+        Kind::Number => true,
+        // What is in double quotes may be a name, and a backslash a letter.
+        Kind::Text => {
+            signed == 0 && text.first() == Some(&b'\'') && text.is_ascii() && !text.contains(&b'\\')
+        }
+        Kind::Word => ["null", "true", "false"].iter().any(|word| text.eq_ignore_ascii_case(word.as_bytes())),
+        _ => false,
+    };
+    let is_all = words.tokens.len() == value + signed + 1;
+    (is_literal && is_all && name.bytes().all(is_name))
+        .then(|| Setting { key: name.into(), text: [&b"SET "[..], words.source()].concat().into() })
 }
 
 /// Tokens of a statement.
@@ -288,11 +378,29 @@ mod tests {
             one("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ ONLY"),
             pair("transaction", "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ ONLY")
         );
-        let both = settings("SET NAMES utf8, @a := @@sql_mode, sql_safe_updates = ON");
-        assert_eq!(
-            both.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>(),
-            ["names", "sql_safe_updates"]
-        );
+        assert_eq!(one("SET @A := -1"), pair("@a", "SET @A := -1"));
+        assert_eq!(one("SET @a.b$c='x'"), pair("@a.b$c", "SET @a.b$c='x'"));
+        assert_eq!(one("SET @a = NULL"), pair("@a", "SET @a = NULL"));
+    }
+
+    #[test]
+    fn user_variables_may_get_what_is_not_written_there() {
+        for text in [
+            "SET @a = @@sql_mode",
+            "SET @a = 1 + 1",
+            "SET @a = \"x\"",
+            "SET @a = 'x\\\\'",
+            "SET @`a` = 1",
+            "SET @a = b",
+        ] {
+            assert_eq!(change(text.as_bytes()), Change::WithUserVariables(vec![]), "{text}");
+        }
+        let Change::WithUserVariables(both) =
+            change(b"SET NAMES utf8, @a := @@sql_mode, sql_safe_updates = ON")
+        else {
+            panic!("its value is not written there")
+        };
+        assert_eq!(both.iter().map(|one| &*one.key).collect::<Vec<_>>(), ["names", "sql_safe_updates"]);
     }
 
     #[test]
@@ -320,9 +428,7 @@ mod tests {
 
     #[test]
     fn what_is_not_of_the_session_changes_nothing() {
-        for text in
-            ["SET GLOBAL a = 1", "SET @@global.a = f(1)", "SET @a = 1, @b = (SELECT 1)", "SET PASSWORD = 'x'"]
-        {
+        for text in ["SET GLOBAL a = 1", "SET @@global.a = f(1)", "SET PASSWORD = 'x'"] {
             assert_eq!(change(text.as_bytes()), Change::Nothing, "{text}");
         }
         assert_eq!(change(b"SET TRANSACTION READ ONLY"), Change::NextTransaction);
@@ -337,6 +443,53 @@ mod tests {
         assert_eq!(texts(0), [b"2", b"3"]);
         assert_eq!(texts(2), [b"3"]);
         assert_eq!(texts(all.version()).len(), 0);
+    }
+
+    #[test]
+    fn what_is_missing_elsewhere() {
+        let of = |list: &[(&str, &str)]| {
+            let mut all = Settings::default();
+            for (key, text) in list {
+                assert!(all.set(Setting { key: (*key).into(), text: text.as_bytes().into() }));
+            }
+            all
+        };
+        let missing = |one: &[(&str, &str)], there: &[(&str, &str)]| {
+            let missing = of(one).missing(&of(there))?;
+            Some(missing.iter().map(|one| one.key.to_string()).collect::<Vec<_>>().join(" "))
+        };
+        let (a, b, names, results) = (("a", "1"), ("b", "2"), ("names", "x"), ("character_set_results", "y"));
+        for (one, there, expected) in [
+            (&[a, b][..], &[a, b][..], Some("")),
+            (&[a, b], &[b, a], Some("")),
+            (&[a, b], &[b], Some("a")),
+            (&[a], &[a, b], None),
+            (&[a], &[("a", "2")], None),
+            (&[a, names, results], &[names, a], Some("character_set_results")),
+            (&[names, results], &[results, names], None),
+            (&[names, results], &[results], None),
+            (&[(SCHEMA, "one"), a], &[(SCHEMA, "two"), a], Some("")),
+        ] {
+            assert_eq!(missing(one, there).as_deref(), expected, "{one:?} {there:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_set_already_changes_nothing() {
+        let mut all = Settings::default();
+        let setting = |key: &str, text: &str| Setting { key: key.into(), text: text.as_bytes().into() };
+        for (key, text, version) in [
+            ("a", "1", 1),
+            ("names", "x", 2),
+            ("a", "1", 2),
+            ("names", "x", 2),
+            ("character_set_results", "y", 3),
+            ("names", "x", 4),
+            ("a", "2", 5),
+        ] {
+            all.set(setting(key, text));
+            assert_eq!(all.version(), version, "{key} {text}");
+        }
     }
 
     #[test]

@@ -1,0 +1,88 @@
+//! Statements that ask about the one before, which ran on a connection that the session does not have any more.
+
+use wire::command::Kind;
+use wire::frame::HEADER_LEN;
+use wire::reply::Answer;
+
+use super::Session;
+use super::backlog::whole_front;
+use crate::ending::Ending;
+use crate::error::ClientError;
+use crate::state::results::LastId;
+use crate::state::substitute::{Question, question};
+
+impl Session {
+    /// Answers the command in the backlog, or puts what it asks for into it. False if it has its answer.
+    pub(super) async fn tell_last_result(&mut self, kind: Kind) -> Result<bool, Ending> {
+        self.complete_front().await?;
+        self.until_told().await;
+        let text = whole_front(&self.backlog).map(|payload| self.statement(payload)).unwrap_or_default();
+        let asked = if kind == Kind::Query { question(text, self.course.counted) } else { Question::Other };
+        match asked {
+            Question::Numbers(text) => {
+                self.rewrite(kind, &text);
+                Ok(true)
+            }
+            // A connection that was lent is left without any.
+            _ if !self.course.has_warnings => Ok(true),
+            Question::ShowWarnings => {
+                let Some(answer) = self.course.results.warnings() else {
+                    return self.refuse_lost(kind).await;
+                };
+                self.begin_own(kind);
+                self.skip_command().await?;
+                self.write_to_client(&answer).await?;
+                self.answered_here(0);
+                Ok(false)
+            }
+            Question::Other => self.refuse_lost(kind).await,
+        }
+    }
+
+    async fn refuse_lost(&mut self, kind: Kind) -> Result<bool, Ending> {
+        self.refuse_here(kind, &ClientError::result_is_gone()).await?;
+        Ok(false)
+    }
+
+    /// Whether `LAST_INSERT_ID()` is at the backend in use what it is to the session.
+    pub(super) fn has_last_id(&self) -> bool {
+        let there = self.backend.as_ref().and_then(|backend| backend.connection().last_id());
+        match self.course.results.last_id() {
+            LastId::Is(id) => there == Some(id),
+            LastId::AtServer(id) => there == Some(id) || there.is_none() && !self.course.is_away,
+        }
+    }
+
+    /// Makes `LAST_INSERT_ID()` at the backend in use what it is to the session. False if the command in the backlog was refused.
+    pub(super) async fn bring_last_id(&mut self, kind: Kind) -> Result<bool, Ending> {
+        self.until_told().await;
+        if self.has_last_id() {
+            return Ok(true);
+        }
+        let id = self.course.results.last_id().known();
+        let set = (self.query(format!("SET last_insert_id = {id}").as_bytes()), Answer::Result);
+        let replies = match self.errand(&[set]).await? {
+            Ok(replies) => replies,
+            Err(error) => {
+                self.refuse_here(kind, &error).await?;
+                return Ok(false);
+            }
+        };
+        if let Some(refusal) = replies.iter().find(|reply| reply.error().is_some()) {
+            let payload = refusal.bytes.get(HEADER_LEN..).unwrap_or_default().to_vec();
+            self.answer_here(kind, &payload).await?;
+            return Ok(false);
+        }
+        self.course.results.set_last_id(LastId::Is(id));
+        if let Some(backend) = &mut self.backend {
+            backend.connection_mut().set_last_id(Some(id));
+        }
+        Ok(true)
+    }
+
+    /// Whoever has the session's connection now asks for what it may want to know; waits for that.
+    async fn until_told(&self) {
+        let limit = self.worker.settings().variables.connect_timeout_server;
+        let _ = tokio::time::timeout(limit, self.course.results.until_told()).await;
+    }
+}

@@ -1,0 +1,21 @@
+//! What a session has set, left behind and is told: values that outlive the connection on which they came about. No socket, no clock.
+//!
+//! - [`settings`]: what the client has set, to be said again elsewhere;
+//! - [`pins`]: what cannot be said again elsewhere, and binds the session to a connection; [`marks`]: which statements do that;
+//! - [`results`]: what later statements may ask about earlier ones, and [`substitute`]: putting the answer into a question.
+
+pub(crate) mod marks;
+pub(crate) mod pins;
+pub(crate) mod results;
+pub(crate) mod settings;
+pub(crate) mod substitute;
+
+pub(crate) use pins::{Mark, Pin, Pins};
+pub(crate) use results::Results;
+pub(crate) use settings::{Setting, Settings};
+
+/// The key of the setting that is `COM_SET_OPTION`.
+pub(crate) const OPTION: &str = "option";
+
+/// The key of the setting that is the current schema.
+pub(crate) const SCHEMA: &str = "use";

@@ -1,0 +1,252 @@
+//! What a statement's words say that it leaves at its server, or takes away from there: temporary tables, locks by name, open
+//! handlers, statements prepared by name.
+//!
+//! It is asked of the few statements that are known to do such things. Where names cannot be told for certain, a pin has none and
+//! lasts.
+
+use route::Effects;
+use sql::lexer::{Kind, Lexer, Modes, Token};
+
+use super::{Mark, Pin};
+use crate::statement::class::Class;
+
+/// What a single statement leaves or takes away, besides what is a setting. `schema` is the session's; `tables` says whether it
+/// reads any, so that its functions may be called more than once.
+pub(crate) fn marks(effects: Effects, class: Class, text: &[u8], schema: &[u8], tables: bool) -> Vec<Mark> {
+    let mut marks = Vec::new();
+    if effects.any_of(Effects::SETS_USER_VARIABLES) && class != Class::Set {
+        marks.push(Mark::begin(Pin::UserVariable));
+    }
+    if effects.any_of(Effects::USER_LOCKS) {
+        Words::new(text).named_locks(tables, &mut marks);
+    }
+    if effects.any_of(Effects::FOUND_ROWS) {
+        marks.push(Mark::begin(Pin::FoundRows));
+    }
+    if effects.any_of(Effects::FUNCTION) {
+        marks.push(Mark::begin(Pin::Function));
+    }
+    if effects.any_of(Effects::TEMPORARY_TABLE) || class == Class::DropTable {
+        Words::new(text).temporary_tables(schema, &mut marks);
+    }
+    if effects.any_of(Effects::SERVER) && Words::new(text).has_call("connection_id") {
+        marks.push(Mark::begin(Pin::ConnectionId));
+    }
+    marks
+}
+
+/// What a `HANDLER`, `PREPARE` or `DEALLOCATE PREPARE` leaves or takes away; nothing if it is none.
+pub(crate) fn by_name(text: &[u8]) -> Option<Mark> {
+    let words = Words::new(text);
+    match words.lower(0).as_slice() {
+        b"handler" => {
+            // `db.t OPEN AS a`, `t CLOSE`, `t READ ...`
+            let verb = words.position(|word| word == b"open" || word == b"close" || word == b"read")?;
+            match words.lower(verb).as_slice() {
+                b"open" => {
+                    let alias = usize::from(words.is(verb + 1, "as"));
+                    let name = words.name(verb + 1 + alias).or_else(|| words.name(verb - 1));
+                    Some(
+                        name.map_or_else(
+                            || Mark::begin(Pin::Handler),
+                            |name| Mark::Begin(Pin::Handler, name),
+                        ),
+                    )
+                }
+                b"close" => Some(Mark::End(Pin::Handler, words.name(verb - 1)?)),
+                _ => None,
+            }
+        }
+        b"prepare" => {
+            let name = words.name(1).map(|name| name.to_ascii_lowercase().into())?;
+            Some(Mark::Begin(Pin::Prepare, name))
+        }
+        b"deallocate" | b"drop" if words.is(1, "prepare") => {
+            Some(Mark::End(Pin::Prepare, words.name(2)?.to_ascii_lowercase().into()))
+        }
+        _ => None,
+    }
+}
+
+/// Whether it is about an open handler.
+pub(crate) fn is_handler(text: &[u8]) -> bool {
+    Words::new(text).is(0, "handler")
+}
+
+/// The tokens of a statement.
+struct Words<'a> {
+    text: &'a [u8],
+    tokens: Vec<Token>,
+}
+
+impl<'a> Words<'a> {
+    fn new(text: &'a [u8]) -> Self {
+        Self { text, tokens: Lexer::new(text, Modes::default()).collect() }
+    }
+
+    fn bytes(&self, at: usize) -> &'a [u8] {
+        self.tokens.get(at).and_then(|token| self.text.get(token.start..token.end)).unwrap_or_default()
+    }
+
+    fn lower(&self, at: usize) -> Vec<u8> {
+        self.bytes(at).to_ascii_lowercase()
+    }
+
+    fn is(&self, at: usize, word: &str) -> bool {
+        self.bytes(at).eq_ignore_ascii_case(word.as_bytes())
+    }
+
+    fn is_sign(&self, at: usize, sign: u8) -> bool {
+        self.tokens.get(at).is_some_and(|token| token.kind == Kind::Sign(sign))
+    }
+
+    fn position(&self, is_it: impl Fn(&[u8]) -> bool) -> Option<usize> {
+        (1..self.tokens.len()).find(|at| is_it(&self.lower(*at)))
+    }
+
+    /// Whether a function of this name is called.
+    fn has_call(&self, function: &str) -> bool {
+        (0..self.tokens.len()).any(|at| self.is(at, function) && self.is_sign(at + 1, b'('))
+    }
+
+    /// The name that is here, without quotes; nothing if there is none, or one with quotes in it.
+    fn name(&self, at: usize) -> Option<Box<[u8]>> {
+        let bytes = self.bytes(at);
+        match self.tokens.get(at)?.kind {
+            Kind::Word => Some(bytes.into()),
+            Kind::Name => {
+                let inner = bytes.get(1..bytes.len().checked_sub(1)?)?;
+                (!inner.contains(&b'`')).then(|| inner.into())
+            }
+            _ => None,
+        }
+    }
+
+    /// The string that is here, if it means what is written there.
+    fn literal(&self, at: usize) -> Option<Box<[u8]>> {
+        let bytes = self.bytes(at);
+        let is_text = self.tokens.get(at).is_some_and(|token| token.kind == Kind::Text);
+        let inner = bytes.get(1..bytes.len().checked_sub(1)?)?;
+        let is_plain = !inner.iter().any(|byte| matches!(byte, b'\'' | b'"' | b'\\'));
+        (is_text && is_plain && !inner.is_empty()).then(|| inner.to_ascii_lowercase().into())
+    }
+
+    fn named_locks(&self, tables: bool, marks: &mut Vec<Mark>) {
+        for at in (0..self.tokens.len()).filter(|at| self.is_sign(at + 1, b'(')) {
+            let of_one = || self.literal(at + 2).filter(|_| !tables);
+            match self.lower(at).as_slice() {
+                b"get_lock" => marks.push(Mark::Begin(Pin::NamedLock, of_one().unwrap_or_default())),
+                b"release_lock" => marks.extend(of_one().map(|name| Mark::End(Pin::NamedLock, name))),
+                b"release_all_locks" => marks.push(Mark::EndAll(Pin::NamedLock)),
+                _ => {}
+            }
+        }
+    }
+
+    /// `CREATE [OR REPLACE] TEMPORARY TABLE [IF NOT EXISTS] name`, `DROP [TEMPORARY] TABLE[S] [IF EXISTS] name, ...`
+    fn temporary_tables(&self, schema: &[u8], marks: &mut Vec<Mark>) {
+        let drops = self.is(0, "drop");
+        let table = (0..self.tokens.len()).find(|at| self.is(*at, "table") || self.is(*at, "tables"));
+        let mut at = table.map_or(0, |table| table + 1);
+        if self.is(at, "if") {
+            at += if drops { 2 } else { 3 };
+        }
+        let known = table.is_some() && (drops || self.is(0, "create"));
+        while let Some((name, behind)) = self.table(at, schema).filter(|_| known) {
+            if !drops {
+                return marks.push(Mark::Begin(Pin::TemporaryTable, name));
+            }
+            marks.push(Mark::End(Pin::TemporaryTable, name));
+            if !self.is_sign(behind, b',') {
+                return;
+            }
+            at = behind + 1;
+        }
+        if !drops {
+            marks.push(Mark::begin(Pin::TemporaryTable));
+        }
+    }
+
+    /// A table's name with its schema, and what comes behind it.
+    fn table(&self, at: usize, schema: &[u8]) -> Option<(Box<[u8]>, usize)> {
+        let first = self.name(at)?;
+        if self.is_sign(at + 1, b'.') {
+            let second = self.name(at + 2)?;
+            return Some(([&first[..], b".", &second[..]].concat().into(), at + 3));
+        }
+        Some(([schema, b".", &first[..]].concat().into(), at + 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::routing::look;
+    use crate::statement::class::classify;
+
+    fn of(text: &str) -> Vec<Mark> {
+        let (facts, _) = look(text.as_bytes(), true, crate::routing::Reading::default());
+        marks(facts.effects, classify(text.as_bytes()), text.as_bytes(), b"db", facts.tables)
+    }
+
+    fn begin(pin: Pin, name: &str) -> Vec<Mark> {
+        vec![Mark::Begin(pin, name.as_bytes().into())]
+    }
+
+    fn end(pin: Pin, name: &str) -> Vec<Mark> {
+        vec![Mark::End(pin, name.as_bytes().into())]
+    }
+
+    #[test]
+    fn temporary_tables_have_names() {
+        use Pin::TemporaryTable as T;
+        assert_eq!(of("CREATE TEMPORARY TABLE a (b INT)"), begin(T, "db.a"));
+        assert_eq!(
+            of("create or replace temporary table if not exists `x`.`a b` (b int)"),
+            begin(T, "x.a b")
+        );
+        assert_eq!(of("CREATE TEMPORARY TABLE a SELECT 1 AS c"), begin(T, "db.a"));
+        assert_eq!(of("DROP TEMPORARY TABLE IF EXISTS a"), end(T, "db.a"));
+        assert_eq!(of("DROP TABLE a, x.b"), [end(T, "db.a"), end(T, "x.b")].concat());
+        assert_eq!(of("CREATE TABLE a (b INT)"), []);
+    }
+
+    #[test]
+    fn locks_by_name_are_counted_where_they_are_certain() {
+        use Pin::NamedLock as L;
+        assert_eq!(of("SELECT GET_LOCK('a', 1)"), begin(L, "a"));
+        assert_eq!(of("DO release_lock('A')"), end(L, "a"));
+        assert_eq!(of("SELECT GET_LOCK('a', 1) FROM t"), begin(L, ""), "once for each row");
+        assert_eq!(of("SELECT RELEASE_LOCK('a') FROM t"), [], "nobody knows whether there is a row");
+        assert_eq!(of("SELECT GET_LOCK(CONCAT('a', 'b'), 1)"), begin(L, ""));
+        assert_eq!(of("SELECT RELEASE_ALL_LOCKS()"), [Mark::EndAll(L)]);
+        assert_eq!(of("SELECT IS_FREE_LOCK('a')"), []);
+    }
+
+    #[test]
+    fn other_traces() {
+        assert_eq!(of("SELECT @a := 1"), begin(Pin::UserVariable, ""));
+        assert_eq!(of("SELECT 1 INTO @a"), begin(Pin::UserVariable, ""));
+        assert_eq!(of("SELECT @a"), []);
+        assert_eq!(of("SELECT SQL_CALC_FOUND_ROWS a FROM t LIMIT 1"), begin(Pin::FoundRows, ""));
+        assert_eq!(of("SELECT f(1)"), begin(Pin::Function, ""));
+        assert_eq!(of("SELECT 1 + CONNECTION_ID()"), begin(Pin::ConnectionId, ""));
+        assert_eq!(of("SELECT DATABASE()"), []);
+        assert_eq!(of("SELECT a FROM t WHERE b = 1"), []);
+        assert_eq!(of("INSERT INTO t VALUES (1)"), []);
+    }
+
+    #[test]
+    fn what_has_a_name_of_its_own() {
+        let of = |text: &str| by_name(text.as_bytes());
+        let one = |mut marks: Vec<Mark>| marks.pop();
+        assert_eq!(of("HANDLER t OPEN"), one(begin(Pin::Handler, "t")));
+        assert_eq!(of("handler db.t open as `h`"), one(begin(Pin::Handler, "h")));
+        assert_eq!(of("HANDLER h READ FIRST"), None);
+        assert_eq!(of("HANDLER h CLOSE"), one(end(Pin::Handler, "h")));
+        assert_eq!(of("PREPARE S FROM 'SELECT 1'"), one(begin(Pin::Prepare, "s")));
+        assert_eq!(of("DEALLOCATE PREPARE s"), one(end(Pin::Prepare, "s")));
+        assert_eq!(of("DROP PREPARE s"), one(end(Pin::Prepare, "s")));
+        assert_eq!(of("DROP TABLE s"), None);
+    }
+}

@@ -1,0 +1,226 @@
+//! Pins: what a session has left at a server that no other connection can be told. While there is one, the connection is the
+//! session's; it can be lent to others again when what caused the pin has ended.
+
+use route::Hold;
+use tokio::time::Instant;
+
+use crate::limits::PINS_MAX;
+
+macro_rules! pins {
+    ($($(#[doc = $doc:literal])+ $pin:ident = $name:literal, $cause:literal, $end:literal;)+) => {
+        /// Why a connection belongs to its session. What ends every one of them as well: `COM_RESET_CONNECTION`,
+        /// `COM_CHANGE_USER` and the end of the session.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub(crate) enum Pin {
+            $($(#[doc = $doc])+ $pin,)+
+        }
+
+        impl Pin {
+            /// All of them, with what causes them and what ends them, in words.
+            #[cfg(test)]
+            pub(crate) const ALL: &[(Self, &'static str, &'static str)] = &[$((Self::$pin, $cause, $end)),+];
+
+            /// Its name in tables.
+            pub(crate) const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$pin => $name,)+
+                }
+            }
+        }
+    };
+}
+
+pins! {
+    /// A transaction is open.
+    Transaction = "transaction", "a transaction is open, as the server's status flags say", "`COMMIT`, `ROLLBACK`";
+    /// An XA transaction is.
+    Xa = "xa", "`XA START`", "`XA COMMIT`, `XA ROLLBACK`";
+    /// Something was said for the next transaction only.
+    NextTransaction = "next_transaction", "`SET TRANSACTION` without `SESSION`", "the next statement";
+    /// It has temporary tables.
+    TemporaryTable = "temporary_table", "`CREATE TEMPORARY TABLE`", "`DROP TABLE` of each";
+    /// It has locked tables, or the server.
+    LockedTables = "locked_tables", "`LOCK TABLES`, `FLUSH TABLES WITH READ LOCK`", "`UNLOCK TABLES`";
+    /// It has locks by name.
+    NamedLock = "named_lock", "`GET_LOCK()`", "`RELEASE_LOCK()` of each, `RELEASE_ALL_LOCKS()`";
+    /// It has opened tables with `HANDLER`.
+    Handler = "handler", "`HANDLER ... OPEN`", "`HANDLER ... CLOSE` of each";
+    /// It has statements that are prepared by name.
+    Prepare = "prepare", "`PREPARE ... FROM`", "`DEALLOCATE PREPARE` of each";
+    /// A cursor is open, parts of a value were sent, or a prepared statement could not be prepared elsewhere.
+    Statement = "statement", "an open cursor, a value sent in parts, a statement of which the text is not kept", "its execution to the end, `COM_STMT_RESET`, `COM_STMT_CLOSE`";
+    /// The next statement may ask how many rows there were.
+    FoundRows = "found_rows", "`SQL_CALC_FOUND_ROWS`", "the next `SELECT`";
+    /// It has set user variables to what is not written in the statement.
+    UserVariable = "user_variable", "a user variable set to anything but a literal", "a reset";
+    /// It has set something that cannot be repeated elsewhere.
+    Setting = "setting", "a `SET` of anything but literals", "a reset";
+    /// Stored code has run.
+    StoredCode = "stored_code", "`CALL`, `EXECUTE`, a statement that is not understood", "a reset";
+    /// A function was called that is not built in.
+    Function = "function", "a stored function, or one that is not known", "a reset";
+    /// It was told the server's number of its connection.
+    ConnectionId = "connection_id", "`CONNECTION_ID()` within a larger statement", "a reset";
+    /// It has called itself a replica.
+    Replica = "replica", "`COM_REGISTER_SLAVE`", "a reset";
+    /// A rule says so.
+    Rule = "rule", "a query rule with `multiplex = 0`", "a query rule with `multiplex = 1`";
+}
+
+impl Pin {
+    /// Whether the session must not leave the hostgroup even for a statement that rules send elsewhere.
+    pub(crate) const fn locks(self) -> bool {
+        matches!(self, Self::Setting | Self::Handler | Self::Prepare)
+    }
+
+    /// What it is to reads that could go elsewhere; `None` if it keeps none from that.
+    pub(crate) const fn hold(self) -> Option<Hold> {
+        match self {
+            Self::TemporaryTable => Some(Hold::TemporaryTables),
+            Self::LockedTables => Some(Hold::LockedTables),
+            Self::StoredCode | Self::Xa | Self::NextTransaction => Some(Hold::Unknown),
+            _ => None,
+        }
+    }
+}
+
+/// A change of what is pinned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// A pin, and the name of what it is about; without a name it ends only with all of its kind.
+    Begin(Pin, Box<[u8]>),
+    /// One of this name ends.
+    End(Pin, Box<[u8]>),
+    /// All of its kind end.
+    EndAll(Pin),
+}
+
+impl Mark {
+    /// The beginning of a pin that has no name.
+    pub(crate) fn begin(pin: Pin) -> Self {
+        Self::Begin(pin, Box::default())
+    }
+
+    /// Whether statements behind the one that makes it need not know.
+    pub(crate) const fn is_quiet(&self) -> bool {
+        match self {
+            Self::Begin(pin, _) => !pin.locks() && !matches!(pin, Pin::NextTransaction | Pin::Xa),
+            Self::End(..) | Self::EndAll(_) => false,
+        }
+    }
+}
+
+/// What a session has left where.
+#[derive(Debug, Default)]
+pub(crate) struct Pins(Vec<Pinned>);
+
+#[derive(Debug)]
+struct Pinned {
+    pin: Pin,
+    name: Box<[u8]>,
+    hostgroup: u32,
+    since: Instant,
+}
+
+impl Pins {
+    /// A statement has run at this hostgroup that makes this mark.
+    pub(crate) fn note(&mut self, mark: Mark, hostgroup: u32, now: Instant) {
+        match mark {
+            Mark::Begin(pin, name) => {
+                // Those without a name are one, and so are those that are too many to be told apart.
+                let name = if self.0.len() < PINS_MAX { name } else { Box::default() };
+                if !name.is_empty() || !self.has(pin, &name, hostgroup) {
+                    self.0.push(Pinned { pin, name, hostgroup, since: now });
+                }
+            }
+            Mark::End(pin, name) => {
+                let is_it = |one: &Pinned| one.pin == pin && one.name == name && one.hostgroup == hostgroup;
+                if let Some(at) = self.0.iter().position(is_it) {
+                    self.0.remove(at);
+                }
+            }
+            Mark::EndAll(pin) => self.0.retain(|one| one.pin != pin || one.hostgroup != hostgroup),
+        }
+    }
+
+    fn has(&self, pin: Pin, name: &[u8], hostgroup: u32) -> bool {
+        self.0.iter().any(|one| one.pin == pin && *one.name == *name && one.hostgroup == hostgroup)
+    }
+
+    /// Whether there is none.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The oldest pin at this hostgroup, and since when it is there.
+    pub(crate) fn at(&self, hostgroup: u32) -> Option<(Pin, Instant)> {
+        self.0.iter().find(|one| one.hostgroup == hostgroup).map(|one| (one.pin, one.since))
+    }
+
+    /// The hostgroup that the session cannot leave.
+    pub(crate) fn locked_on(&self) -> Option<u32> {
+        self.0.iter().find(|one| one.pin.locks()).map(|one| one.hostgroup)
+    }
+
+    /// What keeps reads where the session is, and where that is.
+    pub(crate) fn hold(&self) -> Option<(Hold, u32)> {
+        self.0.iter().find_map(|one| Some((one.pin.hold()?, one.hostgroup)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(pin: Pin, name: &str) -> Mark {
+        Mark::Begin(pin, name.as_bytes().into())
+    }
+
+    #[test]
+    fn a_pin_ends_with_what_has_caused_it() {
+        let mut pins = Pins::default();
+        let now = Instant::now();
+        for name in ["a", "b", "a"] {
+            pins.note(named(Pin::NamedLock, name), 0, now);
+        }
+        for (name, left) in [("c", true), ("a", true), ("b", true), ("a", false)] {
+            pins.note(Mark::End(Pin::NamedLock, name.as_bytes().into()), 0, now);
+            assert_eq!(!pins.is_empty(), left, "{name}");
+        }
+        pins.note(Mark::begin(Pin::LockedTables), 0, now);
+        pins.note(Mark::begin(Pin::LockedTables), 0, now);
+        pins.note(Mark::EndAll(Pin::LockedTables), 1, now);
+        assert_eq!(pins.at(0), Some((Pin::LockedTables, now)));
+        pins.note(Mark::EndAll(Pin::LockedTables), 0, now);
+        assert!(pins.is_empty());
+    }
+
+    #[test]
+    fn c29_there_is_an_end_to_what_is_kept() {
+        let mut pins = Pins::default();
+        for number in 0..PINS_MAX + 5 {
+            pins.note(named(Pin::TemporaryTable, &number.to_string()), 0, Instant::now());
+        }
+        assert_eq!(pins.0.len(), PINS_MAX + 1);
+        for number in 0..PINS_MAX + 5 {
+            pins.note(
+                Mark::End(Pin::TemporaryTable, number.to_string().into_bytes().into()),
+                0,
+                Instant::now(),
+            );
+        }
+        assert_eq!(
+            pins.at(0).map(|(pin, _)| pin),
+            Some(Pin::TemporaryTable),
+            "nobody knows how many there are"
+        );
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let mut names: Vec<_> = Pin::ALL.iter().map(|(pin, ..)| pin.name()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), Pin::ALL.len());
+    }
+}

@@ -1,0 +1,144 @@
+//! What later statements of a session may ask about earlier ones: the key that was generated last, and what a server had to say of
+//! the last statement.
+//!
+//! A server knows both for a connection. Who takes a connection over from a session asks for what that session may want to know,
+//! before doing anything else with it ([`Results::asking`]), and tells it here.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use tokio::sync::Notify;
+
+/// What a session knows of its last statements.
+#[derive(Debug, Default)]
+pub(crate) struct Results {
+    last_id: Cell<LastId>,
+    /// The answer to `SHOW WARNINGS`, with the headers of its packets, if there is anything in it.
+    warnings: RefCell<Option<Vec<u8>>>,
+    /// How often something of this was said: what is asked about a time that is over is of no interest.
+    times: Cell<u32>,
+    /// Whether somebody asks.
+    is_asked: Cell<bool>,
+    told: Notify,
+}
+
+/// What `LAST_INSERT_ID()` is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LastId {
+    /// This.
+    Is(u64),
+    /// What the server says that ran the last statement; this, as far as its answer has told.
+    AtServer(u64),
+}
+
+impl Default for LastId {
+    fn default() -> Self {
+        Self::Is(0)
+    }
+}
+
+impl LastId {
+    /// The number, as far as is known.
+    pub(crate) const fn known(self) -> u64 {
+        match self {
+            Self::Is(id) | Self::AtServer(id) => id,
+        }
+    }
+}
+
+impl Results {
+    /// What `LAST_INSERT_ID()` is.
+    pub(crate) fn last_id(&self) -> LastId {
+        self.last_id.get()
+    }
+
+    /// A statement has run that may have changed it.
+    pub(crate) fn set_last_id(&self, last_id: LastId) {
+        self.last_id.set(last_id);
+        self.times.set(self.times.get().wrapping_add(1));
+    }
+
+    /// Another statement has run: nobody can ask about the one before any more.
+    pub(crate) fn forget_warnings(&self) {
+        self.warnings.take();
+        self.times.set(self.times.get().wrapping_add(1));
+    }
+
+    /// The answer to `SHOW WARNINGS`, if that is kept here.
+    pub(crate) fn warnings(&self) -> Option<Vec<u8>> {
+        self.warnings.borrow().clone()
+    }
+
+    /// Somebody has the connection now, and asks; until that is over, [`until_told`](Self::until_told) waits.
+    pub(crate) fn asking(self: &Rc<Self>) -> Asking {
+        self.is_asked.set(true);
+        Asking { results: Rc::clone(self), times: self.times.get() }
+    }
+
+    /// Waits until nobody asks any more.
+    pub(crate) async fn until_told(&self) {
+        while self.is_asked.get() {
+            self.told.notified().await;
+        }
+    }
+}
+
+/// Somebody asks a server for the results of a session that does not have its connection any more.
+#[derive(Debug)]
+pub(crate) struct Asking {
+    results: Rc<Results>,
+    times: u32,
+}
+
+impl Asking {
+    /// The server has answered. What it says of a time that is over is not taken.
+    pub(crate) fn told(self, last_id: Option<u64>, warnings: Option<Vec<u8>>) {
+        if self.results.times.get() != self.times {
+            return;
+        }
+        if let Some(id) = last_id {
+            self.results.last_id.set(LastId::Is(id));
+        }
+        self.results.warnings.replace(warnings);
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        self.results.is_asked.set(false);
+        self.results.told.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_asked_is_told_unless_it_is_too_late() {
+        let results = Rc::new(Results::default());
+        results.set_last_id(LastId::AtServer(7));
+        results.asking().told(Some(5), Some(b"w".to_vec()));
+        assert_eq!((results.last_id(), results.warnings()), (LastId::Is(5), Some(b"w".to_vec())));
+        let asking = results.asking();
+        results.set_last_id(LastId::AtServer(9));
+        results.forget_warnings();
+        asking.told(Some(6), Some(b"old".to_vec()));
+        assert_eq!((results.last_id(), results.warnings()), (LastId::AtServer(9), None));
+        assert_eq!(results.last_id().known(), 9);
+    }
+
+    #[tokio::test]
+    async fn who_needs_it_waits_until_nobody_asks() {
+        let results = Rc::new(Results::default());
+        results.until_told().await;
+        let asking = results.asking();
+        let waiting = results.until_told();
+        tokio::pin!(waiting);
+        assert!(
+            std::future::poll_fn(|cx| std::task::Poll::Ready(waiting.as_mut().poll(cx).is_pending())).await
+        );
+        drop(asking);
+        waiting.await;
+    }
+}

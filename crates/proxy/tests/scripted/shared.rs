@@ -1,0 +1,430 @@
+//! Sessions that share connections to servers: who gets which, what is said on it before, and what no session may notice.
+
+use config::{Config, QueryRule};
+use testkit::client::Options;
+use wire::StatusFlags;
+use wire::command::Kind;
+
+use super::support::{
+    CLASSIC, Client, Database, Servers, begin, config as usual, first_query, log_in, log_in_as, ms, options,
+    options_for, play, rule, run, settle, stage, user,
+};
+use proxy::stage::Stage;
+
+/// The question that goes with a login or a reset over a connection that is there.
+const QUESTION: &str = "SELECT 1 FROM DUAL WHERE @@init_connect <> ''";
+
+/// What a client with the usual collation has said at its login.
+const CHARSET: &str = "SET character_set_client = 45, character_set_results = 45, collation_connection = 45";
+
+/// One server with one connection, which all sessions share.
+fn config() -> Config {
+    let mut config = usual();
+    config.variables.multiplexing = true;
+    config.servers[0].max_connections = 1;
+    config.variables.connect_timeout_server_max = ms(100);
+    config
+}
+
+/// The server lets another client of the user in over the connection that there is.
+async fn let_in(server: &mut Database) {
+    let command = server.read_command().await;
+    assert_eq!(command.first(), Some(&(Kind::ChangeUser as u8)), "{command:?}");
+    server.ok().await;
+    server.expect_query(QUESTION).await;
+    server.rows(&["1"], &[]).await;
+}
+
+/// The server has nothing to do at logins.
+async fn question(server: &mut Database) {
+    server.expect_query(QUESTION).await;
+    server.rows(&["1"], &[]).await;
+}
+
+/// A statement of a client that has had no connection before.
+async fn first_of(client: &mut Client, server: &mut Database) {
+    client.send_query("DO 2").await;
+    let_in(server).await;
+    server.expect_query("DO 2").await;
+    server.ok().await;
+    client.expect_ok().await;
+}
+
+/// Two clients with one connection, which the second has used last.
+async fn two() -> (Stage, Servers, Client, Client, Database) {
+    two_of(config(), &options(), &options()).await
+}
+
+async fn two_of(config: Config, one: &Options, two: &Options) -> (Stage, Servers, Client, Client, Database) {
+    let (stage, mut servers) = stage(config);
+    let mut one = log_in_as(&stage, one).await;
+    let mut server = first_query(&mut one, &mut servers).await;
+    let mut two = log_in_as(&stage, two).await;
+    first_of(&mut two, &mut server).await;
+    (stage, servers, one, two, server)
+}
+
+#[test]
+fn sessions_take_turns_on_one_connection() {
+    play(async || {
+        let (stage, _servers, mut one, mut two, mut server) = two().await;
+        for _ in 0..3 {
+            run(&mut one, &mut server, "SELECT 1").await;
+            run(&mut two, &mut server, "SELECT 2").await;
+            run(&mut two, &mut server, "SELECT 3").await;
+        }
+        settle().await;
+        assert_eq!((stage.usage(0).open, stage.usage(0).resting), (1, 1));
+        assert_eq!(stage.global("Server_Connections_created"), 1);
+    });
+}
+
+#[test]
+fn what_the_client_has_set_is_said_where_it_is_not() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        run(&mut one, &mut server, "SET sql_mode = 'ANSI'").await;
+        run(&mut one, &mut server, "SELECT 1").await;
+        // The other one has not set it.
+        two.send_query("SELECT 2").await;
+        server.expect_command(Kind::ResetConnection, b"").await;
+        server.ok().await;
+        question(&mut server).await;
+        server.expect_query(CHARSET).await;
+        server.ok().await;
+        server.expect_query("SELECT 2").await;
+        server.ok().await;
+        two.expect_ok().await;
+        one.send_query("SELECT 3").await;
+        server.expect_query("SET SESSION sql_mode = 'ANSI'").await;
+        server.ok().await;
+        server.expect_query("SELECT 3").await;
+        server.ok().await;
+        one.expect_ok().await;
+    });
+}
+
+#[test]
+fn sessions_that_have_set_the_same_need_not_say_it() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        for client in [&mut one, &mut two] {
+            client.send_query("SET NAMES utf8mb4").await;
+            loop {
+                let command = server.read_command().await;
+                if command.first() == Some(&(Kind::ResetConnection as u8)) {
+                    server.ok().await;
+                    question(&mut server).await;
+                    server.expect_query(CHARSET).await;
+                    server.ok().await;
+                } else {
+                    assert!(command.ends_with(b"SET NAMES utf8mb4"));
+                    server.ok().await;
+                    break;
+                }
+            }
+            client.expect_ok().await;
+        }
+        run(&mut one, &mut server, "SELECT 1").await;
+        run(&mut two, &mut server, "SELECT 2").await;
+    });
+}
+
+#[test]
+fn each_is_in_its_schema() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) =
+            two_of(config(), &options().schema("one"), &options().schema("two")).await;
+        one.send_query("SELECT 1").await;
+        server.expect_command(Kind::InitDb, b"one").await;
+        server.ok().await;
+        server.expect_query("SELECT 1").await;
+        server.ok().await;
+        one.expect_ok().await;
+        two.send_query("SELECT 2").await;
+        server.expect_command(Kind::InitDb, b"two").await;
+        server.err(1049, "42000", "Unknown database 'two'").await;
+        two.expect_err(1049).await;
+    });
+}
+
+#[test]
+fn c01_a_session_never_gets_the_connection_of_somebody_else() {
+    let mut config = config();
+    config.users.push(user("other", "word"));
+    config.servers[0].max_connections = 2;
+    play(async || {
+        for other in [options_for("other", "word"), options().capabilities(CLASSIC)] {
+            let (stage, mut servers) = stage(config.clone());
+            let mut one = log_in(&stage).await;
+            let _server = first_query(&mut one, &mut servers).await;
+            let mut two = log_in_as(&stage, &other).await;
+            let _its_own = first_query(&mut two, &mut servers).await;
+            assert_eq!(stage.usage(0).open, 2, "{other:?}");
+        }
+    });
+}
+
+/// What binds a connection to its session, and what lets it go again.
+#[test]
+fn pins_begin_and_end() {
+    play(async || {
+        for (begins, ends) in [
+            ("CREATE TEMPORARY TABLE t (a INT)", Some("DROP TABLE t")),
+            ("LOCK TABLES t READ", Some("UNLOCK TABLES")),
+            ("SELECT GET_LOCK('a', 1)", Some("DO RELEASE_LOCK('a')")),
+            ("SELECT SQL_CALC_FOUND_ROWS 1", Some("SELECT 1")),
+            ("HANDLER t OPEN", Some("HANDLER t CLOSE")),
+            ("PREPARE s FROM 'SELECT 1'", Some("DEALLOCATE PREPARE s")),
+            ("XA START 'a'", Some("XA ROLLBACK 'a'")),
+            ("SET TRANSACTION READ ONLY", Some("SELECT 1")),
+            ("SELECT @a := 1", None),
+            ("SET @a = @@sql_mode", None),
+            ("SET sql_mode = CONCAT(@@sql_mode, ',ANSI')", None),
+            ("CALL p()", None),
+            ("SELECT f(1)", None),
+        ] {
+            let (stage, _servers, mut one, mut two, mut server) = two().await;
+            run(&mut one, &mut server, begins).await;
+            two.send_query("SELECT 2").await;
+            two.expect_err(9001).await;
+            settle().await;
+            assert_eq!(stage.usage(0).resting, 0, "{begins}");
+            if let Some(ends) = ends {
+                run(&mut one, &mut server, ends).await;
+                run(&mut two, &mut server, "SELECT 2").await;
+            }
+        }
+    });
+}
+
+#[test]
+fn c04_a_transaction_binds_its_connection() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        begin(&mut one, &mut server).await;
+        two.send_query("SELECT 2").await;
+        two.expect_err(9001).await;
+        server.status = StatusFlags::AUTOCOMMIT;
+        run(&mut one, &mut server, "COMMIT").await;
+        run(&mut two, &mut server, "SELECT 2").await;
+    });
+}
+
+#[test]
+fn who_waits_gets_what_comes_back() {
+    let config = Config { ..config() };
+    play(async || {
+        let (stage, _servers, mut one, mut two, mut server) =
+            two_of(config.clone(), &options(), &options()).await;
+        let mut three = log_in(&stage).await;
+        one.send_query("SELECT 1").await;
+        server.expect_query("SELECT 1").await;
+        two.send_query("SELECT 2").await;
+        settle().await;
+        three.send_query("SELECT 3").await;
+        settle().await;
+        server.ok().await;
+        one.expect_ok().await;
+        server.expect_query("SELECT 2").await;
+        server.ok().await;
+        two.expect_ok().await;
+        let_in(&mut server).await;
+        server.expect_query("SELECT 3").await;
+        server.ok().await;
+        three.expect_ok().await;
+        assert_eq!(stage.global("Server_Connections_created"), 1);
+    });
+}
+
+#[test]
+fn the_last_key_stays_with_its_session() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        one.send_query("INSERT INTO t VALUES ()").await;
+        server.expect_query("INSERT INTO t VALUES ()").await;
+        server.ok_with(1, 7).await;
+        one.expect_ok().await;
+        // It may be that, or what it was before: only the server knows.
+        two.send_query("SELECT 2").await;
+        server.expect_query("SELECT LAST_INSERT_ID()").await;
+        server.rows(&["LAST_INSERT_ID()"], &[&[Some("6")]]).await;
+        server.expect_query("SELECT 2").await;
+        server.ok().await;
+        two.expect_ok().await;
+        two.send_query("SELECT LAST_INSERT_ID()").await;
+        server.expect_query("SET last_insert_id = 0").await;
+        server.ok().await;
+        server.expect_query("SELECT LAST_INSERT_ID()").await;
+        server.rows(&["LAST_INSERT_ID()"], &[&[Some("0")]]).await;
+        two.expect_rows(&[&[Some("0")]]).await;
+        run(&mut one, &mut server, "SELECT 1").await;
+        one.send_query("SELECT LAST_INSERT_ID()").await;
+        server.expect_query("SET last_insert_id = 6").await;
+        server.ok().await;
+        server.expect_query("SELECT LAST_INSERT_ID()").await;
+        server.rows(&["LAST_INSERT_ID()"], &[&[Some("6")]]).await;
+        one.expect_rows(&[&[Some("6")]]).await;
+    });
+}
+
+#[test]
+fn warnings_stay_with_their_session() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        one.send_query("SELECT x").await;
+        server.expect_query("SELECT x").await;
+        server.err(1054, "42S22", "Unknown column 'x'").await;
+        one.expect_err(1054).await;
+        two.send_query("SELECT 2").await;
+        server.expect_query("SHOW WARNINGS").await;
+        server.rows(&["Level", "Code", "Message"], &[&[Some("Error"), Some("1054"), Some("x")]]).await;
+        server.expect_query("SELECT LAST_INSERT_ID()").await;
+        server.rows(&["LAST_INSERT_ID()"], &[&[Some("0")]]).await;
+        server.expect_query("SELECT 2").await;
+        server.ok().await;
+        two.expect_ok().await;
+        one.send_query("SHOW WARNINGS").await;
+        one.expect_rows(&[&[Some("Error"), Some("1054"), Some("x")]]).await;
+        one.send_query("SELECT @@warning_count").await;
+        one.expect_err(9010).await;
+        run(&mut one, &mut server, "SELECT 1").await;
+        one.send_query("SHOW WARNINGS").await;
+        server.expect_query("SHOW WARNINGS").await;
+        server.rows(&["Level", "Code", "Message"], &[]).await;
+        one.expect_rows(&[]).await;
+    });
+}
+
+#[test]
+fn rows_of_the_statement_before_are_remembered() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        one.send_query("UPDATE t SET a = 1").await;
+        server.expect_query("UPDATE t SET a = 1").await;
+        server.ok_with(5, 0).await;
+        one.expect_ok().await;
+        run(&mut two, &mut server, "SELECT 2").await;
+        one.send_query("SELECT ROW_COUNT()").await;
+        server.expect_query("SELECT 5 AS `ROW_COUNT()`").await;
+        server.rows(&["ROW_COUNT()"], &[&[Some("5")]]).await;
+        one.expect_rows(&[&[Some("5")]]).await;
+    });
+}
+
+#[test]
+fn c06_statements_are_prepared_again_where_they_are_not() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        one.send_command(Kind::StmtPrepare, b"SELECT 1").await;
+        server.expect_command(Kind::StmtPrepare, b"SELECT 1").await;
+        let answer = |id: u8| [0, id, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        server.send(&answer(1)).await;
+        one.read().await;
+        // Whoever gets the connection has no use for it.
+        two.send_query("SELECT 2").await;
+        server.expect_command(Kind::StmtClose, &1_u32.to_le_bytes()).await;
+        server.expect_query("SELECT 2").await;
+        server.ok().await;
+        two.expect_ok().await;
+        one.send_command(Kind::StmtExecute, &[1, 0, 0, 0, 0, 1, 0, 0, 0]).await;
+        server.expect_command(Kind::StmtPrepare, b"SELECT 1").await;
+        server.send(&answer(2)).await;
+        server.expect_command(Kind::StmtExecute, &[2, 0, 0, 0, 0, 1, 0, 0, 0]).await;
+        server.ok().await;
+        one.expect_ok().await;
+        two.send_query("SELECT 4").await;
+        server.expect_command(Kind::StmtClose, &2_u32.to_le_bytes()).await;
+        server.expect_query("SELECT 4").await;
+        server.ok().await;
+        two.expect_ok().await;
+    });
+}
+
+#[test]
+fn a_connection_that_its_server_has_closed_is_not_noticed() {
+    play(async || {
+        let (stage, mut servers, mut one, mut two, server) = two().await;
+        drop(server);
+        settle().await;
+        let mut server = first_query(&mut one, &mut servers).await;
+        run(&mut two, &mut server, "SELECT 2").await;
+        assert_eq!(stage.usage(0).open, 1);
+    });
+}
+
+#[test]
+fn c02_a_connection_over_which_its_server_says_something_is_not_given() {
+    play(async || {
+        let (_stage, mut servers, mut one, _two, mut server) = two().await;
+        server.ok().await;
+        settle().await;
+        first_query(&mut one, &mut servers).await;
+        server.expect_gone().await;
+    });
+}
+
+#[test]
+fn the_next_client_gets_what_one_has_left() {
+    play(async || {
+        let (stage, mut servers) = stage(config());
+        let mut one = log_in(&stage).await;
+        let mut server = first_query(&mut one, &mut servers).await;
+        run(&mut one, &mut server, "SET NAMES latin1").await;
+        one.send_command(Kind::Quit, b"").await;
+        one.expect_end().await;
+        let mut two = log_in(&stage).await;
+        first_of(&mut two, &mut server).await;
+        drop(two);
+        settle().await;
+        let mut three = log_in(&stage).await;
+        first_of(&mut three, &mut server).await;
+        assert_eq!((stage.usage(0).open, stage.global("Server_Connections_created")), (1, 1));
+    });
+}
+
+#[test]
+fn c04_a_client_that_leaves_a_transaction_takes_its_connection_along() {
+    play(async || {
+        let (stage, mut servers) = stage(config());
+        let mut one = log_in(&stage).await;
+        let mut server = first_query(&mut one, &mut servers).await;
+        begin(&mut one, &mut server).await;
+        drop(one);
+        server.expect_gone().await;
+        let mut two = log_in(&stage).await;
+        first_query(&mut two, &mut servers).await;
+    });
+}
+
+#[test]
+fn a_server_that_does_not_let_the_next_client_in_says_so() {
+    play(async || {
+        let (stage, mut servers) = stage(config());
+        let mut one = log_in(&stage).await;
+        let mut server = first_query(&mut one, &mut servers).await;
+        let mut two = log_in(&stage).await;
+        two.send_query("SELECT 2").await;
+        server.read_command().await;
+        server.err(3118, "HY000", "Access denied. Account is locked").await;
+        two.expect_err(3118).await;
+    });
+}
+
+#[test]
+fn rules_end_sharing_and_begin_it_again() {
+    let mut config = config();
+    for (rule_id, pattern, multiplex) in [(1, "mine", 0), (2, "ours", 1)] {
+        let row = QueryRule { multiplex: Some(multiplex), apply: true, ..rule(rule_id, pattern) };
+        config.query_rules.push(row);
+    }
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) =
+            two_of(config.clone(), &options(), &options()).await;
+        run(&mut one, &mut server, "SELECT 'mine'").await;
+        two.send_query("SELECT 2").await;
+        two.expect_err(9001).await;
+        run(&mut one, &mut server, "SELECT 'ours'").await;
+        run(&mut two, &mut server, "SELECT 2").await;
+    });
+}
