@@ -19,7 +19,7 @@ pub(crate) use ask::{Asked, Reply, ask};
 pub(crate) use check::check_login;
 pub(crate) use connect::{Dialer, OpenError};
 pub(crate) use connection::{Connection, QUIT};
-pub(crate) use kept::{Asker, Asks, Kept, Left, part};
+pub(crate) use kept::{Asker, Kept, Left, part};
 pub(crate) use lend::DOES_NOT_HAVE_IT;
 pub(crate) use open::open;
 pub(crate) use passport::{Passport, query};

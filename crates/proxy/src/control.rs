@@ -265,7 +265,7 @@ impl Control {
     /// nobody knows; one to such a server ends.
     pub(crate) fn recall(&self) {
         let is_off =
-            || self.about.server().and_then(|server| server.off()).is_some_and(|off| off.breaks_off());
+            || self.about.server().and_then(|server| server.off()).is_some_and(pool::Off::breaks_off);
         if self.activity.get() != Activity::Tunnel {
             self.recalled.set(true);
             self.wake();

@@ -181,13 +181,6 @@ impl ClientError {
         Self::new(9008, *b"HY000", format!("Cannot prepare the session at server {server}: {why}"))
     }
 
-    /// 9010: a statement asks about the one before in a way that only the connection could have told on which that ran.
-    pub(crate) fn result_is_gone() -> Self {
-        let message = "The warnings of the statement before are not known any more: its connection was lent to another session \
-                       meanwhile. SHOW WARNINGS is kept; other statements that ask for them are answered if they follow at once";
-        Self::new(9010, *b"HY000", message.to_owned())
-    }
-
     /// 1064: `PROXYSQL INTERNAL` of something that there is not; the text is ProxySQL's.
     pub(crate) fn unknown_internal() -> Self {
         Self::new(1064, *b"42000", "Unknown PROXYSQL INTERNAL command".to_owned())

@@ -118,7 +118,7 @@ pub(super) fn check_result(kind: CheckKind, result: CheckResult) -> Row {
     match kind {
         CheckKind::Connect | CheckKind::Ping => {}
         CheckKind::ReadOnly | CheckKind::ReplicationLag => {
-            row.push(value.map_or(Value::Null, Value::Integer))
+            row.push(value.map_or(Value::Null, Value::Integer));
         }
     }
     row.push(optional(error));

@@ -109,6 +109,7 @@ impl DataPlane for FakePlane {
             command: "Query",
             time_ms: 12,
             info: Some(format!("SELECT '{}'", "x".repeat(200)).into_bytes()),
+            pin: None,
         }]
     }
 

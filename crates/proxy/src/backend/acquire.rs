@@ -302,7 +302,7 @@ async fn wait<'a>(
     };
     tokio::select! {
         biased;
-        Some((entry, asker)) = handed => Place::Spare(Box::new(entry), asker),
+        Some((entry, asker)) = handed => Place::Spare(entry, asker),
         turn = timeout_at(deadline, turn(worker, hostgroup, ticket)) => match turn {
             Ok(Turn::Granted(permit)) => Place::Free(permit),
             Ok(Turn::NoServer) | Err(_) => Place::None,

@@ -6,7 +6,7 @@
 //! a server get what comes back before anybody else ([`Kept::wait`]).
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -34,7 +34,7 @@ type Key = (u64, u32);
 pub(crate) struct Kept {
     shelf: RefCell<Shelf<Key, Entry>>,
     /// Sessions that wait for one, in the order in which they came.
-    waiting: RefCell<HashMap<Key, Vec<oneshot::Sender<Entry>>>>,
+    waiting: RefCell<HashMap<Key, VecDeque<oneshot::Sender<Box<Entry>>>>>,
     /// How many came back and went to sessions that waited here, since one went to whoever waits longest.
     handed_on: Cell<u32>,
 }
@@ -57,28 +57,15 @@ pub(crate) struct Left {
     pub(crate) settings: Rc<Settings>,
     /// Its client has reset it: character set and modes are the server's, and not those that the login has asked for.
     pub(crate) was_reset: bool,
-    /// What the session may still ask about.
-    pub(crate) asks: Asks,
+    /// Only the server knows what `LAST_INSERT_ID()` is for the session.
+    pub(crate) asks_last_id: bool,
     pub(crate) results: Rc<Results>,
 }
 
-/// What a server has to be asked before somebody else gets a connection.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Asks {
-    /// The key that was generated last.
-    pub(crate) last_id: bool,
-    /// What it has to say of the last statement.
-    pub(crate) warnings: bool,
-}
-
 impl Left {
-    /// What has to be asked for the session, if that has not ended.
-    pub(super) fn asks(&self) -> Asks {
-        if Rc::strong_count(&self.results) > 1 { self.asks } else { Asks::default() }
-    }
-
-    fn is_free(&self) -> bool {
-        self.asks() == Asks::default()
+    /// Whether nothing has to be asked before somebody else gets the connection. A session that has ended asks nothing.
+    pub(super) fn is_free(&self) -> bool {
+        !self.asks_last_id || Rc::strong_count(&self.results) == 1
     }
 }
 
@@ -134,46 +121,39 @@ impl Kept {
     }
 
     /// Somebody waits for a place at the server, here or on another worker.
-    fn give_away(&self, worker: &Rc<Worker>, key: Key, mut entry: Entry) {
+    fn give_away(&self, worker: &Rc<Worker>, key: Key, entry: Entry) {
         // Whoever waits here needs no other connection. But now and then it has to be the turn of who waits longest.
         let handed_on = self.handed_on.get() + 1;
-        if handed_on < HANDED_ON_MAX && entry.is_valid(worker) {
+        let mut entry = Some(Box::new(entry));
+        if handed_on < HANDED_ON_MAX && entry.as_ref().is_some_and(|entry| entry.is_valid(worker)) {
             self.handed_on.set(handed_on);
-            match self.hand_on(key, entry) {
-                Ok(()) => return,
-                Err(back) => entry = back,
-            }
+            entry = entry.and_then(|entry| self.hand_on(key, entry));
         }
-        self.handed_on.set(0);
-        entry.end(worker);
+        if let Some(entry) = entry {
+            self.handed_on.set(0);
+            entry.end(worker);
+        }
     }
 
     /// Gives a connection to the one who waits longest for such a one; it comes back if there is nobody.
-    fn hand_on(&self, key: Key, mut entry: Entry) -> Result<(), Entry> {
+    fn hand_on(&self, key: Key, mut entry: Box<Entry>) -> Option<Box<Entry>> {
         let mut all = self.waiting.borrow_mut();
-        let Some(waiting) = all.get_mut(&key) else { return Err(entry) };
-        let mut outcome = None;
-        for (at, _) in waiting.iter().enumerate().filter(|(_, sender)| !sender.is_closed()) {
-            outcome = Some(at);
-            break;
+        let Some(waiting) = all.get_mut(&key) else { return Some(entry) };
+        while let Some(sender) = waiting.pop_front() {
+            // Who does not wait any more gives it back.
+            match sender.send(entry) {
+                Ok(()) => return None,
+                Err(back) => entry = back,
+            }
         }
-        let Some(at) = outcome else {
-            all.remove(&key);
-            return Err(entry);
-        };
-        let sender = waiting.drain(..=at).next_back();
-        if waiting.is_empty() {
-            all.remove(&key);
-        }
-        let Some(sender) = sender else { return Err(entry) };
-        entry.backend.connection_mut().set_resting(false);
-        sender.send(entry)
+        all.remove(&key);
+        Some(entry)
     }
 
     /// Waits for a connection that comes back.
-    pub(super) fn wait(&self, asker: &Asker<'_>, hostgroup: u32) -> oneshot::Receiver<Entry> {
+    pub(super) fn wait(&self, asker: &Asker<'_>, hostgroup: u32) -> oneshot::Receiver<Box<Entry>> {
         let (sender, receiver) = oneshot::channel();
-        self.waiting.borrow_mut().entry(asker.key(hostgroup)).or_default().push(sender);
+        self.waiting.borrow_mut().entry(asker.key(hostgroup)).or_default().push_back(sender);
         receiver
     }
 
@@ -256,7 +236,9 @@ impl Kept {
     /// Ends all.
     pub(crate) fn clear(&self, worker: &Rc<Worker>) {
         let all = self.shelf.borrow_mut().take_all(|_| true);
-        all.into_iter().for_each(|entry| entry.end(worker));
+        for entry in all {
+            entry.end(worker);
+        }
     }
 
     /// Ends those that are of no use any more, and those that are too many for connections that nobody uses; pings those that were
@@ -273,7 +255,9 @@ impl Kept {
             let share = entry.backend.most_resting().div_ceil(u32::from(worker.shared.workers).max(1));
             is_idle && (!entry.is_valid(worker) || *count > share)
         });
-        over.into_iter().for_each(|entry| entry.end(worker));
+        for entry in over {
+            entry.end(worker);
+        }
         let interval = worker.settings().variables.ping_interval_server;
         let is_due = |entry: &mut Entry| now.saturating_duration_since(entry.heard) >= interval;
         let due = self.shelf.borrow_mut().take_all(|entry| is_due(entry) && entry.left.is_free());

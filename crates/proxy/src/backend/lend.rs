@@ -10,9 +10,9 @@ use tokio::time::timeout;
 use wire::Capabilities;
 use wire::command::Kind;
 use wire::frame::{HEADER_LEN, Header};
-use wire::reply::{Answer, End, Outcome};
+use wire::reply::Answer;
 
-use super::kept::{Asker, Asks, Entry, Left, part};
+use super::kept::{Asker, Entry, Left, part};
 use super::login::log_in_again;
 use super::passport::query;
 use super::{AcquireError, Asked, Backend, Connection, OpenError, Reply, ask};
@@ -30,7 +30,6 @@ const QUESTION: &str = "SELECT 1 FROM DUAL WHERE @@init_connect <> ''";
 /// What a command that is sent to a connection before it is lent is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Purpose {
-    Warnings,
     LastId,
     Reset,
     Question,
@@ -88,7 +87,7 @@ async fn set_up(
     let reply = |purpose| purposes.iter().position(|one| *one == purpose).and_then(|at| replies.get(at));
     if let Some(asking) = asking {
         let id = reply(Purpose::LastId).and_then(number);
-        asking.told(id, reply(Purpose::Warnings).and_then(shown));
+        asking.told(id);
         link.set_last_id(id);
     }
     if purposes.contains(&Purpose::Reset) || !asker.is_admitted {
@@ -117,7 +116,7 @@ async fn set_up(
 fn plan(left: &Left, asker: &Asker<'_>) -> Vec<(Purpose, Asked)> {
     let capabilities = asker.passport.capabilities();
     let ask = |purpose, text: &[u8]| (purpose, (query(capabilities, text), Answer::Result));
-    let mut plan = if asker.is_admitted { questions(left.asks(), capabilities) } else { Vec::new() };
+    let mut plan: Vec<_> = question(left, capabilities).filter(|_| asker.is_admitted).into_iter().collect();
     let is_alike = asker.is_admitted && asker.was_reset == left.was_reset;
     let missing = if is_alike { asker.settings.missing(&left.settings) } else { None };
     let resets = asker.is_admitted && missing.is_none();
@@ -151,17 +150,10 @@ fn plan(left: &Left, asker: &Asker<'_>) -> Vec<(Purpose, Asked)> {
     plan
 }
 
-/// What is to be asked for a session. The first question is answered with what the others make a server forget.
-fn questions(asks: Asks, capabilities: Capabilities) -> Vec<(Purpose, Asked)> {
-    let ask = |purpose, text: &str| (purpose, (query(capabilities, text), Answer::Result));
-    let mut questions = Vec::new();
-    if asks.warnings {
-        questions.push(ask(Purpose::Warnings, "SHOW WARNINGS"));
-    }
-    if asks.warnings || asks.last_id {
-        questions.push(ask(Purpose::LastId, "SELECT LAST_INSERT_ID()"));
-    }
-    questions
+/// What is to be asked for a session.
+fn question(left: &Left, capabilities: Capabilities) -> Option<(Purpose, Asked)> {
+    let question = || (Purpose::LastId, (query(capabilities, "SELECT LAST_INSERT_ID()"), Answer::Result));
+    (!left.is_free()).then(question)
 }
 
 /// Asks for what the session that has left this may still want to know, and tells it.
@@ -171,15 +163,10 @@ pub(super) async fn ask_results(
     capabilities: Capabilities,
     left: &Left,
 ) -> Result<(), &'static str> {
-    let (purposes, commands): (Vec<Purpose>, Vec<Asked>) =
-        questions(left.asks(), capabilities).into_iter().unzip();
-    if commands.is_empty() {
-        return Ok(());
-    }
+    let Some((_, question)) = question(left, capabilities) else { return Ok(()) };
     let asking = left.results.asking();
-    let replies = ask(worker, link, capabilities, &commands).await?;
-    let warnings = replies.first().filter(|_| purposes.first() == Some(&Purpose::Warnings));
-    asking.told(replies.last().and_then(number), warnings.and_then(shown));
+    let replies = ask(worker, link, capabilities, &[question]).await?;
+    asking.told(replies.first().and_then(number));
     Ok(())
 }
 
@@ -196,10 +183,4 @@ fn number(reply: &Reply) -> Option<u64> {
     let (len, digits) = before.split_first().filter(|_| !last.is_empty())?;
     let digits = digits.get(..usize::from(*len))?;
     std::str::from_utf8(digits).ok()?.parse().ok()
-}
-
-/// The answer's bytes, if there is a row in it.
-fn shown(reply: &Reply) -> Option<Vec<u8>> {
-    let is_one = matches!(reply.outcome, Outcome { rows: 1.., end: End::Ok { .. } | End::Eof { .. } });
-    is_one.then(|| reply.bytes.clone())
 }

@@ -73,17 +73,13 @@ impl Records {
     fn complain(&self, server: &Endpoint, outcome: &Outcome) {
         let mut complaints = lock(&self.complaints);
         match (outcome.finding, &outcome.error) {
-            (Finding::Refused, Some(error)) => {
-                // Some texts name the port of the client, which is another one each time.
-                if complaints.get(server) != Some(error) {
-                    tracing::warn!(%server, %error, "the monitor cannot check a server (mysql-monitor_username)");
-                    complaints.insert(server.clone(), error.clone());
-                }
+            // Some texts name the port of the client, which is another one each time.
+            (Finding::Refused, Some(error)) if complaints.get(server) != Some(error) => {
+                tracing::warn!(%server, %error, "the monitor cannot check a server (mysql-monitor_username)");
+                complaints.insert(server.clone(), error.clone());
             }
-            (Finding::Well(_), _) => {
-                if complaints.remove(server).is_some() {
-                    tracing::info!(%server, "the monitor can check a server again");
-                }
+            (Finding::Well(_), _) if complaints.remove(server).is_some() => {
+                tracing::info!(%server, "the monitor can check a server again");
             }
             _ => {}
         }

@@ -151,7 +151,7 @@ impl Watching {
         lock(&self.found).is_running = true;
         self.find(shared, monitor);
         drop(alone);
-        self.mark_all(shared, monitor, None);
+        mark_all(shared, monitor, None);
     }
 
     /// Nobody watches any more: servers are where their rows are, and are used there.
@@ -181,7 +181,7 @@ impl Watching {
             }
         }
         let server = events.first().map(|event| &event.server);
-        self.mark_all(shared, monitor, server);
+        mark_all(shared, monitor, server);
         if events.iter().any(|event| matches!(event.change, Change::Left | Change::Down)) {
             shared.siblings.recall();
         }
@@ -199,27 +199,6 @@ impl Watching {
         };
         lock(&self.found).read_only = snapshot.config().servers.iter().filter_map(said).collect();
         self.place(&shared.pool, &snapshot);
-    }
-
-    /// Says to the pool how the servers are, or only this one.
-    fn mark_all(&self, shared: &Shared, monitor: &Monitor<Endpoint>, only: Option<&Endpoint>) {
-        for member in monitor.members() {
-            let Some(row) = monitor.row(member.row) else { continue };
-            if only.is_some_and(|only| *only != row.server) {
-                continue;
-            }
-            let target = Target::at(row.server.clone());
-            let mark = |mark| shared.pool.mark(member.hostgroup, &target, mark, shared.uptime());
-            let Health { down, lag } = monitor.health(member);
-            let is_marked = |server: &pool::Server<Target>| server.off() == Some(pool::Off::Down);
-            let was = shared.pool.find(member.hostgroup, &target);
-            match (was.is_some_and(|server| is_marked(&server)), down) {
-                (false, true) => mark(Mark::Down),
-                (true, false) => mark(Mark::Works),
-                _ => {}
-            }
-            mark(lag.map_or(Mark::KeepsUp, Mark::Lags));
-        }
     }
 
     fn tell_of(&self, event: &Event<Endpoint>) {
@@ -293,5 +272,26 @@ pub(super) fn note_latency(shared: &Shared, server: &Endpoint, latency: Duration
     let rows = shared.pool.servers();
     for row in rows.iter().filter(|row| row.endpoint().endpoint == *server) {
         row.note_latency(latency, shared.uptime());
+    }
+}
+
+/// Says to the pool how the servers are, or only this one.
+fn mark_all(shared: &Shared, monitor: &Monitor<Endpoint>, only: Option<&Endpoint>) {
+    for member in monitor.members() {
+        let Some(row) = monitor.row(member.row) else { continue };
+        if only.is_some_and(|only| *only != row.server) {
+            continue;
+        }
+        let target = Target::at(row.server.clone());
+        let mark = |mark| shared.pool.mark(member.hostgroup, &target, mark, shared.uptime());
+        let Health { down, lag } = monitor.health(member);
+        let is_marked = |server: &pool::Server<Target>| server.off() == Some(pool::Off::Down);
+        let was = shared.pool.find(member.hostgroup, &target);
+        match (was.is_some_and(|server| is_marked(&server)), down) {
+            (false, true) => mark(Mark::Down),
+            (true, false) => mark(Mark::Works),
+            _ => {}
+        }
+        mark(lag.map_or(Mark::KeepsUp, Mark::Lags));
     }
 }

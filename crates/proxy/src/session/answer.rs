@@ -91,18 +91,7 @@ impl Session {
             let Some(backend) = &mut self.backend else { return Poll::Ready(Err(Ending::Silent)) };
             let mut scratch = self.worker.scratch.borrow_mut();
             let n = match ready!(backend.connection_mut().poll_read(cx, &mut scratch)) {
-                Ok(0) | Err(_) => {
-                    self.worker.counts.note(Counter::ServersAborted);
-                    let error = match self.control.signal() {
-                        Signal::Kill => ClientError::killed(),
-                        _ => ClientError::lost_backend(backend.server().endpoint()),
-                    };
-                    return Poll::Ready(Err(self.told_if(
-                        reply.is_between_packets(),
-                        &error,
-                        reply.next_seq(),
-                    )));
-                }
+                Ok(0) | Err(_) => return Poll::Ready(Err(self.lost(reply))),
                 Ok(n) => n,
             };
             if let Some(trace) = &self.course.trace {
@@ -187,6 +176,18 @@ impl Session {
             return Poll::Ready(Ok(event));
         }
         Poll::Ready(Ok(Event::More))
+    }
+
+    /// The backend is gone in the middle of its answer.
+    fn lost(&self, reply: &ReplyScanner) -> Ending {
+        self.worker.counts.note(Counter::ServersAborted);
+        let error = match (&self.backend, self.control.signal()) {
+            (Some(backend), signal) if signal != Signal::Kill => {
+                ClientError::lost_backend(backend.server().endpoint())
+            }
+            _ => ClientError::killed(),
+        };
+        self.told_if(reply.is_between_packets(), &error, reply.next_seq())
     }
 
     /// The session ends in an answer. Between two packets of it the client can be told why; within one, anything said

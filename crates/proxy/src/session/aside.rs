@@ -6,7 +6,7 @@ use wire::StatusFlags;
 use wire::reply::End;
 
 use super::Session;
-use super::course::Aside;
+use super::course::{Aside, Decided};
 use crate::backend::Backend;
 use crate::state::Pin;
 use crate::state::results::LastId;
@@ -28,6 +28,8 @@ pub(super) struct Ran {
     pub(super) statements: u32,
     /// What kind of statement the last one is.
     pub(super) class: Option<Class>,
+    /// Whether it reads or writes tables.
+    pub(super) tables: bool,
     /// How it ended, and how many rows it had.
     pub(super) end: Option<End>,
     pub(super) rows: u64,
@@ -35,10 +37,15 @@ pub(super) struct Ran {
 
 impl Ran {
     /// A statement is being sent.
-    pub(super) const fn note(&mut self, effects: Effects, several: bool, class: Option<Class>) {
-        self.class = class;
-        self.effects = self.effects.with(effects);
-        self.statements = self.statements.saturating_add(1 + several as u32);
+    pub(super) const fn note(&mut self, decided: &Decided) {
+        (self.class, self.tables) = (decided.class, decided.tables);
+        self.effects = self.effects.with(decided.effects);
+        self.statements = self.statements.saturating_add(1 + decided.several as u32);
+    }
+
+    /// Whether the last one was the only one.
+    pub(super) const fn is_single(&self) -> bool {
+        self.statements == 1
     }
 
     /// What `LAST_INSERT_ID()` is after this, if it was `before`.
@@ -66,15 +73,6 @@ impl Ran {
             _ => -1,
         };
         Counted { changed, found }
-    }
-
-    /// Whether the server has something to say of the last statement.
-    const fn has_warnings(self) -> bool {
-        match self.end {
-            Some(End::Err { .. }) => true,
-            Some(End::Ok { warnings, .. } | End::Eof { warnings, .. }) => warnings > 0,
-            Some(End::Other) | None => false,
-        }
     }
 }
 
@@ -156,8 +154,6 @@ impl Session {
                 backend.connection_mut().set_last_id(None);
             }
         }
-        course.results.forget_warnings();
-        course.has_warnings = ran.has_warnings();
         course.counted = ran.counted(course.counted);
         course.is_away = false;
     }

@@ -16,7 +16,7 @@ use wire::StatusFlags;
 use wire::reply::{End, Outcome};
 
 use crate::arrival::Peer;
-use crate::backend::{Asker, Asks, Backend, Left, Passport};
+use crate::backend::{Asker, Backend, Left, Passport};
 use crate::client::login::Identity;
 use crate::counts::digests::Who;
 use crate::error::ClientError;
@@ -57,6 +57,7 @@ const NOPAD: u16 = 1024;
 
 /// What a session knows about where its statements go.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
 pub(super) struct Course {
     /// Whom the rules see.
     pub(super) caller: Arc<Caller>,
@@ -86,8 +87,6 @@ pub(super) struct Course {
     pub(super) ran: Ran,
     /// What later ones may ask about.
     pub(super) results: Rc<Results>,
-    /// The server has something to say of the last statement.
-    pub(super) has_warnings: bool,
     /// What was counted of the last statement.
     pub(super) counted: Counted,
     /// The last statement has not run on the connection in use.
@@ -155,6 +154,8 @@ pub(super) struct Decided {
     pub(super) effects: Effects,
     /// Whether it is several statements.
     pub(super) several: bool,
+    /// Whether it reads or writes tables.
+    pub(super) tables: bool,
     /// The hash of its digest.
     pub(super) digest: Option<u64>,
     /// `None` if it is no statement, or one that was prepared before.
@@ -174,6 +175,7 @@ impl Decided {
     /// The same for a statement that was prepared as this.
     pub(super) const fn prepared_as(mut self, what: &Preparing) -> Self {
         (self.digest, self.effects, self.several) = (what.digest, what.effects, what.several);
+        (self.tables, self.class) = (what.tables, what.class);
         self
     }
 
@@ -221,7 +223,7 @@ impl Change {
     }
 
     /// Whether statements behind it need not wait for it.
-    fn is_quiet(&self) -> bool {
+    pub(super) fn is_quiet(&self) -> bool {
         self.settings.is_empty() && !self.resets && self.marks.iter().all(Mark::is_quiet)
     }
 }
@@ -245,7 +247,6 @@ impl Course {
             was_reset: false,
             ran: Ran::default(),
             results: Rc::default(),
-            has_warnings: false,
             counted: Counted::default(),
             is_away: false,
             last: None,
@@ -304,7 +305,7 @@ impl Course {
         if status.contains(StatusFlags::IN_TRANSACTION) {
             return Some(Pin::Transaction);
         }
-        let is_bound = |registry: &Registry| registry.is_bound_to(hostgroup);
+        let is_bound = |registry: &Registry| registry.is_bound_to(hostgroup, self.modes());
         let statement = || self.prepared.as_deref().is_some_and(is_bound).then_some(Pin::Statement);
         self.pins.at(hostgroup).map(|(pin, _)| pin).or_else(statement)
     }
@@ -316,7 +317,7 @@ impl Course {
         let text = orders.as_ref().and_then(|orders| orders.text.as_deref()).unwrap_or(text);
         let class = classify(text);
         let change =
-            if several { change_of_several(facts.effects, class) } else { self.change(&facts, class, text) };
+            if several { change_of_several(facts.effects, class) } else { self.change(facts, class, text) };
         let change = (!change.is_empty()).then(|| Box::new(change));
         let (hostgroup, is_split, answer) = match destination {
             Destination::Hostgroup { hostgroup, why } => (hostgroup, matches!(why, Why::Split(_)), None),
@@ -339,6 +340,7 @@ impl Course {
             answer: answer.map(Box::new),
             effects: facts.effects,
             several,
+            tables: facts.tables,
             digest,
             class: Some(class),
             orders,
@@ -357,6 +359,7 @@ impl Course {
             answer: None,
             effects: Effects::NONE,
             several: false,
+            tables: false,
             digest: None,
             class: None,
             orders: None,
@@ -368,7 +371,7 @@ impl Course {
     }
 
     /// What a statement changes if it succeeds.
-    fn change(&self, facts: &Facts, class: Class, text: &[u8]) -> Change {
+    fn change(&self, facts: Facts, class: Class, text: &[u8]) -> Change {
         let effects = facts.effects;
         // Most do nothing of all this.
         if !effects.any_of(TRACES) && !matches!(class, Class::DropTable | Class::Unknown) {
@@ -377,7 +380,7 @@ impl Course {
         let mut change = Change::marked(marks(effects, class, text, self.caller.schema(), facts.tables));
         match class {
             Class::Set if self.two_byte_quotes && !text.is_ascii() => return Change::pinned(Pin::Setting),
-            Class::Set => self.set_statement(text, &mut change),
+            Class::Set => set_statement(text, &mut change),
             Class::Use => return used_schema(text).map_or(Change::pinned(Pin::Setting), schema_change),
             Class::LockTable => change.marks.push(Mark::begin(Pin::LockedTables)),
             // With read lock.
@@ -413,19 +416,6 @@ impl Course {
         change
     }
 
-    fn set_statement(&self, text: &[u8], change: &mut Change) {
-        match settings::change(text) {
-            settings::Change::Settings(settings) => change.settings = settings,
-            settings::Change::WithUserVariables(settings) => {
-                change.settings = settings;
-                change.marks.push(Mark::begin(Pin::UserVariable));
-            }
-            settings::Change::NextTransaction => change.marks.push(Mark::begin(Pin::NextTransaction)),
-            settings::Change::Nothing => {}
-            settings::Change::Unknown => change.marks.push(Mark::begin(Pin::Setting)),
-        }
-    }
-
     /// A command that changes this is on its way.
     pub(super) fn propose_change(&mut self, change: Option<Change>, now: Instant) {
         // The one before has not been answered. That it is in vain to stay does no harm.
@@ -436,9 +426,13 @@ impl Course {
     }
 
     /// A statement is on its way that was decided about.
-    pub(super) fn propose(&mut self, decided: &mut Decided, now: Instant) {
-        let change = decided.change.take();
-        self.propose_change(change.map(|change| *change), now);
+    /// If it is sent ahead, the answers in front of its own say nothing of it: what it leaves counts at once.
+    pub(super) fn propose(&mut self, decided: &mut Decided, ahead: bool, now: Instant) {
+        let change = decided.change.take().map(|change| *change);
+        match change {
+            Some(change) if ahead => self.note(change.marks, now),
+            change => self.propose_change(change, now),
+        }
     }
 
     /// What a rule says about sharing the connection on which a statement runs.
@@ -451,24 +445,6 @@ impl Course {
                     change.marks.retain(|mark| *mark != Mark::begin(Pin::UserVariable));
                 }
             }
-        }
-    }
-
-    /// A statement is being sent: if it is one that can be the next transaction, or begin it, a `SET TRANSACTION` is for none
-    /// behind it; and if it is a query, so are the rows that were counted.
-    pub(super) fn note_statement(&mut self, class: Option<Class>, now: Instant) {
-        if self.pins.is_empty() {
-            return;
-        }
-        let is_of_next = |change: &Change| {
-            !change.settings.is_empty()
-                || change.marks.iter().any(|mark| matches!(mark, Mark::Begin(Pin::NextTransaction, _)))
-        };
-        if !self.proposed.as_ref().is_some_and(is_of_next) {
-            self.pins.note(Mark::EndAll(Pin::NextTransaction), self.hostgroup, now);
-        }
-        if matches!(class, Some(Class::Select)) {
-            self.pins.note(Mark::EndAll(Pin::FoundRows), self.hostgroup, now);
         }
     }
 
@@ -497,6 +473,7 @@ impl Course {
     pub(super) fn settle(&mut self, identity: &Identity, outcome: Outcome, now: Instant) -> bool {
         self.last = Some(self.hostgroup);
         (self.ran.end, self.ran.rows) = (Some(outcome.end), outcome.rows);
+        self.note_end(outcome.end, now);
         let Some(change) = self.proposed.take() else { return false };
         if matches!(outcome.end, End::Err { .. }) && !change.anyway {
             return false;
@@ -506,7 +483,7 @@ impl Course {
             let others = std::mem::take(&mut self.others);
             let is_admitted = self.is_admitted;
             let mut settings = std::mem::take(&mut self.settings);
-            Rc::make_mut(&mut settings).keep_only(SCHEMA);
+            Rc::make_mut(&mut settings).reset();
             let applied = settings.version();
             let was_reset = true;
             *self = Self {
@@ -526,6 +503,37 @@ impl Course {
             self.set(identity, change.settings, now);
         }
         false
+    }
+
+    /// The server's answer to the last statement is not the client's: nobody asks about it.
+    pub(super) fn forget_warnings(&mut self, now: Instant) {
+        self.pins.note(Mark::EndAll(Pin::Warnings), self.hostgroup, now);
+    }
+
+    /// How a statement has ended: what that begins, and what it ends.
+    fn note_end(&mut self, end: End, now: Instant) {
+        let has_warnings = match end {
+            End::Err { .. } => true,
+            End::Ok { warnings, .. } | End::Eof { warnings, .. } => warnings > 0,
+            End::Other => false,
+        };
+        if has_warnings {
+            self.pins.note(Mark::begin(Pin::Warnings), self.hostgroup, now);
+        }
+        if self.pins.is_empty() || !self.ran.is_single() || matches!(end, End::Err { .. }) {
+            return;
+        }
+        let class = self.ran.class;
+        let begins = matches!(class, Some(Class::Begin | Class::StartTransaction)) || self.ran.tables;
+        let ends = [
+            // At MariaDB they outlive statements without tables.
+            (self.ran.tables && !has_warnings, Pin::Warnings),
+            (begins, Pin::NextTransaction),
+            (matches!(class, Some(Class::Select)), Pin::FoundRows),
+        ];
+        for (_, pin) in ends.into_iter().filter(|(ends, _)| *ends) {
+            self.pins.note(Mark::EndAll(pin), self.hostgroup, now);
+        }
     }
 
     fn note(&mut self, marks: Vec<Mark>, now: Instant) {
@@ -578,7 +586,7 @@ impl Course {
             caller: Arc::clone(&self.caller),
             settings: Rc::clone(&self.settings),
             was_reset: self.was_reset,
-            asks: Asks { last_id, warnings: is_last && self.has_warnings },
+            asks_last_id: last_id,
             results: Rc::clone(&self.results),
         }
     }
@@ -587,6 +595,11 @@ impl Course {
     /// that set them.
     pub(super) fn settings(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.settings.since(0).map(|setting| (&*setting.key, &*setting.text))
+    }
+
+    /// Changes with everything that decides what a text means.
+    pub(super) fn modes(&self) -> u64 {
+        self.settings.modes()
     }
 
     /// The version of the settings that a server has that knows all of them.
@@ -636,6 +649,20 @@ fn change_of_several(effects: Effects, first: Class) -> Change {
     change.marks.extend(of.into_iter().filter(|(is_so, _)| *is_so).map(|(_, pin)| Mark::begin(pin)));
     change.anyway = !change.marks.is_empty();
     change
+}
+
+/// What a `SET` changes.
+fn set_statement(text: &[u8], change: &mut Change) {
+    match settings::change(text) {
+        settings::Change::Settings(settings) => change.settings = settings,
+        settings::Change::WithUserVariables(settings) => {
+            change.settings = settings;
+            change.marks.push(Mark::begin(Pin::UserVariable));
+        }
+        settings::Change::NextTransaction => change.marks.push(Mark::begin(Pin::NextTransaction)),
+        settings::Change::Nothing => {}
+        settings::Change::Unknown => change.marks.push(Mark::begin(Pin::Setting)),
+    }
 }
 
 /// What it changes to be in this schema.

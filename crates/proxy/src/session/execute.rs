@@ -35,7 +35,9 @@ impl Session {
         let Some(prepared) = prepared else { return self.decide_unknown() };
         let stays = prepared.is_at_home || opens_cursor(payload);
         let moves = kind == Kind::StmtExecute && (!stays || self.in_transaction_elsewhere(prepared.home));
-        match prepared.what.text.as_deref().filter(|_| moves) {
+        // Elsewhere it would be prepared as another statement.
+        let means_the_same = prepared.what.modes == self.course.modes();
+        match prepared.what.text.as_deref().filter(|_| moves && means_the_same) {
             Some(text) => self.judge(text, true, None, true).prepared_as(&prepared.what),
             None => Course::plainly_to(prepared.home).prepared_as(&prepared.what),
         }
@@ -88,9 +90,9 @@ impl Session {
         let known_as = match prepared.id_at(hostgroup) {
             Some(known_as) => known_as,
             None => match self.prepare_again(id).await? {
-                Some(known_as) => known_as,
+                Ok(known_as) => known_as,
                 // What it cannot do there it can do where it was prepared.
-                None if hostgroup != home => {
+                Err(_) if hostgroup != home => {
                     if let Err(why) = self.go_to(home, Full::TryAgain).await? {
                         self.refuse_unserved(why).await?;
                         return Ok(false);
@@ -102,7 +104,11 @@ impl Session {
                         None => return self.refuse_statement(kind, id).await,
                     }
                 }
-                None => return self.refuse_statement(kind, id).await,
+                Err(Some(refusal)) if kind.answer() != Answer::None => {
+                    self.answer_here(kind, &refusal).await?;
+                    return Ok(false);
+                }
+                Err(_) => return self.refuse_statement(kind, id).await,
             },
         };
         if self.rename(kind, id, known_as) {
@@ -112,21 +118,27 @@ impl Session {
         Ok(false)
     }
 
-    /// Prepares a statement at the backend in use; the number that it has there, or nothing if it cannot be executed there.
-    async fn prepare_again(&mut self, id: u32) -> Result<Option<u32>, Ending> {
+    /// Prepares a statement at the backend in use; the number that it has there, or what the server has against it. It has nothing,
+    /// and the statement cannot be executed there, if it is something else there.
+    async fn prepare_again(&mut self, id: u32) -> Result<Result<u32, Option<Vec<u8>>>, Ending> {
         let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id));
-        let Some(text) = prepared.and_then(|prepared| prepared.what.text.as_deref()) else { return Ok(None) };
+        let Some(text) = prepared.and_then(|prepared| prepared.what.text.as_deref()) else {
+            return Ok(Err(None));
+        };
         let command = [&[Kind::StmtPrepare as u8][..], text].concat();
         self.note_at_server(Kind::StmtPrepare);
-        let Ok(mut replies) = self.errand(&[(command, Answer::Prepare)]).await? else { return Ok(None) };
-        let Some(statement) = replies.pop().and_then(|reply| reply.prepared) else { return Ok(None) };
+        let Ok(mut replies) = self.errand(&[(command, Answer::Prepare)]).await? else { return Ok(Err(None)) };
+        let Some(reply) = replies.pop() else { return Ok(Err(None)) };
+        let Some(statement) = reply.prepared else {
+            return Ok(Err(reply.bytes.get(HEADER_LEN..).map(<[u8]>::to_vec)));
+        };
         let hostgroup = self.course.hostgroup;
         if let Some(backend) = &mut self.backend {
             backend.connection_mut().note_prepared(statement.id);
         }
         let prepared = self.course.prepared.as_mut().and_then(|all| all.get_mut(id));
         let same = prepared.is_some_and(|prepared| prepared.add_place(hostgroup, statement));
-        Ok(same.then_some(statement.id))
+        Ok(if same { Ok(statement.id) } else { Err(None) })
     }
 
     /// Answers the command in the backlog: the statement is not there any more.
@@ -139,6 +151,14 @@ impl Session {
             self.answer_here(kind, &error.encode(self.capabilities())).await?;
         }
         Ok(false)
+    }
+
+    /// Whether an execution of the statement that a command names changes the session.
+    pub(super) fn prepared_changes(&self, kind: Kind, input: &[u8]) -> bool {
+        let payload = input.get(HEADER_LEN..).unwrap_or_default();
+        let known = self.course.prepared.as_ref().zip(id(payload).filter(|_| names_statement(kind)));
+        let prepared = known.and_then(|(all, id)| all.get(id));
+        prepared.is_some_and(|prepared| prepared.what.change.is_some())
     }
 
     /// Whether a connection of the session has the statement of the command in the backlog.
@@ -252,10 +272,8 @@ impl Session {
                 {
                     prepared.types_for(hostgroup, params.types);
                 }
-                let (change, class) = (prepared.what.change.clone(), prepared.what.class);
-                let now = self.worker.now();
-                self.course.propose_change(change, now);
-                self.course.note_statement(class, now);
+                let change = prepared.what.change.clone();
+                self.course.propose_change(change, self.worker.now());
             }
             _ => {}
         }

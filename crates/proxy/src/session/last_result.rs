@@ -7,41 +7,20 @@ use wire::reply::Answer;
 use super::Session;
 use super::backlog::whole_front;
 use crate::ending::Ending;
-use crate::error::ClientError;
 use crate::state::results::LastId;
-use crate::state::substitute::{Question, question};
+use crate::state::substitute::with_numbers;
 
 impl Session {
-    /// Answers the command in the backlog, or puts what it asks for into it. False if it has its answer.
-    pub(super) async fn tell_last_result(&mut self, kind: Kind) -> Result<bool, Ending> {
+    /// Puts what the command in the backlog asks for into it, if that is how many rows there were. Of warnings there are none: they
+    /// would have kept the connection.
+    pub(super) async fn tell_last_result(&mut self, kind: Kind) -> Result<(), Ending> {
         self.complete_front().await?;
-        self.until_told().await;
         let text = whole_front(&self.backlog).map(|payload| self.statement(payload)).unwrap_or_default();
-        let asked = if kind == Kind::Query { question(text, self.course.counted) } else { Question::Other };
-        match asked {
-            Question::Numbers(text) => {
-                self.rewrite(kind, &text);
-                Ok(true)
-            }
-            // A connection that was lent is left without any.
-            _ if !self.course.has_warnings => Ok(true),
-            Question::ShowWarnings => {
-                let Some(answer) = self.course.results.warnings() else {
-                    return self.refuse_lost(kind).await;
-                };
-                self.begin_own(kind);
-                self.skip_command().await?;
-                self.write_to_client(&answer).await?;
-                self.answered_here(0);
-                Ok(false)
-            }
-            Question::Other => self.refuse_lost(kind).await,
+        let text = with_numbers(text, self.course.counted);
+        if let Some(text) = text.filter(|_| kind == Kind::Query) {
+            self.rewrite(kind, &text);
         }
-    }
-
-    async fn refuse_lost(&mut self, kind: Kind) -> Result<bool, Ending> {
-        self.refuse_here(kind, &ClientError::result_is_gone()).await?;
-        Ok(false)
+        Ok(())
     }
 
     /// Whether `LAST_INSERT_ID()` is at the backend in use what it is to the session.

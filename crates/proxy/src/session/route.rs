@@ -57,7 +57,11 @@ impl Session {
             return None;
         }
         let decided = self.decide(kind, rest)?;
-        (self.is_here(&decided) && self.is_simple(kind, rest, &decided)).then_some(decided)
+        // What changes the session has to be seen to succeed: the answers in front of its own say nothing of that.
+        let changes = decided.change.as_ref().is_some_and(|change| !change.is_quiet())
+            || matches!(kind, Kind::InitDb | Kind::SetOption | Kind::ResetConnection)
+            || self.prepared_changes(kind, rest);
+        (!changes && self.is_here(&decided) && self.is_simple(kind, rest, &decided)).then_some(decided)
     }
 
     /// Whether all statements of the session go to one hostgroup, but for hints.
@@ -227,9 +231,8 @@ impl Session {
         if kind == Kind::StmtClose && !self.is_prepared_anywhere() {
             return self.forget_statement().await;
         }
-        let asks = self.course.is_away && decided.effects.any_of(Effects::LAST_RESULT);
-        if asks && !self.tell_last_result(kind).await? {
-            return Ok(());
+        if self.course.is_away && decided.effects.any_of(Effects::LAST_RESULT) {
+            self.tell_last_result(kind).await?;
         }
         let Some(hostgroup) = self.reach(&mut decided).await? else { return Ok(()) };
         if decided.effects.any_of(NEEDS_LAST_ID) && !self.bring_last_id(kind).await? {
@@ -338,15 +341,14 @@ impl Session {
     pub(super) fn note_sent(&mut self, kind: Kind, payload: &[u8], decided: &mut Decided) {
         let now = self.worker.now();
         if matches!(kind, Kind::Query | Kind::StmtExecute | Kind::StmtBulkExecute) {
-            self.course.ran.note(decided.effects, decided.several, decided.class);
+            self.course.ran.note(decided);
         }
         if let Some(multiplex) = decided.orders.as_ref().and_then(|orders| orders.verdict.multiplex) {
             self.course.note_multiplex(multiplex, decided, now);
         }
         match kind {
             Kind::Query => {
-                self.course.propose(decided, now);
-                self.course.note_statement(decided.class, now);
+                self.course.propose(decided, !self.owed.is_empty(), now);
             }
             Kind::InitDb => self.course.propose_schema(payload.get(1..).unwrap_or_default(), now),
             Kind::SetOption => self.course.propose_option(payload, now),
@@ -375,7 +377,9 @@ impl Session {
             digest,
             effects: decided.effects,
             several: decided.several,
+            tables: decided.tables,
             class: decided.class,
+            modes: self.course.modes(),
             digest_text,
             change: change.map(|change| *change),
         }

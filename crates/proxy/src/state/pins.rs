@@ -36,7 +36,7 @@ pins! {
     /// An XA transaction is.
     Xa = "xa", "`XA START`", "`XA COMMIT`, `XA ROLLBACK`";
     /// Something was said for the next transaction only.
-    NextTransaction = "next_transaction", "`SET TRANSACTION` without `SESSION`", "the next statement";
+    NextTransaction = "next_transaction", "`SET TRANSACTION` without `SESSION`", "the transaction";
     /// It has temporary tables.
     TemporaryTable = "temporary_table", "`CREATE TEMPORARY TABLE`", "`DROP TABLE` of each";
     /// It has locked tables, or the server.
@@ -51,6 +51,8 @@ pins! {
     Statement = "statement", "an open cursor, a value sent in parts, a statement of which the text is not kept", "its execution to the end, `COM_STMT_RESET`, `COM_STMT_CLOSE`";
     /// The next statement may ask how many rows there were.
     FoundRows = "found_rows", "`SQL_CALC_FOUND_ROWS`", "the next `SELECT`";
+    /// The server has something to say of a statement.
+    Warnings = "warnings", "an error, or warnings", "the next statement with tables, without either";
     /// It has set user variables to what is not written in the statement.
     UserVariable = "user_variable", "a user variable set to anything but a literal", "a reset";
     /// It has set something that cannot be repeated elsewhere.

@@ -1,10 +1,9 @@
-//! What later statements of a session may ask about earlier ones: the key that was generated last, and what a server had to say of
-//! the last statement.
+//! What later statements of a session may ask about earlier ones: the key that was generated last.
 //!
-//! A server knows both for a connection. Who takes a connection over from a session asks for what that session may want to know,
+//! A server knows it for a connection. Who takes a connection over from a session asks for what that session may want to know,
 //! before doing anything else with it ([`Results::asking`]), and tells it here.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::rc::Rc;
 
 use tokio::sync::Notify;
@@ -13,8 +12,6 @@ use tokio::sync::Notify;
 #[derive(Debug, Default)]
 pub(crate) struct Results {
     last_id: Cell<LastId>,
-    /// The answer to `SHOW WARNINGS`, with the headers of its packets, if there is anything in it.
-    warnings: RefCell<Option<Vec<u8>>>,
     /// How often something of this was said: what is asked about a time that is over is of no interest.
     times: Cell<u32>,
     /// Whether somebody asks.
@@ -58,17 +55,6 @@ impl Results {
         self.times.set(self.times.get().wrapping_add(1));
     }
 
-    /// Another statement has run: nobody can ask about the one before any more.
-    pub(crate) fn forget_warnings(&self) {
-        self.warnings.take();
-        self.times.set(self.times.get().wrapping_add(1));
-    }
-
-    /// The answer to `SHOW WARNINGS`, if that is kept here.
-    pub(crate) fn warnings(&self) -> Option<Vec<u8>> {
-        self.warnings.borrow().clone()
-    }
-
     /// Somebody has the connection now, and asks; until that is over, [`until_told`](Self::until_told) waits.
     pub(crate) fn asking(self: &Rc<Self>) -> Asking {
         self.is_asked.set(true);
@@ -92,14 +78,10 @@ pub(crate) struct Asking {
 
 impl Asking {
     /// The server has answered. What it says of a time that is over is not taken.
-    pub(crate) fn told(self, last_id: Option<u64>, warnings: Option<Vec<u8>>) {
-        if self.results.times.get() != self.times {
-            return;
-        }
-        if let Some(id) = last_id {
+    pub(crate) fn told(self, last_id: Option<u64>) {
+        if let Some(id) = last_id.filter(|_| self.results.times.get() == self.times) {
             self.results.last_id.set(LastId::Is(id));
         }
-        self.results.warnings.replace(warnings);
     }
 }
 
@@ -118,13 +100,12 @@ mod tests {
     fn what_was_asked_is_told_unless_it_is_too_late() {
         let results = Rc::new(Results::default());
         results.set_last_id(LastId::AtServer(7));
-        results.asking().told(Some(5), Some(b"w".to_vec()));
-        assert_eq!((results.last_id(), results.warnings()), (LastId::Is(5), Some(b"w".to_vec())));
+        results.asking().told(Some(5));
+        assert_eq!(results.last_id(), LastId::Is(5));
         let asking = results.asking();
         results.set_last_id(LastId::AtServer(9));
-        results.forget_warnings();
-        asking.told(Some(6), Some(b"old".to_vec()));
-        assert_eq!((results.last_id(), results.warnings()), (LastId::AtServer(9), None));
+        asking.told(Some(6));
+        assert_eq!(results.last_id(), LastId::AtServer(9));
         assert_eq!(results.last_id().known(), 9);
     }
 

@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use sql::lexer::{Kind, Lexer, Modes, Token};
 
-use super::SCHEMA;
+use super::{OPTION, SCHEMA};
 use crate::limits::{SETTINGS_BYTES_MAX, SETTINGS_MAX};
 
 /// A setting: what it replaces, and how it is said.
@@ -43,6 +43,8 @@ pub(crate) struct Settings {
     version: u64,
     /// The sum of their hashes: settings that are the same have the same.
     hash: u64,
+    /// How often something was set that decides what a text means.
+    modes: u64,
 }
 
 impl Settings {
@@ -64,8 +66,15 @@ impl Settings {
         self.bytes = bytes;
         self.version += 1;
         self.hash = self.hash.wrapping_add(setting.hash());
+        self.modes += u64::from(setting.is_mode());
         self.all.push_back((self.version, setting));
         true
+    }
+
+    /// Changes with everything that decides what a text means: the schema, character sets, modes. A statement that was prepared
+    /// under other ones is another statement.
+    pub(crate) const fn modes(&self) -> u64 {
+        self.modes
     }
 
     /// Whether saying it once more changes nothing.
@@ -74,9 +83,9 @@ impl Settings {
         !setting.interplays() || !self.all.iter().skip(at + 1).any(|(_, later)| later.interplays())
     }
 
-    /// Forgets all but what has this key: what `COM_RESET_CONNECTION` leaves.
-    pub(crate) fn keep_only(&mut self, key: &str) {
-        self.all.retain(|(_, setting)| *setting.key == *key);
+    /// Forgets all but the schema and `COM_SET_OPTION`: what `COM_RESET_CONNECTION` leaves.
+    pub(crate) fn reset(&mut self) {
+        self.all.retain(|(_, setting)| matches!(&*setting.key, SCHEMA | OPTION));
         self.bytes = self.all.iter().map(|(_, setting)| setting.text.len()).sum();
         self.hash = self.all.iter().fold(0, |sum, (_, setting)| sum.wrapping_add(setting.hash()));
     }
@@ -135,6 +144,12 @@ impl Setting {
         const GROUPS: [&str; 7] =
             ["names", "character_set", "collation", "transaction", "tx_", "sql_mode", "@"];
         GROUPS.iter().any(|group| self.key.starts_with(group)) || self.text.contains(&b'"')
+    }
+
+    /// Whether it decides what a text means.
+    fn is_mode(&self) -> bool {
+        ["names", "character_set", "collation", "sql_mode"].iter().any(|group| self.key.starts_with(group))
+            || *self.key == *SCHEMA
     }
 
     fn hash(&self) -> u64 {

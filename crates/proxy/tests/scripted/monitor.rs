@@ -88,7 +88,7 @@ async fn converse(world: Rc<World>, name: String, end: End) {
         world.thaw(&name).await;
         if is_monitor && world.lossy.get() {
             world.checks.set(world.checks.get() + 1);
-            if world.checks.get() % 2 == 0 {
+            if world.checks.get().is_multiple_of(2) {
                 // Nobody hears of this one.
                 return sleep(PATIENCE).await;
             }

@@ -177,7 +177,7 @@ fn pins_begin_and_end() {
             ("HANDLER t OPEN", Some("HANDLER t CLOSE")),
             ("PREPARE s FROM 'SELECT 1'", Some("DEALLOCATE PREPARE s")),
             ("XA START 'a'", Some("XA ROLLBACK 'a'")),
-            ("SET TRANSACTION READ ONLY", Some("SELECT 1")),
+            ("SET TRANSACTION READ ONLY", Some("SELECT a FROM t")),
             ("SELECT @a := 1", None),
             ("SET @a = @@sql_mode", None),
             ("SET sql_mode = CONCAT(@@sql_mode, ',ANSI')", None),
@@ -269,7 +269,7 @@ fn the_last_key_stays_with_its_session() {
 }
 
 #[test]
-fn warnings_stay_with_their_session() {
+fn c05_who_is_told_of_an_error_may_ask_about_it() {
     play(async || {
         let (_stage, _servers, mut one, mut two, mut server) = two().await;
         one.send_query("SELECT x").await;
@@ -277,22 +277,61 @@ fn warnings_stay_with_their_session() {
         server.err(1054, "42S22", "Unknown column 'x'").await;
         one.expect_err(1054).await;
         two.send_query("SELECT 2").await;
-        server.expect_query("SHOW WARNINGS").await;
-        server.rows(&["Level", "Code", "Message"], &[&[Some("Error"), Some("1054"), Some("x")]]).await;
-        server.expect_query("SELECT LAST_INSERT_ID()").await;
-        server.rows(&["LAST_INSERT_ID()"], &[&[Some("0")]]).await;
+        two.expect_err(9001).await;
+        run(&mut one, &mut server, "SHOW WARNINGS").await;
+        // At MariaDB a statement without tables leaves them as they are.
+        run(&mut one, &mut server, "SELECT 1").await;
+        two.send_query("SELECT 2").await;
+        two.expect_err(9001).await;
+        run(&mut one, &mut server, "SELECT a FROM t").await;
+        run(&mut two, &mut server, "SELECT 2").await;
+    });
+}
+
+/// What is sent ahead is not taken for what comes of the command in front of it.
+#[test]
+fn a_setting_that_is_sent_ahead_is_not_lost() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        one.send_query("SELECT x").await;
+        one.send_query("SET sql_mode = 'ANSI'").await;
+        server.expect_query("SELECT x").await;
+        server.err(1064, "42000", "You have an error").await;
+        server.expect_query("SET sql_mode = 'ANSI'").await;
+        server.ok().await;
+        one.expect_err(1064).await;
+        one.packets().expect_seq(1);
+        one.expect_ok().await;
+        run(&mut one, &mut server, "SELECT a FROM t").await;
+        two.send_query("SELECT 2").await;
+        server.expect_command(Kind::ResetConnection, b"").await;
+        server.ok().await;
+        question(&mut server).await;
+        server.expect_query(CHARSET).await;
+        server.ok().await;
         server.expect_query("SELECT 2").await;
         server.ok().await;
         two.expect_ok().await;
-        one.send_query("SHOW WARNINGS").await;
-        one.expect_rows(&[&[Some("Error"), Some("1054"), Some("x")]]).await;
-        one.send_query("SELECT @@warning_count").await;
-        one.expect_err(9010).await;
+    });
+}
+
+#[test]
+fn a_statement_that_was_prepared_in_another_schema_binds_its_connection() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        one.send_command(Kind::StmtPrepare, b"SELECT a FROM t").await;
+        server.expect_command(Kind::StmtPrepare, b"SELECT a FROM t").await;
+        server.send(&[0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]).await;
+        one.read().await;
+        run(&mut one, &mut server, "USE other").await;
+        two.send_query("SELECT 2").await;
+        two.expect_err(9001).await;
+        one.send_command(Kind::StmtClose, &1_u32.to_le_bytes()).await;
+        server.expect_command(Kind::StmtClose, &1_u32.to_le_bytes()).await;
         run(&mut one, &mut server, "SELECT 1").await;
-        one.send_query("SHOW WARNINGS").await;
-        server.expect_query("SHOW WARNINGS").await;
-        server.rows(&["Level", "Code", "Message"], &[]).await;
-        one.expect_rows(&[]).await;
+        // No command leaves all schemas: who is in none gets another connection in its place.
+        two.send_query("SELECT 2").await;
+        server.expect_command(Kind::Quit, b"").await;
     });
 }
 

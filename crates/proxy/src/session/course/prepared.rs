@@ -31,8 +31,12 @@ pub(in crate::session) struct Preparing {
     pub(in crate::session) effects: Effects,
     /// Whether it is several statements.
     pub(in crate::session) several: bool,
+    /// Whether it reads or writes tables.
+    pub(in crate::session) tables: bool,
     /// What kind of statement it is, as far as words tell.
     pub(in crate::session) class: Option<Class>,
+    /// What the session's texts meant when it was prepared ([`Settings::modes`](crate::state::Settings::modes)).
+    pub(in crate::session) modes: u64,
     /// Its digest's text, as tables show it; empty if it is not counted by that.
     pub(in crate::session) digest_text: Arc<[u8]>,
     pub(in crate::session) change: Option<Change>,
@@ -157,9 +161,12 @@ impl Registry {
         self.get(id).is_some_and(|prepared| prepared.places() > 0)
     }
 
-    /// Whether a statement lives at this hostgroup that could not be prepared there again.
-    pub(super) fn is_bound_to(&self, hostgroup: u32) -> bool {
-        let is_bound = |one: &Prepared| one.home == hostgroup && (one.is_at_home || one.what.text.is_none());
+    /// Whether a statement lives at this hostgroup that could not be prepared there again, where texts mean what they do in
+    /// `modes`.
+    pub(super) fn is_bound_to(&self, hostgroup: u32, modes: u64) -> bool {
+        let is_bound = |one: &Prepared| {
+            one.home == hostgroup && (one.is_at_home || one.what.text.is_none() || one.what.modes != modes)
+        };
         !self.awaiting.is_empty() || self.by_id.values().any(is_bound)
     }
 
@@ -316,7 +323,9 @@ mod tests {
             digest: Some(1),
             effects: Effects::NONE,
             several: false,
+            tables: false,
             class: None,
+            modes: 0,
             digest_text: Arc::default(),
             change: None,
         }
