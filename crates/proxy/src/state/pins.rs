@@ -48,7 +48,7 @@ pins! {
     /// It has statements that are prepared by name.
     Prepare = "prepare", "`PREPARE ... FROM`", "`DEALLOCATE PREPARE` of each";
     /// A cursor is open, parts of a value were sent, or a prepared statement could not be prepared elsewhere.
-    Statement = "statement", "an open cursor, a value sent in parts, a statement of which the text is not kept", "its execution to the end, `COM_STMT_RESET`, `COM_STMT_CLOSE`";
+    Statement = "statement", "an open cursor, a value sent in parts, a prepared statement that would be another one if it were prepared now", "its execution to the end, `COM_STMT_RESET`, `COM_STMT_CLOSE`";
     /// The next statement may ask how many rows there were.
     FoundRows = "found_rows", "`SQL_CALC_FOUND_ROWS`", "the next `SELECT`";
     /// The server has something to say of a statement.
@@ -216,6 +216,16 @@ mod tests {
             Some(Pin::TemporaryTable),
             "nobody knows how many there are"
         );
+    }
+
+    #[test]
+    fn the_manual_has_all_of_them() {
+        let manual = include_str!("../../../../docs/src/pool.md");
+        for (pin, cause, end) in Pin::ALL {
+            let row = format!("\n| `{}` | {cause} | {end} |\n", pin.name());
+            assert!(manual.contains(&row), "docs/src/pool.md lacks this row: {row}");
+        }
+        assert_eq!(manual.matches("\n| `").count(), Pin::ALL.len() + 5, "pins and variables");
     }
 
     #[test]
