@@ -298,6 +298,15 @@ fn a_field_list_has_no_count() {
     }
 }
 
+/// MariaDB does that in a transaction, for a table that is not there.
+#[test]
+fn a_field_list_may_be_ok_alone() {
+    for caps in BOTH {
+        let got = outcome(Answer::FieldList, caps, &Script::new(caps).ok(PLAIN).bytes);
+        assert!(matches!(got.end, End::Ok { .. }), "{got:?}");
+    }
+}
+
 #[test]
 fn a_single_packet_may_be_eof() {
     for caps in BOTH {
