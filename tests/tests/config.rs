@@ -47,7 +47,7 @@ mysql_variables=
 {
     interfaces="127.0.0.1:0"
     max_connections=7
-    monitor_username="watcher"
+    auditlog_filename="audit"
 }
 mysql_servers =
 (
@@ -79,7 +79,7 @@ fn check_accepts_both_formats_whatever_the_name() {
         // One warning that names what has no effect yet.
         let warnings: Vec<&str> = output.stderr.lines().collect();
         assert_eq!(warnings.len(), usize::from(warns), "{output:?}");
-        for part in ["warning: ", "monitor_username"] {
+        for part in ["warning: ", "auditlog_filename"] {
             assert!(!warns || warnings[0].contains(part), "{warnings:?} has no {part:?}");
         }
     }
@@ -91,7 +91,7 @@ fn serve_logs_what_has_no_effect_and_runs() {
         .replace("/var/lib/proxysql", &SANDBOX.path().display().to_string())
         .replace("admin_credentials=", "mysql_ifaces=\"\" admin_credentials=");
     let proxy = Proxy::start(&SANDBOX, &file("serve.cnf", &text), &[], &[]);
-    proxy.wait_for_log("monitor_username");
+    proxy.wait_for_log("auditlog_filename");
     run(async {
         let mut client = Client::connect(&Options::tcp(proxy.tcp(), "app", "pw")).await.unwrap();
         client.ping().await.unwrap();
@@ -118,7 +118,7 @@ fn bad() -> Vec<(&'static str, String, Vec<&'static str>)> {
         (
             "table.toml",
             TOML.replace("mysql_users", "mysql_user"),
-            vec!["table.toml:11: ", "`mysql_user`", "`mysql_users`"],
+            vec!["table.toml:12: ", "`mysql_user`", "`mysql_users`"],
         ),
         ("column.cnf", CNF.replace("default_hostgroup", "hostgrup"), vec!["column.cnf:18: ", "`hostgrup`"]),
         (
@@ -130,7 +130,7 @@ fn bad() -> Vec<(&'static str, String, Vec<&'static str>)> {
         (
             "twice.toml",
             format!("{TOML}[[mysql_users]]\nusername = 'app'\n"),
-            vec!["twice.toml:14: `mysql_users` has two rows with username = app"],
+            vec!["twice.toml:15: `mysql_users` has two rows with username = app"],
         ),
         ("grammar.toml", TOML.replace("= 7", "= "), vec!["grammar.toml:5: "]),
         ("grammar.cnf", CNF.replace("(\n    { address", "( address"), vec!["grammar.cnf:13: "]),
@@ -139,13 +139,13 @@ fn bad() -> Vec<(&'static str, String, Vec<&'static str>)> {
             TOML.replace("= 7", "= -7").replace("port = 1", "prot = 1"),
             vec![
                 "two.toml:5: ",
-                "two.toml:9: unknown setting `prot` in `mysql_servers`; did you mean `port`?",
+                "two.toml:10: unknown setting `prot` in `mysql_servers`; did you mean `port`?",
             ],
         ),
         (
             "hash.toml",
             TOML.replace("\"pw\"", "\"*0123456789ABCDEF0123456789ABCDEF0123456\""),
-            vec!["hash.toml:13: ", "39"],
+            vec!["hash.toml:14: ", "39"],
         ),
     ]
 }
