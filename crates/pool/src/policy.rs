@@ -53,7 +53,7 @@ impl Default for Policy {
             max_online: usize::MAX,
             latency_aware_from: usize::MAX,
             shunning: Shunning::default(),
-            resting_percent: 0,
+            resting_percent: 10,
             awaited: false,
         }
     }

@@ -94,8 +94,10 @@ pub(crate) struct Control {
     quit: Cell<bool>,
     /// Whether servers were switched off since the session looked last.
     recalled: Cell<bool>,
-    /// What binds the session to its connection while it waits for its client, and since when.
-    pin: Cell<Option<(Pin, Instant)>>,
+    /// What binds the session to its connection while it waits for its client.
+    pin: Cell<Option<Pin>>,
+    /// When that began, in milliseconds since the session did.
+    pinned_ms: Cell<u32>,
 }
 
 impl Control {
@@ -114,6 +116,7 @@ impl Control {
             quit: Cell::new(false),
             recalled: Cell::new(false),
             pin: Cell::new(None),
+            pinned_ms: Cell::new(0),
             signal: Cell::new(Signal::None),
             waker: RefCell::new(None),
             activity: Cell::new(Activity::Login),
@@ -306,8 +309,9 @@ impl Control {
 
     /// Says what binds the session to its connection now.
     pub(crate) fn set_pin(&self, pin: Option<Pin>, now: Instant) {
-        if self.pin.get().map(|(pin, _)| pin) != pin {
-            self.pin.set(pin.map(|pin| (pin, now)));
+        if self.pin.replace(pin) != pin {
+            let since = self.age(now).as_millis();
+            self.pinned_ms.set(u32::try_from(since).unwrap_or(u32::MAX));
         }
     }
 
@@ -334,7 +338,9 @@ impl Control {
             command,
             time: now.saturating_duration_since(since),
             statement: running.and_then(|(_, _, text)| text),
-            pin: self.pin.get().map(|(pin, since)| (pin.name(), now.saturating_duration_since(since))),
+            pin: self.pin.get().map(|pin| {
+                (pin.name(), self.age(now).saturating_sub(Duration::from_millis(self.pinned_ms.get().into())))
+            }),
         };
         self.about.fill(&mut row);
         row

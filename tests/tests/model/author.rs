@@ -182,7 +182,8 @@ impl Author {
                 "db" => self.db.clone(),
                 "id" => self.dice.within(1..9).to_string(),
                 "n" => self.dice.below(50).to_string(),
-                "lock" => format!("'l{}_{}_{}'", self.client, self.sessions, self.dice.below(2)),
+                // Locks are the server's: other tests have other ones.
+                "lock" => format!("'l{}_{}_{}'", self.db, self.sessions, self.dice.below(2)),
                 "char" => {
                     let chars = ["a", "b", "\u{e9}", "\u{4e2d}", "\u{1f600}", "\\'", "%"];
                     (*self.dice.pick(&chars)).to_owned()

@@ -23,7 +23,7 @@ pub(crate) const SHARED: [&str; 20] = [
      SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = tag; SELECT 'never'; END",
     "CREATE PROCEDURE shared.p_warn(tag VARCHAR(20)) SIGNAL SQLSTATE '01000' SET MESSAGE_TEXT = tag, MYSQL_ERRNO = 1642",
     "CREATE PROCEDURE shared.p_out(n INT, OUT twice INT) SET twice = n * 2",
-    "CREATE PROCEDURE shared.p_lock(name VARCHAR(20)) SELECT GET_LOCK(name, 0)",
+    "CREATE PROCEDURE shared.p_lock(name VARCHAR(64)) SELECT GET_LOCK(name, 0)",
     "CREATE PROCEDURE shared.p_prepare(tag VARCHAR(20)) BEGIN SET @sql = CONCAT('SELECT ''', tag, ''''); \
      PREPARE of_p FROM @sql; EXECUTE of_p; END",
     "CREATE PROCEDURE shared.p_id(n INT) SELECT LAST_INSERT_ID(n)",
