@@ -189,37 +189,9 @@ pub(crate) async fn login(
     let mut dialogue = Dialogue::new(worker, exchange, Capabilities::PROTOCOL_41, peer);
     dialogue.exchange.send(&greeting.encode(offered)).await?;
     let payload = dialogue.receive_login(offered, tls).await?;
-    let packet = packet::Login::decode(&payload, offered).map_err(|error| dialogue.refuse_bytes(&error))?;
-    dialogue.capabilities = packet.capabilities;
-    let method = Method::agreed(packet.capabilities, packet.zstd_level)
-        .map_err(|level| dialogue.refuse(&ClientError::wrong_compression_level(level)))?;
-    let claim = Claim {
-        username: packet.username,
-        plugin: packet.auth_plugin,
-        answer: packet.auth_answer,
-        offered: Some(plugin),
-    };
-    // Boxed, as all that comes later: who connects and says nothing shall cost little.
-    let proven = Box::pin(dialogue.check(claim, nonce)).await?;
-    let account = dialogue.admit(proven, packet.schema, None)?;
-    let mut identity = Box::new(Identity {
-        connection_id,
-        peer,
-        door,
-        // What there is of it on the other side is not the client's choice.
-        capabilities: packet.capabilities.difference(Capabilities::SSL | COMPRESSION),
-        collation: packet.collation.into(),
-        max_packet: packet.max_packet,
-        attributes: packet.attributes.map(Box::from),
-        nonce,
-        account,
-        backlog: Vec::new(),
-        backend: None,
-    });
-    let checked = Box::pin(check_login(worker, &identity)).await;
-    identity.backend = checked.map_err(|refusal| dialogue.pass_refusal(&refusal))?;
-    dialogue.send_ok().await?;
-    identity.backlog = dialogue.exchange.into_unread();
+    let hello = Hello { connection_id, door, offered, plugin, nonce };
+    // Boxed: who connects and says nothing shall cost little.
+    let (mut identity, method) = Box::pin(let_in(worker, dialogue, hello, &payload)).await?;
     if let Some(method) = method {
         sock.compress(
             &worker.workshop,
@@ -232,6 +204,57 @@ pub(crate) async fn login(
         }
     }
     Ok(identity)
+}
+
+/// What a client was told before it has said who it is, and where it has come in.
+struct Hello {
+    connection_id: u32,
+    door: Door,
+    offered: Capabilities,
+    plugin: &'static str,
+    nonce: [u8; 20],
+}
+
+/// Lets a client in that has sent this login, if it is one of those who may. What it has sent behind that is in its backlog; from
+/// here on it speaks the compressed protocol if there is a method.
+async fn let_in(
+    worker: &Rc<Worker>,
+    mut dialogue: Dialogue<'_>,
+    hello: Hello,
+    payload: &[u8],
+) -> Result<(Box<Identity>, Option<Method>), Ending> {
+    let packet =
+        packet::Login::decode(payload, hello.offered).map_err(|error| dialogue.refuse_bytes(&error))?;
+    dialogue.capabilities = packet.capabilities;
+    let method = Method::agreed(packet.capabilities, packet.zstd_level)
+        .map_err(|level| dialogue.refuse(&ClientError::wrong_compression_level(level)))?;
+    let claim = Claim {
+        username: packet.username,
+        plugin: packet.auth_plugin,
+        answer: packet.auth_answer,
+        offered: Some(hello.plugin),
+    };
+    let proven = Box::pin(dialogue.check(claim, hello.nonce)).await?;
+    let account = dialogue.admit(proven, packet.schema, None)?;
+    let mut identity = Box::new(Identity {
+        connection_id: hello.connection_id,
+        peer: dialogue.peer,
+        door: hello.door,
+        // What there is of it on the other side is not the client's choice.
+        capabilities: packet.capabilities.difference(Capabilities::SSL | COMPRESSION),
+        collation: packet.collation.into(),
+        max_packet: packet.max_packet,
+        attributes: packet.attributes.map(Box::from),
+        nonce: hello.nonce,
+        account,
+        backlog: Vec::new(),
+        backend: None,
+    });
+    let checked = Box::pin(check_login(worker, &identity)).await;
+    identity.backend = checked.map_err(|refusal| dialogue.pass_refusal(&refusal))?;
+    dialogue.send_ok().await?;
+    identity.backlog = dialogue.exchange.into_unread();
+    Ok((identity, method))
 }
 
 impl<'a> Dialogue<'a> {
