@@ -318,6 +318,9 @@ impl Course {
         let class = classify(text);
         let change =
             if several { change_of_several(facts.effects, class) } else { self.change(facts, class, text) };
+        // It may be that variable which is set.
+        let is_unknown_setting = change.marks.contains(&Mark::begin(Pin::Setting));
+        let also = if is_unknown_setting { Effects::SETS_LAST_INSERT_ID } else { Effects::NONE };
         let change = (!change.is_empty()).then(|| Box::new(change));
         let (hostgroup, is_split, answer) = match destination {
             Destination::Hostgroup { hostgroup, why } => (hostgroup, matches!(why, Why::Split(_)), None),
@@ -338,7 +341,7 @@ impl Course {
             hostgroup,
             is_split,
             answer: answer.map(Box::new),
-            effects: facts.effects,
+            effects: facts.effects.with(also),
             several,
             tables: facts.tables,
             digest,

@@ -269,6 +269,25 @@ fn the_last_key_stays_with_its_session() {
 }
 
 #[test]
+fn a_key_that_the_client_has_set_is_its_own() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        one.send_query("INSERT INTO t VALUES ()").await;
+        server.expect_query("INSERT INTO t VALUES ()").await;
+        server.ok_with(1, 7).await;
+        one.expect_ok().await;
+        two.send_query("SELECT 2").await;
+        server.expect_query("SELECT LAST_INSERT_ID()").await;
+        server.rows(&["LAST_INSERT_ID()"], &[&[Some("7")]]).await;
+        server.expect_query("SELECT 2").await;
+        server.ok().await;
+        two.expect_ok().await;
+        run(&mut one, &mut server, "SET last_insert_id = 33").await;
+        run(&mut one, &mut server, "SELECT LAST_INSERT_ID()").await;
+    });
+}
+
+#[test]
 fn c05_who_is_told_of_an_error_may_ask_about_it() {
     play(async || {
         let (_stage, _servers, mut one, mut two, mut server) = two().await;
