@@ -22,7 +22,7 @@ use super::lend::ask_results;
 use super::passport::Passport;
 use super::{Backend, QUIT, ask};
 use crate::client::login::Identity;
-use crate::limits::{HANDED_ON_MAX, LOOKS_MAX};
+use crate::limits::{HANDED_ON_MAX, KEPT_IDLE, LOOKS_MAX};
 use crate::state::{Results, Settings};
 use crate::worker::Worker;
 
@@ -187,28 +187,21 @@ impl Kept {
         asker: &Asker<'_>,
     ) -> Option<Entry> {
         let key = asker.key(hostgroup);
-        let is_there = |entry: &Entry| server.is_none_or(|id| entry.backend.server().id() == id);
+        let is_good = |entry: &Entry| {
+            server.is_none_or(|id| entry.backend.server().id() == id) && entry.is_good_for(worker, asker)
+        };
         loop {
             let mut shelf = self.shelf.borrow_mut();
-            let (mut looked, mut free, mut other) = (0, None, None);
-            let exact = shelf.newest(key, |entry| {
+            let mut looked = 0;
+            let is_exact = |entry: &Entry| {
                 looked += 1;
-                looked <= LOOKS_MAX
-                    && is_there(entry)
-                    && entry.is_good_for(worker, asker)
-                    && asker.is_exact(entry)
-            });
-            let ticket = exact.or_else(|| {
-                free = shelf.newest(key, |entry| {
-                    is_there(entry) && entry.left.is_free() && entry.is_good_for(worker, asker)
-                });
-                free
-            });
-            let ticket = ticket.or_else(|| {
-                other = shelf.newest(key, |entry| is_there(entry) && entry.is_good_for(worker, asker));
-                other
-            });
-            let mut entry = shelf.take(ticket?)?;
+                looked <= LOOKS_MAX && is_good(entry) && asker.is_exact(entry)
+            };
+            let ticket = shelf
+                .newest(key, is_exact)
+                .or_else(|| shelf.newest(key, |entry| entry.left.is_free() && is_good(entry)))
+                .or_else(|| shelf.newest(key, is_good))?;
+            let mut entry = shelf.take(ticket)?;
             drop(shelf);
             entry.backend.connection().set_resting(false);
             if entry.is_silent() {
@@ -249,7 +242,7 @@ impl Kept {
             if !entry.is_silent() || entry.backend.server().is_off() {
                 return true;
             }
-            let is_idle = now.saturating_duration_since(entry.heard) >= crate::limits::KEPT_IDLE;
+            let is_idle = now.saturating_duration_since(entry.heard) >= KEPT_IDLE;
             let count = resting.entry(entry.backend.server().id()).or_default();
             *count += 1;
             let share = entry.backend.most_resting().div_ceil(u32::from(worker.shared.workers).max(1));
@@ -280,13 +273,10 @@ impl Entry {
     /// Whether this one may have it. No command leaves all schemas, but for a login.
     fn is_good_for(&self, worker: &Worker, asker: &Asker<'_>) -> bool {
         let leaves = asker.caller.schema().is_empty() && !self.left.caller.schema().is_empty();
-        let is_announced =
-            || worker.settings().announced.contains(&self.backend.server().endpoint().endpoint);
+        let target = &self.backend.server().endpoint().endpoint;
         self.is_valid(worker)
             && !(leaves && asker.is_admitted)
-            && (self.passport.is_good_for(asker.passport, false)
-                && (Rc::ptr_eq(&self.passport, asker.passport)
-                    || self.passport.is_good_for(asker.passport, is_announced())))
+            && self.passport.is_good_for(asker.passport, worker.settings().announced.contains(target))
     }
 
     /// Whether the server neither has closed the connection nor says anything over it.

@@ -6,12 +6,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 use wire::Capabilities;
 
-use crate::backend::{Backend, QUIT, Target};
+use crate::backend::{Backend, Target, part};
 use crate::client::login::Identity;
-use crate::limits::{COPY_IDLE_CONNECTIONS_MAX, COPY_IDLE_MAX, GOODBYE_MAX};
+use crate::limits::{COPY_IDLE_CONNECTIONS_MAX, COPY_IDLE_MAX};
 use crate::snapshot::Settings;
 use crate::worker::Worker;
 
@@ -97,7 +97,7 @@ impl Idle {
             idle.push(Connection { login, backend, since: Instant::now() });
         } else {
             drop(idle);
-            tokio::task::spawn_local(goodbye(backend));
+            part(backend);
         }
     }
 
@@ -111,12 +111,7 @@ impl Idle {
         };
         let over: Vec<Connection> = self.0.borrow_mut().extract_if(.., is_over).collect();
         for connection in over {
-            tokio::task::spawn_local(goodbye(connection.backend));
+            part(connection.backend);
         }
     }
-}
-
-/// Ends a connection. Whether the server hears it changes nothing.
-async fn goodbye(mut backend: Backend) {
-    let _ = timeout(GOODBYE_MAX, backend.connection_mut().write_all(&QUIT)).await;
 }
