@@ -214,8 +214,8 @@ pub(crate) const ERRAND_BYTES_MAX: usize = 32 << 20;
 pub(crate) const LOOKS_MAX: usize = 32;
 
 /// Connections that go from one session of a worker to another that waits for one there; after these one gives its place to
-/// whoever waits longest, on whatever worker.
-pub(crate) const HANDED_ON_MAX: u32 = 64;
+/// whoever waits longest, on whatever worker. A new connection costs as much as some dozens of statements.
+pub(crate) const HANDED_ON_MAX: u32 = 1024;
 
 /// Time for which a connection that nobody uses is not too many: work comes in bursts.
 pub(crate) const KEPT_IDLE: Duration = Duration::from_secs(5);
