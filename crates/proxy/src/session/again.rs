@@ -63,7 +63,6 @@ impl Session {
         let settings = self.worker.settings();
         let server = self.backend.as_ref().map(|backend| std::sync::Arc::clone(backend.server()));
         let hostgroup = self.course.hostgroup;
-        self.course.forget_warnings(self.worker.now());
         let is_watched = self.worker.shared.watching.is_running() && settings.is_writer(hostgroup);
         let begun = Instant::now();
         let end =

@@ -62,7 +62,7 @@ impl Session {
                         trace.answered(Instant::now());
                     }
                     note(&mut self.status, outcome);
-                    if self.course.settle(&self.identity, outcome, self.worker.now()) {
+                    if self.course.settle(&self.identity, outcome) {
                         self.leave_others();
                     }
                     return Ok(());
@@ -126,7 +126,7 @@ impl Session {
                 match (scan.event, self.owed.is_empty()) {
                     (Event::Done(outcome), false) if scanned < n => {
                         note(&mut self.status, outcome);
-                        self.course.settle(&self.identity, outcome, self.worker.now());
+                        self.course.settle(&self.identity, outcome);
                         // There is one: it was seen above.
                         let Some(next) = self.owed.pop() else { break scan.event };
                         let answer = work_at(&self.control, &next);

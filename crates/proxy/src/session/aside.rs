@@ -6,7 +6,8 @@ use wire::StatusFlags;
 use wire::reply::End;
 
 use super::Session;
-use super::course::{Aside, Decided};
+use super::course::Aside;
+use super::course::decided::Decided;
 use crate::backend::Backend;
 use crate::state::Pin;
 use crate::state::results::LastId;
@@ -83,15 +84,19 @@ impl Session {
             return;
         }
         self.note_ran();
+        let hostgroup = self.course.hostgroup;
+        if !self.shares(hostgroup) {
+            return;
+        }
         let pin = self.pin();
         self.control.set_pin(pin, self.worker.now());
         let is_sent =
             self.backend.as_ref().is_some_and(|backend| self.to_backend.is_sent(backend.connection()));
-        if pin.is_some() || !is_sent || !self.backlog.is_empty() || !self.shares(self.course.hostgroup) {
+        if pin.is_some() || !is_sent || !self.backlog.is_empty() {
             return;
         }
         if let Some(backend) = self.backend.take() {
-            self.lay_one_aside(self.course.hostgroup, backend, self.course.applied, self.status);
+            self.lay_one_aside(hostgroup, backend, self.course.applied, self.status);
         }
     }
 

@@ -9,7 +9,7 @@ use wire::reply::Answer;
 use wire::{Capabilities, Codec as _};
 
 use super::Session;
-use super::course::Decided;
+use super::course::decided::Decided;
 use super::execute::opens_cursor;
 use super::ids::Look;
 use super::owed::Step;

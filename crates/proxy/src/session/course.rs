@@ -2,15 +2,21 @@
 //!
 //! A session has at most one connection in each hostgroup. The one in use is the session's `backend`; the others wait here
 //! ([`others`](Course::others)). What the client sets is said again at a server that does not know it yet
-//! ([`settings`]); what cannot be said again keeps the session where it is.
+//! ([`Settings`]); what cannot be said again keeps the session where it is.
+//!
+//! - [`decided`]: what was decided about a command;
+//! - [`change`](mod@change): what a statement changes for those behind it;
+//! - [`prepared`]: prepared statements.
 
+pub(super) mod change;
+pub(super) mod decided;
 pub(super) mod prepared;
 
 use std::rc::Rc;
 use std::sync::Arc;
 
 use pool::ShelfTicket;
-use route::{Account, Caller, Destination, Effects, Facts, Multiplex, Why};
+use route::{Account, Caller, Destination, Effects, Multiplex, Why};
 use tokio::time::Instant;
 use wire::StatusFlags;
 use wire::reply::{End, Outcome};
@@ -21,30 +27,19 @@ use crate::client::login::Identity;
 use crate::counts::digests::Who;
 use crate::error::ClientError;
 use crate::limit::Place;
-use crate::limits::JUDGED_BYTES_MAX;
 use crate::mirror::comparison::Watched;
-use crate::routing::{Judged, Orders, Reading};
-use crate::state::marks::{by_name, is_handler, marks};
+use crate::routing::{Judged, Reading};
 use crate::state::results::LastId;
 use crate::state::substitute::Counted;
-use crate::state::{Mark, OPTION, Pin, Pins, Results, SCHEMA, Setting, Settings, settings};
-use crate::statement::class::{Class, classify, used_schema};
-use crate::statement::{Xa, xa};
+use crate::state::{Mark, OPTION, Pin, Pins, Results, SCHEMA, Setting, Settings};
+use crate::statement::class::{Class, classify};
 
 use super::again::Refused;
 use super::aside::Ran;
 use super::trace::Trace;
-use prepared::{Preparing, Registry};
-
-/// What leaves something at a server, or takes it away from there.
-const TRACES: Effects = Effects::SESSION
-    .with(Effects::TEMPORARY_TABLE)
-    .with(Effects::SETS_USER_VARIABLES)
-    .with(Effects::USER_LOCKS)
-    .with(Effects::FOUND_ROWS)
-    .with(Effects::FUNCTION)
-    .with(Effects::SERVER)
-    .with(Effects::UNKNOWN);
+use change::{At, Change};
+use decided::{Decided, Reply};
+use prepared::Registry;
 
 /// Character sets of which the second byte of a character may be a quote or a backslash.
 const TWO_BYTE_QUOTES: [&str; 5] = ["big5", "cp932", "gb18030", "gbk", "sjis"];
@@ -140,94 +135,6 @@ pub(super) struct Aside {
     pub(super) status: StatusFlags,
 }
 
-/// What was decided about a command. It is moved a few times for each: what is rare is boxed.
-#[derive(Debug, Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
-pub(super) struct Decided {
-    /// The hostgroup that it goes to.
-    pub(super) hostgroup: u32,
-    /// It goes there because of the split.
-    pub(super) is_split: bool,
-    /// What it is answered with, if it goes nowhere.
-    pub(super) answer: Option<Box<Reply>>,
-    /// What it does.
-    pub(super) effects: Effects,
-    /// Whether it is several statements.
-    pub(super) several: bool,
-    /// Whether it reads or writes tables.
-    pub(super) tables: bool,
-    /// The hash of its digest.
-    pub(super) digest: Option<u64>,
-    /// `None` if it is no statement, or one that was prepared before.
-    pub(super) class: Option<Class>,
-    pub(super) orders: Option<Box<Orders>>,
-    /// What it changes if it succeeds.
-    pub(super) change: Option<Box<Change>>,
-    /// It has had its delay, and has its places under limits.
-    pub(super) had_its_turn: bool,
-    /// All is done that has to be done before it is sent.
-    pub(super) is_ready: bool,
-    /// The transaction that is open is to be committed first: the statement begins another one.
-    pub(super) commits_first: bool,
-}
-
-impl Decided {
-    /// The same for a statement that was prepared as this.
-    pub(super) const fn prepared_as(mut self, what: &Preparing) -> Self {
-        (self.digest, self.effects, self.several) = (what.digest, what.effects, what.several);
-        (self.tables, self.class) = (what.tables, what.class);
-        self
-    }
-
-    /// The same with what is to be done with `other`.
-    pub(super) fn with_orders_of(self, other: &mut Self) -> Self {
-        let (digest, had_its_turn) = (other.digest, other.had_its_turn);
-        Self { digest, had_its_turn, orders: other.orders.take(), ..self }
-    }
-}
-
-/// What a statement is answered with that goes to no server.
-#[derive(Debug, Clone)]
-pub(super) enum Reply {
-    /// OK and this text.
-    Ok(Arc<str>),
-    Error(ClientError),
-}
-
-/// What a statement changes for those behind it.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Change {
-    settings: Vec<Setting>,
-    marks: Vec<Mark>,
-    /// The session is as after its login.
-    resets: bool,
-    /// All this also if an error is answered: the statements in front of that one have had their effects.
-    anyway: bool,
-}
-
-impl Change {
-    fn of(settings: Vec<Setting>) -> Self {
-        Self { settings, ..Self::default() }
-    }
-
-    fn marked(marks: Vec<Mark>) -> Self {
-        Self { marks, ..Self::default() }
-    }
-
-    fn pinned(pin: Pin) -> Self {
-        Self::marked(vec![Mark::begin(pin)])
-    }
-
-    const fn is_empty(&self) -> bool {
-        self.settings.is_empty() && self.marks.is_empty() && !self.resets
-    }
-
-    /// Whether statements behind it need not wait for it.
-    pub(super) fn is_quiet(&self) -> bool {
-        self.settings.is_empty() && !self.resets && self.marks.iter().all(Mark::is_quiet)
-    }
-}
-
 impl Course {
     /// The beginning: the client has just logged in.
     pub(super) fn new(identity: &Identity, account: Account) -> Self {
@@ -297,17 +204,22 @@ impl Course {
     /// Whether the session has left nothing at its idle connection to this hostgroup that another one could not be told;
     /// `status` is what the server has said last there.
     pub(super) fn can_do_without(&self, hostgroup: u32, status: StatusFlags) -> bool {
-        self.pin_at(hostgroup, status).is_none()
+        !(status.contains(StatusFlags::IN_TRANSACTION)
+            || self.pins.are_missed_at(hostgroup)
+            || self.has_statement_bound_to(hostgroup))
     }
 
-    /// What binds the session to its idle connection to this hostgroup.
+    /// What binds the session to its idle connection to this hostgroup, so that no other may have it.
     pub(super) fn pin_at(&self, hostgroup: u32, status: StatusFlags) -> Option<Pin> {
         if status.contains(StatusFlags::IN_TRANSACTION) {
             return Some(Pin::Transaction);
         }
-        let is_bound = |registry: &Registry| registry.is_bound_to(hostgroup, self.modes());
-        let statement = || self.prepared.as_deref().is_some_and(is_bound).then_some(Pin::Statement);
-        self.pins.at(hostgroup).map(|(pin, _)| pin).or_else(statement)
+        let statement = || self.has_statement_bound_to(hostgroup).then_some(Pin::Statement);
+        self.pins.at(hostgroup).or_else(statement)
+    }
+
+    fn has_statement_bound_to(&self, hostgroup: u32) -> bool {
+        self.prepared.as_ref().is_some_and(|all| all.is_bound_to(hostgroup, self.modes()))
     }
 
     /// What is to be done with a statement that was judged, with the text that came.
@@ -316,8 +228,12 @@ impl Course {
         // Rules may have made another statement of it.
         let text = orders.as_ref().and_then(|orders| orders.text.as_deref()).unwrap_or(text);
         let class = classify(text);
-        let change =
-            if several { change_of_several(facts.effects, class) } else { self.change(facts, class, text) };
+        let at = At { schema: self.caller.schema(), two_byte_quotes: self.two_byte_quotes };
+        let change = if several {
+            Change::of_several(facts.effects, class)
+        } else {
+            Change::of_one(facts, class, text, at)
+        };
         // It may be that variable which is set.
         let is_unknown_setting = change.marks.contains(&Mark::begin(Pin::Setting));
         let also = if is_unknown_setting { Effects::SETS_LAST_INSERT_ID } else { Effects::NONE };
@@ -354,95 +270,29 @@ impl Course {
         }
     }
 
-    /// A command that goes to this hostgroup and changes nothing.
-    pub(super) const fn plainly_to(hostgroup: u32) -> Decided {
-        Decided {
-            hostgroup,
-            is_split: false,
-            answer: None,
-            effects: Effects::NONE,
-            several: false,
-            tables: false,
-            digest: None,
-            class: None,
-            orders: None,
-            change: None,
-            had_its_turn: false,
-            is_ready: false,
-            commits_first: false,
-        }
-    }
-
-    /// What a statement changes if it succeeds.
-    fn change(&self, facts: Facts, class: Class, text: &[u8]) -> Change {
-        let effects = facts.effects;
-        // Most do nothing of all this.
-        if !effects.any_of(TRACES) && !matches!(class, Class::DropTable | Class::Unknown) {
-            return Change::default();
-        }
-        let mut change = Change::marked(marks(effects, class, text, self.caller.schema(), facts.tables));
-        match class {
-            Class::Set if self.two_byte_quotes && !text.is_ascii() => return Change::pinned(Pin::Setting),
-            Class::Set => set_statement(text, &mut change),
-            Class::Use => return used_schema(text).map_or(Change::pinned(Pin::Setting), schema_change),
-            Class::LockTable => change.marks.push(Mark::begin(Pin::LockedTables)),
-            // With read lock.
-            Class::Flush if effects.any_of(Effects::LOCKS) => {
-                change.marks.push(Mark::begin(Pin::LockedTables));
-            }
-            Class::UnlockTables => change.marks.push(Mark::EndAll(Pin::LockedTables)),
-            _ if effects.any_of(Effects::TEMPORARY_TABLE) => {}
-            // A function in it may be anything. Of what is too large to be looked at that is not to be expected.
-            Class::Insert | Class::Replace | Class::Update | Class::Delete | Class::Select
-                if effects.any_of(Effects::UNKNOWN) && text.len() < JUDGED_BYTES_MAX =>
-            {
-                change.marks.push(Mark::begin(Pin::Function));
-            }
-            _ if effects.any_of(Effects::SESSION) => match by_name(text) {
-                Some(mark) => change.marks.push(mark),
-                None if is_handler(text) => {}
-                None if class == Class::Execute => change.marks.push(Mark::begin(Pin::StoredCode)),
-                None => change.marks.push(Mark::begin(Pin::Setting)),
-            },
-            Class::Unknown => match xa(text) {
-                Some(Xa::Begins) => change.marks.push(Mark::begin(Pin::Xa)),
-                Some(Xa::Ends) => change.marks.push(Mark::EndAll(Pin::Xa)),
-                None if effects.any_of(Effects::UNKNOWN) => change.marks.push(Mark::begin(Pin::StoredCode)),
-                None => {}
-            },
-            // What stored code does nobody sees.
-            Class::Call | Class::Execute if effects.any_of(Effects::UNKNOWN) => {
-                change.marks.push(Mark::begin(Pin::StoredCode));
-            }
-            _ => {}
-        }
-        change
-    }
-
     /// A command that changes this is on its way.
-    pub(super) fn propose_change(&mut self, change: Option<Change>, now: Instant) {
+    pub(super) fn propose_change(&mut self, change: Option<Change>) {
         // The one before has not been answered. That it is in vain to stay does no harm.
         if let Some(before) = self.proposed.take() {
-            self.note(before.marks, now);
+            self.note(before.marks);
         }
         self.proposed = change;
     }
 
-    /// A statement is on its way that was decided about.
-    /// If it is sent ahead, the answers in front of its own say nothing of it: what it leaves counts at once.
-    pub(super) fn propose(&mut self, decided: &mut Decided, ahead: bool, now: Instant) {
+    /// A statement is on its way that was decided about. If it is sent ahead, the answers in front of its own say nothing of it: what it leaves counts at once.
+    pub(super) fn propose(&mut self, decided: &mut Decided, ahead: bool) {
         let change = decided.change.take().map(|change| *change);
         match change {
-            Some(change) if ahead => self.note(change.marks, now),
-            change => self.propose_change(change, now),
+            Some(change) if ahead => self.note(change.marks),
+            change => self.propose_change(change),
         }
     }
 
     /// What a rule says about sharing the connection on which a statement runs.
-    pub(super) fn note_multiplex(&mut self, multiplex: Multiplex, decided: &mut Decided, now: Instant) {
+    pub(super) fn note_multiplex(&mut self, multiplex: Multiplex, decided: &mut Decided) {
         match multiplex {
-            Multiplex::Off => self.pins.note(Mark::begin(Pin::Rule), decided.hostgroup, now),
-            Multiplex::On => self.pins.note(Mark::EndAll(Pin::Rule), decided.hostgroup, now),
+            Multiplex::Off => self.pins.note(Mark::begin(Pin::Rule), decided.hostgroup),
+            Multiplex::On => self.pins.note(Mark::EndAll(Pin::Rule), decided.hostgroup),
             Multiplex::NotByThis => {
                 if let Some(change) = &mut decided.change {
                     change.marks.retain(|mark| *mark != Mark::begin(Pin::UserVariable));
@@ -457,26 +307,25 @@ impl Course {
     }
 
     /// The schema that the client has asked for will be another one.
-    pub(super) fn propose_schema(&mut self, schema: &[u8], now: Instant) {
-        self.propose_change(Some(schema_change(schema)), now);
+    pub(super) fn propose_schema(&mut self, schema: &[u8]) {
+        self.propose_change(Some(Change::of_schema(schema)));
     }
 
     /// What `COM_SET_OPTION` says, with its payload.
-    pub(super) fn propose_option(&mut self, payload: &[u8], now: Instant) {
-        let setting = Setting { key: OPTION.into(), text: payload.into() };
-        self.propose_change(Some(Change::of(vec![setting])), now);
+    pub(super) fn propose_option(&mut self, payload: &[u8]) {
+        self.propose_change(Some(Change::of_option(payload)));
     }
 
     /// The session will be as after its login, in the schema that it is in.
-    pub(super) fn propose_reset(&mut self, now: Instant) {
-        self.propose_change(Some(Change { resets: true, ..Change::default() }), now);
+    pub(super) fn propose_reset(&mut self) {
+        self.propose_change(Some(Change::of_reset()));
     }
 
     /// The statement that ran is over. Returns whether the other connections are of no use any more.
-    pub(super) fn settle(&mut self, identity: &Identity, outcome: Outcome, now: Instant) -> bool {
+    pub(super) fn settle(&mut self, identity: &Identity, outcome: Outcome) -> bool {
         self.last = Some(self.hostgroup);
         (self.ran.end, self.ran.rows) = (Some(outcome.end), outcome.rows);
-        self.note_end(outcome.end, now);
+        self.note_end(outcome.end);
         let Some(change) = self.proposed.take() else { return false };
         if matches!(outcome.end, End::Err { .. }) && !change.anyway {
             return false;
@@ -501,27 +350,22 @@ impl Course {
             };
             return true;
         }
-        self.note(change.marks, now);
+        self.note(change.marks);
         if !change.settings.is_empty() {
-            self.set(identity, change.settings, now);
+            self.set(identity, change.settings);
         }
         false
     }
 
-    /// The server's answer to the last statement is not the client's: nobody asks about it.
-    pub(super) fn forget_warnings(&mut self, now: Instant) {
-        self.pins.note(Mark::EndAll(Pin::Warnings), self.hostgroup, now);
-    }
-
     /// How a statement has ended: what that begins, and what it ends.
-    fn note_end(&mut self, end: End, now: Instant) {
+    fn note_end(&mut self, end: End) {
         let has_warnings = match end {
             End::Err { .. } => true,
             End::Ok { warnings, .. } | End::Eof { warnings, .. } => warnings > 0,
             End::Other => false,
         };
         if has_warnings {
-            self.pins.note(Mark::begin(Pin::Warnings), self.hostgroup, now);
+            self.pins.note(Mark::begin(Pin::Warnings), self.hostgroup);
         }
         if self.pins.is_empty() || !self.ran.is_single() || matches!(end, End::Err { .. }) {
             return;
@@ -535,17 +379,17 @@ impl Course {
             (matches!(class, Some(Class::Select)), Pin::FoundRows),
         ];
         for (_, pin) in ends.into_iter().filter(|(ends, _)| *ends) {
-            self.pins.note(Mark::EndAll(pin), self.hostgroup, now);
+            self.pins.note(Mark::EndAll(pin), self.hostgroup);
         }
     }
 
-    fn note(&mut self, marks: Vec<Mark>, now: Instant) {
+    fn note(&mut self, marks: Vec<Mark>) {
         for mark in marks {
-            self.pins.note(mark, self.hostgroup, now);
+            self.pins.note(mark, self.hostgroup);
         }
     }
 
-    fn set(&mut self, identity: &Identity, settings: Vec<Setting>, now: Instant) {
+    fn set(&mut self, identity: &Identity, settings: Vec<Setting>) {
         for setting in settings {
             if &*setting.key == SCHEMA {
                 self.caller = caller(identity, &setting.text);
@@ -557,12 +401,12 @@ impl Course {
                 self.two_byte_quotes = text.split(|c: char| !c.is_ascii_alphanumeric()).any(is_one);
                 // Texts in them have the character set of their moment, which is over.
                 if self.settings.has_user_variables() {
-                    self.pins.note(Mark::begin(Pin::UserVariable), self.hostgroup, now);
+                    self.pins.note(Mark::begin(Pin::UserVariable), self.hostgroup);
                 }
             }
             let pin = if setting.key.starts_with('@') { Pin::UserVariable } else { Pin::Setting };
             if !Rc::make_mut(&mut self.settings).set(setting) {
-                self.pins.note(Mark::begin(pin), self.hostgroup, now);
+                self.pins.note(Mark::begin(pin), self.hostgroup);
             }
         }
         // The backend in use has it by what the client said.
@@ -630,52 +474,6 @@ pub(super) enum Said {
     Option(Vec<u8>),
     /// The text of a statement.
     Statement(Vec<u8>),
-}
-
-/// What several statements in one text change, of which the first has this class: what each does is not told apart.
-fn change_of_several(effects: Effects, first: Class) -> Change {
-    let mut change = Change::default();
-    // Locks of tables commit. Those of rows end with the transaction, of which servers tell.
-    let locks_tables = effects.any_of(Effects::LOCKS) && effects.any_of(Effects::IMPLICIT_COMMIT);
-    let lasts = effects.any_of(Effects::SESSION.with(Effects::TEMPORARY_TABLE));
-    // What could not be understood.
-    let may_last =
-        effects.any_of(Effects::UNKNOWN) && matches!(first, Class::Set | Class::Use | Class::LockTable);
-    let of = [
-        (locks_tables || lasts || may_last, Pin::Setting),
-        (effects.any_of(Effects::UNKNOWN), Pin::StoredCode),
-        (effects.any_of(Effects::SETS_USER_VARIABLES), Pin::UserVariable),
-        (effects.any_of(Effects::USER_LOCKS), Pin::NamedLock),
-        (effects.any_of(Effects::FUNCTION), Pin::Function),
-        (effects.any_of(Effects::FOUND_ROWS), Pin::FoundRows),
-    ];
-    change.marks.extend(of.into_iter().filter(|(is_so, _)| *is_so).map(|(_, pin)| Mark::begin(pin)));
-    change.anyway = !change.marks.is_empty();
-    change
-}
-
-/// What a `SET` changes.
-fn set_statement(text: &[u8], change: &mut Change) {
-    match settings::change(text) {
-        settings::Change::Settings(settings) => change.settings = settings,
-        settings::Change::WithUserVariables(settings) => {
-            change.settings = settings;
-            change.marks.push(Mark::begin(Pin::UserVariable));
-        }
-        settings::Change::NextTransaction => change.marks.push(Mark::begin(Pin::NextTransaction)),
-        settings::Change::Nothing => {}
-        settings::Change::Unknown => change.marks.push(Mark::begin(Pin::Setting)),
-    }
-}
-
-/// What it changes to be in this schema.
-fn schema_change(schema: &[u8]) -> Change {
-    // What other letters mean depends on the character set of that moment.
-    if schema.is_ascii() {
-        Change::of(vec![Setting { key: SCHEMA.into(), text: schema.into() }])
-    } else {
-        Change::pinned(Pin::Setting)
-    }
 }
 
 /// Whom the rules see in a client that is in this schema.

@@ -7,7 +7,7 @@ use wire::{Codec as _, packet};
 
 use super::Session;
 use super::backlog::{front, whole_front};
-use super::course::{Course, Decided};
+use super::course::decided::Decided;
 use super::route::names_statement;
 use crate::backend::Full;
 use crate::ending::Ending;
@@ -39,14 +39,14 @@ impl Session {
         let means_the_same = prepared.what.modes == self.course.modes();
         match prepared.what.text.as_deref().filter(|_| moves && means_the_same) {
             Some(text) => self.judge(text, true, None, true).prepared_as(&prepared.what),
-            None => Course::plainly_to(prepared.home).prepared_as(&prepared.what),
+            None => Decided::plainly_to(prepared.home).prepared_as(&prepared.what),
         }
     }
 
     fn decide_unknown(&self) -> Decided {
         let session = self.course.session(self.status);
         let anywhere = if self.backend.is_some() { Some(self.course.hostgroup) } else { None };
-        Course::plainly_to(session.transaction.or(anywhere).unwrap_or(self.course.account.hostgroup()))
+        Decided::plainly_to(session.transaction.or(anywhere).unwrap_or(self.course.account.hostgroup()))
     }
 
     /// Whether a transaction is open at another server than this statement's own.
@@ -97,7 +97,7 @@ impl Session {
                         self.refuse_unserved(why).await?;
                         return Ok(false);
                     }
-                    *decided = Course::plainly_to(home).with_orders_of(decided);
+                    *decided = Decided::plainly_to(home).with_orders_of(decided);
                     let here = self.course.prepared.as_ref().and_then(|all| all.get(id)?.id_at(home));
                     match here {
                         Some(known_as) => known_as,
@@ -273,7 +273,7 @@ impl Session {
                     prepared.types_for(hostgroup, params.types);
                 }
                 let change = prepared.what.change.clone();
-                self.course.propose_change(change, self.worker.now());
+                self.course.propose_change(change);
             }
             _ => {}
         }

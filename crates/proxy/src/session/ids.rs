@@ -11,7 +11,7 @@ use wire::{Capabilities, Codec as _, packet};
 
 use super::Session;
 use super::backlog::{front, whole_front};
-use super::course::{Course, Decided};
+use super::course::decided::Decided;
 use crate::backend::Full;
 use crate::ending::Ending;
 use crate::limits::{EXPLAINED_BYTES_MAX, FIRST_CONNECTION_ID, OWN_STATEMENT_BYTES_MAX};
@@ -132,7 +132,7 @@ impl Session {
         let command = std::mem::replace(&mut self.backlog, later);
         let payload = command.get(HEADER_LEN..).unwrap_or_default();
         let digest = self.worker.routing.borrow_mut().digest_of(self.statement(payload));
-        let decided = Decided { digest, ..Course::plainly_to(self.course.hostgroup) };
+        let decided = Decided { digest, ..Decided::plainly_to(self.course.hostgroup) };
         let measured = self.measure(kind, payload, Some(&decided));
         self.begin_running(measured, self.shown(kind, payload));
         poll_fn(|cx| Poll::Ready(self.send_to_backend(cx, &command))).await?;

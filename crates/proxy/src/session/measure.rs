@@ -10,7 +10,7 @@ use wire::{Capabilities, Codec as _, packet};
 
 use super::Session;
 use super::backlog::front;
-use super::course::Decided;
+use super::course::decided::Decided;
 
 use super::execute::id;
 use crate::backend::Reply;

@@ -9,8 +9,8 @@ use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
 use super::Session;
 use super::backlog::{front, whole_front};
+use super::course::decided::{Decided, Reply};
 use super::course::prepared::Preparing;
-use super::course::{Course, Decided, Reply};
 use super::trace::Part;
 use crate::backend::{AcquireError, Full};
 use crate::control::running::Measured;
@@ -136,11 +136,11 @@ impl Session {
             | Kind::ProcessInfo
                 if self.backend.is_some() =>
             {
-                Course::plainly_to(self.course.hostgroup)
+                Decided::plainly_to(self.course.hostgroup)
             }
             _ => {
                 let session = self.course.session(self.status);
-                Course::plainly_to(session.transaction.unwrap_or(self.course.account.hostgroup()))
+                Decided::plainly_to(session.transaction.unwrap_or(self.course.account.hostgroup()))
             }
         })
     }
@@ -339,20 +339,19 @@ impl Session {
 
     /// Takes note of a command that is being sent to the backend.
     pub(super) fn note_sent(&mut self, kind: Kind, payload: &[u8], decided: &mut Decided) {
-        let now = self.worker.now();
         if matches!(kind, Kind::Query | Kind::StmtExecute | Kind::StmtBulkExecute) {
             self.course.ran.note(decided);
         }
         if let Some(multiplex) = decided.orders.as_ref().and_then(|orders| orders.verdict.multiplex) {
-            self.course.note_multiplex(multiplex, decided, now);
+            self.course.note_multiplex(multiplex, decided);
         }
         match kind {
             Kind::Query => {
-                self.course.propose(decided, !self.owed.is_empty(), now);
+                self.course.propose(decided, !self.owed.is_empty());
             }
-            Kind::InitDb => self.course.propose_schema(payload.get(1..).unwrap_or_default(), now),
-            Kind::SetOption => self.course.propose_option(payload, now),
-            Kind::ResetConnection => self.course.propose_reset(now),
+            Kind::InitDb => self.course.propose_schema(payload.get(1..).unwrap_or_default()),
+            Kind::SetOption => self.course.propose_option(payload),
+            Kind::ResetConnection => self.course.propose_reset(),
             Kind::RegisterReplica => self.past.is_replica = true,
             Kind::StmtPrepare => {
                 let preparing = self.preparing(payload.get(1..).unwrap_or_default(), decided);

@@ -2,7 +2,6 @@
 //! session's; it can be lent to others again when what caused the pin has ended.
 
 use route::Hold;
-use tokio::time::Instant;
 
 use crate::limits::PINS_MAX;
 
@@ -75,6 +74,12 @@ impl Pin {
         matches!(self, Self::Setting | Self::Handler | Self::Prepare)
     }
 
+    /// Whether the client misses something if the connection is lost. What is not certain it would rather not be told of, nor of
+    /// what is over with its next statement.
+    const fn is_missed(self) -> bool {
+        !matches!(self, Self::Warnings | Self::FoundRows | Self::Function | Self::ConnectionId)
+    }
+
     /// What it is to reads that could go elsewhere; `None` if it keeps none from that.
     pub(crate) const fn hold(self) -> Option<Hold> {
         match self {
@@ -121,18 +126,17 @@ struct Pinned {
     pin: Pin,
     name: Box<[u8]>,
     hostgroup: u32,
-    since: Instant,
 }
 
 impl Pins {
     /// A statement has run at this hostgroup that makes this mark.
-    pub(crate) fn note(&mut self, mark: Mark, hostgroup: u32, now: Instant) {
+    pub(crate) fn note(&mut self, mark: Mark, hostgroup: u32) {
         match mark {
             Mark::Begin(pin, name) => {
                 // Those without a name are one, and so are those that are too many to be told apart.
                 let name = if self.0.len() < PINS_MAX { name } else { Box::default() };
                 if !name.is_empty() || !self.has(pin, &name, hostgroup) {
-                    self.0.push(Pinned { pin, name, hostgroup, since: now });
+                    self.0.push(Pinned { pin, name, hostgroup });
                 }
             }
             Mark::End(pin, name) => {
@@ -154,9 +158,14 @@ impl Pins {
         self.0.is_empty()
     }
 
-    /// The oldest pin at this hostgroup, and since when it is there.
-    pub(crate) fn at(&self, hostgroup: u32) -> Option<(Pin, Instant)> {
-        self.0.iter().find(|one| one.hostgroup == hostgroup).map(|one| (one.pin, one.since))
+    /// The oldest pin at this hostgroup.
+    pub(crate) fn at(&self, hostgroup: u32) -> Option<Pin> {
+        self.0.iter().find(|one| one.hostgroup == hostgroup).map(|one| one.pin)
+    }
+
+    /// Whether the client would miss something of what is at this hostgroup.
+    pub(crate) fn are_missed_at(&self, hostgroup: u32) -> bool {
+        self.0.iter().any(|one| one.hostgroup == hostgroup && one.pin.is_missed())
     }
 
     /// The hostgroup that the session cannot leave.
@@ -181,19 +190,18 @@ mod tests {
     #[test]
     fn a_pin_ends_with_what_has_caused_it() {
         let mut pins = Pins::default();
-        let now = Instant::now();
         for name in ["a", "b", "a"] {
-            pins.note(named(Pin::NamedLock, name), 0, now);
+            pins.note(named(Pin::NamedLock, name), 0);
         }
         for (name, left) in [("c", true), ("a", true), ("b", true), ("a", false)] {
-            pins.note(Mark::End(Pin::NamedLock, name.as_bytes().into()), 0, now);
+            pins.note(Mark::End(Pin::NamedLock, name.as_bytes().into()), 0);
             assert_eq!(!pins.is_empty(), left, "{name}");
         }
-        pins.note(Mark::begin(Pin::LockedTables), 0, now);
-        pins.note(Mark::begin(Pin::LockedTables), 0, now);
-        pins.note(Mark::EndAll(Pin::LockedTables), 1, now);
-        assert_eq!(pins.at(0), Some((Pin::LockedTables, now)));
-        pins.note(Mark::EndAll(Pin::LockedTables), 0, now);
+        pins.note(Mark::begin(Pin::LockedTables), 0);
+        pins.note(Mark::begin(Pin::LockedTables), 0);
+        pins.note(Mark::EndAll(Pin::LockedTables), 1);
+        assert_eq!(pins.at(0), Some(Pin::LockedTables));
+        pins.note(Mark::EndAll(Pin::LockedTables), 0);
         assert!(pins.is_empty());
     }
 
@@ -201,21 +209,13 @@ mod tests {
     fn c29_there_is_an_end_to_what_is_kept() {
         let mut pins = Pins::default();
         for number in 0..PINS_MAX + 5 {
-            pins.note(named(Pin::TemporaryTable, &number.to_string()), 0, Instant::now());
+            pins.note(named(Pin::TemporaryTable, &number.to_string()), 0);
         }
         assert_eq!(pins.0.len(), PINS_MAX + 1);
         for number in 0..PINS_MAX + 5 {
-            pins.note(
-                Mark::End(Pin::TemporaryTable, number.to_string().into_bytes().into()),
-                0,
-                Instant::now(),
-            );
+            pins.note(Mark::End(Pin::TemporaryTable, number.to_string().into_bytes().into()), 0);
         }
-        assert_eq!(
-            pins.at(0).map(|(pin, _)| pin),
-            Some(Pin::TemporaryTable),
-            "nobody knows how many there are"
-        );
+        assert_eq!(pins.at(0), Some(Pin::TemporaryTable), "nobody knows how many there are");
     }
 
     #[test]

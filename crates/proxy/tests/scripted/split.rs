@@ -278,6 +278,26 @@ fn a_reader_that_goes_away_is_not_noticed() {
     });
 }
 
+/// What the client was told of is over with its next statement, and what a function may have left is no reason to end a session.
+#[test]
+fn a_reader_that_goes_away_is_not_noticed_after_an_error() {
+    play(async || {
+        let Scene { mut client, mut reader, mut servers, stage: _stage, .. } = scene(pair_of_servers()).await;
+        run(&mut client, &mut reader, "/* access_mode=read_only */ SELECT f(1)").await;
+        client.send_query("SELECT b FROM t").await;
+        reader.expect_query("SELECT b FROM t").await;
+        reader.err(1054, "42S22", "Unknown column 'b'").await;
+        client.expect_err(1054).await;
+        drop(reader);
+        settle().await;
+        client.send_query("SELECT a FROM t").await;
+        let mut reader = servers.accept().await;
+        reader.expect_query("SELECT a FROM t").await;
+        reader.ok().await;
+        client.expect_ok().await;
+    });
+}
+
 #[test]
 fn a_reset_session_begins_anew() {
     play(async || {

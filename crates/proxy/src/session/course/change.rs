@@ -1,0 +1,166 @@
+//! What a statement changes for those behind it: what it sets, and what it leaves at its server or takes away from there.
+
+use route::{Effects, Facts};
+
+use crate::limits::JUDGED_BYTES_MAX;
+use crate::state::marks::{by_name, is_handler, marks};
+use crate::state::{Mark, OPTION, Pin, SCHEMA, Setting, settings};
+use crate::statement::class::{Class, used_schema};
+use crate::statement::{Xa, xa};
+
+/// What leaves something at a server, or takes it away from there.
+const TRACES: Effects = Effects::SESSION
+    .with(Effects::TEMPORARY_TABLE)
+    .with(Effects::SETS_USER_VARIABLES)
+    .with(Effects::USER_LOCKS)
+    .with(Effects::FOUND_ROWS)
+    .with(Effects::FUNCTION)
+    .with(Effects::SERVER)
+    .with(Effects::UNKNOWN);
+
+/// Where a statement is said.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct At<'a> {
+    /// The session's schema.
+    pub(super) schema: &'a [u8],
+    /// The second byte of a character may be a quote or a backslash.
+    pub(super) two_byte_quotes: bool,
+}
+
+/// What a statement changes for those behind it.
+#[derive(Debug, Clone, Default)]
+pub(in crate::session) struct Change {
+    pub(super) settings: Vec<Setting>,
+    pub(super) marks: Vec<Mark>,
+    /// The session is as after its login.
+    pub(super) resets: bool,
+    /// All this also if an error is answered: the statements in front of that one have had their effects.
+    pub(super) anyway: bool,
+}
+
+impl Change {
+    fn of(settings: Vec<Setting>) -> Self {
+        Self { settings, ..Self::default() }
+    }
+
+    fn marked(marks: Vec<Mark>) -> Self {
+        Self { marks, ..Self::default() }
+    }
+
+    fn pinned(pin: Pin) -> Self {
+        Self::marked(vec![Mark::begin(pin)])
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.settings.is_empty() && self.marks.is_empty() && !self.resets
+    }
+
+    /// Whether statements behind it need not wait for it.
+    pub(in crate::session) fn is_quiet(&self) -> bool {
+        self.settings.is_empty() && !self.resets && self.marks.iter().all(Mark::is_quiet)
+    }
+
+    /// What `COM_SET_OPTION` changes, with its payload.
+    pub(super) fn of_option(payload: &[u8]) -> Self {
+        Self::of(vec![Setting { key: OPTION.into(), text: payload.into() }])
+    }
+
+    /// What `COM_RESET_CONNECTION` changes.
+    pub(super) fn of_reset() -> Self {
+        Self { resets: true, ..Self::default() }
+    }
+
+    /// What a statement changes if it succeeds.
+    pub(super) fn of_one(facts: Facts, class: Class, text: &[u8], at: At<'_>) -> Self {
+        let effects = facts.effects;
+        // Most do nothing of all this.
+        if !effects.any_of(TRACES) && !matches!(class, Class::DropTable | Class::Unknown) {
+            return Self::default();
+        }
+        let mut change = Self::marked(marks(effects, class, text, at.schema, facts.tables));
+        match class {
+            Class::Set if at.two_byte_quotes && !text.is_ascii() => return Self::pinned(Pin::Setting),
+            Class::Set => change.add_set(text),
+            Class::Use => {
+                return used_schema(text).map_or_else(|| Self::pinned(Pin::Setting), Self::of_schema);
+            }
+            Class::LockTable => change.marks.push(Mark::begin(Pin::LockedTables)),
+            // With read lock.
+            Class::Flush if effects.any_of(Effects::LOCKS) => {
+                change.marks.push(Mark::begin(Pin::LockedTables));
+            }
+            Class::UnlockTables => change.marks.push(Mark::EndAll(Pin::LockedTables)),
+            _ if effects.any_of(Effects::TEMPORARY_TABLE) => {}
+            // A function in it may be anything. Of what is too large to be looked at that is not to be expected.
+            Class::Insert | Class::Replace | Class::Update | Class::Delete | Class::Select
+                if effects.any_of(Effects::UNKNOWN) && text.len() < JUDGED_BYTES_MAX =>
+            {
+                change.marks.push(Mark::begin(Pin::Function));
+            }
+            _ if effects.any_of(Effects::SESSION) => match by_name(text) {
+                Some(mark) => change.marks.push(mark),
+                None if is_handler(text) => {}
+                None if class == Class::Execute => change.marks.push(Mark::begin(Pin::StoredCode)),
+                None => change.marks.push(Mark::begin(Pin::Setting)),
+            },
+            Class::Unknown => match xa(text) {
+                Some(Xa::Begins) => change.marks.push(Mark::begin(Pin::Xa)),
+                Some(Xa::Ends) => change.marks.push(Mark::EndAll(Pin::Xa)),
+                None if effects.any_of(Effects::UNKNOWN) => change.marks.push(Mark::begin(Pin::StoredCode)),
+                None => {}
+            },
+            // What stored code does nobody sees.
+            Class::Call | Class::Execute if effects.any_of(Effects::UNKNOWN) => {
+                change.marks.push(Mark::begin(Pin::StoredCode));
+            }
+            _ => {}
+        }
+        change
+    }
+
+    /// What several statements in one text change, of which the first has this class: what each does is not told apart.
+    pub(super) fn of_several(effects: Effects, first: Class) -> Self {
+        let mut change = Self::default();
+        // Locks of tables commit. Those of rows end with the transaction, of which servers tell.
+        let locks_tables = effects.any_of(Effects::LOCKS) && effects.any_of(Effects::IMPLICIT_COMMIT);
+        let lasts = effects.any_of(Effects::SESSION.with(Effects::TEMPORARY_TABLE));
+        // What could not be understood.
+        let may_last =
+            effects.any_of(Effects::UNKNOWN) && matches!(first, Class::Set | Class::Use | Class::LockTable);
+        let of = [
+            (locks_tables || lasts || may_last, Pin::Setting),
+            (effects.any_of(Effects::UNKNOWN), Pin::StoredCode),
+            (effects.any_of(Effects::SETS_USER_VARIABLES), Pin::UserVariable),
+            (effects.any_of(Effects::USER_LOCKS), Pin::NamedLock),
+            (effects.any_of(Effects::FUNCTION), Pin::Function),
+            (effects.any_of(Effects::FOUND_ROWS), Pin::FoundRows),
+        ];
+        change.marks.extend(of.into_iter().filter(|(is_so, _)| *is_so).map(|(_, pin)| Mark::begin(pin)));
+        change.anyway = !change.marks.is_empty();
+        change
+    }
+
+    /// And what a `SET` changes.
+    fn add_set(&mut self, text: &[u8]) {
+        match settings::change(text) {
+            settings::Change::Settings(settings) => self.settings = settings,
+            settings::Change::WithUserVariables(settings) => {
+                self.settings = settings;
+                self.marks.push(Mark::begin(Pin::UserVariable));
+            }
+            settings::Change::NextTransaction => self.marks.push(Mark::begin(Pin::NextTransaction)),
+            settings::Change::Nothing => {}
+            settings::Change::Unknown => self.marks.push(Mark::begin(Pin::Setting)),
+        }
+    }
+
+    /// What it changes to be in this schema.
+    pub(super) fn of_schema(schema: &[u8]) -> Self {
+        // What other letters mean depends on the character set of that moment.
+        if schema.is_ascii() {
+            Self::of(vec![Setting { key: SCHEMA.into(), text: schema.into() }])
+        } else {
+            Self::pinned(Pin::Setting)
+        }
+    }
+}

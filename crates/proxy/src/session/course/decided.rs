@@ -1,0 +1,84 @@
+//! What was decided about a command.
+
+use std::sync::Arc;
+
+use route::Effects;
+
+use super::change::Change;
+use super::prepared::Preparing;
+use crate::error::ClientError;
+use crate::routing::Orders;
+use crate::statement::class::Class;
+
+/// What was decided about a command. It is moved a few times for each: what is rare is boxed.
+#[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
+pub(in crate::session) struct Decided {
+    /// The hostgroup that it goes to.
+    pub(in crate::session) hostgroup: u32,
+    /// It goes there because of the split.
+    pub(in crate::session) is_split: bool,
+    /// What it is answered with, if it goes nowhere.
+    pub(in crate::session) answer: Option<Box<Reply>>,
+    /// What it does.
+    pub(in crate::session) effects: Effects,
+    /// Whether it is several statements.
+    pub(in crate::session) several: bool,
+    /// Whether it reads or writes tables.
+    pub(in crate::session) tables: bool,
+    /// The hash of its digest.
+    pub(in crate::session) digest: Option<u64>,
+    /// `None` if it is no statement, or one that was prepared before.
+    pub(in crate::session) class: Option<Class>,
+    pub(in crate::session) orders: Option<Box<Orders>>,
+    /// What it changes if it succeeds.
+    pub(in crate::session) change: Option<Box<Change>>,
+    /// It has had its delay, and has its places under limits.
+    pub(in crate::session) had_its_turn: bool,
+    /// All is done that has to be done before it is sent.
+    pub(in crate::session) is_ready: bool,
+    /// The transaction that is open is to be committed first: the statement begins another one.
+    pub(in crate::session) commits_first: bool,
+}
+
+impl Decided {
+    /// A command that goes to this hostgroup and changes nothing.
+    pub(in crate::session) const fn plainly_to(hostgroup: u32) -> Self {
+        Self {
+            hostgroup,
+            is_split: false,
+            answer: None,
+            effects: Effects::NONE,
+            several: false,
+            tables: false,
+            digest: None,
+            class: None,
+            orders: None,
+            change: None,
+            had_its_turn: false,
+            is_ready: false,
+            commits_first: false,
+        }
+    }
+
+    /// The same for a statement that was prepared as this.
+    pub(in crate::session) const fn prepared_as(mut self, what: &Preparing) -> Self {
+        (self.digest, self.effects, self.several) = (what.digest, what.effects, what.several);
+        (self.tables, self.class) = (what.tables, what.class);
+        self
+    }
+
+    /// The same with what is to be done with `other`.
+    pub(in crate::session) fn with_orders_of(self, other: &mut Self) -> Self {
+        let (digest, had_its_turn) = (other.digest, other.had_its_turn);
+        Self { digest, had_its_turn, orders: other.orders.take(), ..self }
+    }
+}
+
+/// What a statement is answered with that goes to no server.
+#[derive(Debug, Clone)]
+pub(in crate::session) enum Reply {
+    /// OK and this text.
+    Ok(Arc<str>),
+    Error(ClientError),
+}
