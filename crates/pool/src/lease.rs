@@ -1,9 +1,10 @@
 //! The right to hold a connection, and the connection held under it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::Server;
 use crate::hostgroup::Hostgroup;
+use crate::{Server, Status};
 
 /// The right to have one connection to one server. Dropping it lets the next session have it.
 #[derive(Debug)]
@@ -67,6 +68,17 @@ impl<E, C> Lease<E, C> {
     /// How many sessions wait for a server of its hostgroup.
     pub fn waiting(&self) -> usize {
         self.permit.group.queue.waiting()
+    }
+
+    /// When the one came who waits longest for a server of its hostgroup, on the clock of [`Pool::enqueue`](crate::Pool::enqueue).
+    pub fn oldest_waiting(&self) -> Option<Duration> {
+        self.permit.group.queue.oldest()
+    }
+
+    /// Whether somebody waits who would get a server if this connection ended: its server is well, and full.
+    pub fn is_in_the_way(&self) -> bool {
+        let server = self.server();
+        self.waiting() > 0 && server.status() == Status::Online && server.open() >= server.max_connections()
     }
 
     /// How many connections to its server may go on being open although nobody uses them; 0 if the server takes no new

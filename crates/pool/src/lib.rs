@@ -146,7 +146,7 @@ impl<E> Pool<E> {
     pub fn enqueue(&self, hostgroup: u32, random: u64, now: Duration) -> Option<Ticket<E>> {
         let group = self.hostgroup(hostgroup)?;
         group.tell(now);
-        Some(Ticket::new(group, random))
+        Some(Ticket::new(group, random, now))
     }
 
     /// Gives those who wait for a server of `hostgroup` what has become free because time has passed: a server that was
@@ -181,6 +181,12 @@ impl<E> Pool<E> {
         let members = group.members();
         let works = |standing| matches!(standing, Standing::Ready | Standing::Full { .. });
         members.servers.iter().any(|server| works(server.standing(now, &members.policy.shunning)))
+    }
+
+    /// Connections to servers of `hostgroup` that nobody uses, of all threads.
+    pub fn resting(&self, hostgroup: u32) -> u32 {
+        let group = self.hostgroup(hostgroup);
+        group.map_or(0, |group| group.members().servers.iter().map(|server| server.resting()).sum())
     }
 
     /// How `hostgroup` is used now; all zero if there is no such hostgroup.

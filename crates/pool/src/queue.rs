@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
+use std::time::Duration;
 
 use crate::hostgroup::Hostgroup;
 use crate::{Choice, Permit, choice};
@@ -25,6 +26,8 @@ pub(crate) struct WaitQueue<E> {
 struct Place<E> {
     /// Decides among the servers when it is this place's turn.
     random: u64,
+    /// When it was taken.
+    since: Duration,
     state: Mutex<PlaceState<E>>,
 }
 
@@ -57,6 +60,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl<E> WaitQueue<E> {
     pub(crate) fn waiting(&self) -> usize {
         self.waiting.load(Ordering::SeqCst)
+    }
+
+    /// When the one came who waits longest.
+    pub(crate) fn oldest(&self) -> Option<Duration> {
+        lock(&self.queue).front().map(|place| place.since)
     }
 
     /// Gives free permits to those who wait longest; sends all away if there is no server for them. Called whenever a
@@ -96,8 +104,11 @@ impl<E> WaitQueue<E> {
 
     fn remove(&self, place: &Arc<Place<E>>) {
         let mut queue = lock(&self.queue);
-        queue.retain(|other| !Arc::ptr_eq(other, place));
-        self.waiting.store(queue.len(), Ordering::SeqCst);
+        // Mostly it is near the front: places leave in about the order in which they came.
+        if let Some(at) = queue.iter().position(|other| Arc::ptr_eq(other, place)) {
+            queue.remove(at);
+            self.waiting.store(queue.len(), Ordering::SeqCst);
+        }
     }
 }
 
@@ -110,9 +121,9 @@ pub struct Ticket<E> {
 }
 
 impl<E> Ticket<E> {
-    pub(crate) fn new(group: Arc<Hostgroup<E>>, random: u64) -> Self {
+    pub(crate) fn new(group: Arc<Hostgroup<E>>, random: u64, now: Duration) -> Self {
         let state = Mutex::new(PlaceState { waker: None, turn: None });
-        let place = Arc::new(Place { random, state });
+        let place = Arc::new(Place { random, since: now, state });
         group.queue.push(Arc::clone(&place));
         // The look after queueing (see the top of this file); it serves whoever is first in line.
         group.queue.serve(&group);

@@ -148,6 +148,14 @@ impl<K: Copy + Eq + Hash, T> Shelf<K, T> {
         })
     }
 
+    /// The thing that this ticket was given for, where it is.
+    pub fn get(&self, ticket: Ticket) -> Option<&T> {
+        match self.slots.get(ticket.slot as usize)? {
+            Slot { times, content: Content::Used { thing, .. } } if *times == ticket.times => Some(thing),
+            _ => None,
+        }
+    }
+
     /// The thing that this ticket was given for, to be changed where it is.
     pub fn get_mut(&mut self, ticket: Ticket) -> Option<&mut T> {
         match self.slots.get_mut(ticket.slot as usize)? {

@@ -8,6 +8,7 @@ mod connect;
 mod connection;
 mod kept;
 mod lend;
+mod line;
 mod login;
 mod open;
 mod passport;

@@ -213,9 +213,12 @@ pub(crate) const ERRAND_BYTES_MAX: usize = 32 << 20;
 /// cheaper than the search.
 pub(crate) const LOOKS_MAX: usize = 32;
 
-/// Connections that go from one session of a worker to another that waits for one there; after these one gives its place to
-/// whoever waits longest, on whatever worker. A new connection costs as much as some dozens of statements.
-pub(crate) const HANDED_ON_MAX: u32 = 1024;
+/// How much later than the one who waits longest a session may have come that gets a connection which another one of its worker
+/// does not need any more. A new connection for that one costs as much as some dozens of statements.
+pub(crate) const AHEAD_MAX: Duration = Duration::from_millis(100);
+
+/// Connections which were others' that a session tries to make its own; if that fails, it opens one.
+pub(crate) const LENT_MAX: u32 = 2;
 
 /// Time for which a connection that nobody uses is not too many: work comes in bursts.
 pub(crate) const KEPT_IDLE: Duration = Duration::from_secs(5);

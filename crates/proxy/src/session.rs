@@ -234,14 +234,14 @@ impl Session {
 
     /// Does what others want of the session, between commands or while one runs: nearly always nothing.
     #[inline]
-    fn obey(&self, running: bool) -> Result<(), Ending> {
+    fn obey(&mut self, running: bool) -> Result<(), Ending> {
         let is_wanted = self.control.has_mail() || self.control.signal() != Signal::None;
         if is_wanted { self.obey_signal(running) } else { Ok(()) }
     }
 
     /// What a signal means.
     #[cold]
-    fn obey_signal(&self, running: bool) -> Result<(), Ending> {
+    fn obey_signal(&mut self, running: bool) -> Result<(), Ending> {
         if self.control.has_mail() {
             self.be_killed(running)?;
         }

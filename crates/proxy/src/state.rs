@@ -2,13 +2,15 @@
 //!
 //! - [`settings`]: what the client has set, to be said again elsewhere;
 //! - [`pins`]: what cannot be said again elsewhere, and binds the session to a connection; [`marks`]: which statements do that;
-//! - [`results`]: what later statements may ask about earlier ones, and [`substitute`]: putting the answer into a question.
+//! - [`results`]: what later statements may ask about earlier ones, and [`substitute`]: putting the answer into a question;
+//! - [`words`]: the tokens of a statement.
 
 pub(crate) mod marks;
 pub(crate) mod pins;
 pub(crate) mod results;
 pub(crate) mod settings;
 pub(crate) mod substitute;
+mod words;
 
 pub(crate) use pins::{Mark, Pin, Pins};
 pub(crate) use results::Results;

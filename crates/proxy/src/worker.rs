@@ -125,6 +125,8 @@ pub(crate) struct Worker {
     /// Buffers for statements that run.
     pub(crate) shown: Shown,
     pub(crate) dice: Dice,
+    /// How often a session has got a connection to a server.
+    serials: Cell<u64>,
     /// Which statements the query log and the slow log get.
     pub(crate) samplers: [Sampler; 2],
     pub(crate) dialer: Dialer,
@@ -194,6 +196,7 @@ impl Worker {
             counts: Counts::default(),
             shown: Shown::default(),
             dice: Dice::new(),
+            serials: Cell::new(0),
             samplers: Default::default(),
             dialer: Dialer::default(),
             bad_headers: Seldom::default(),
@@ -280,6 +283,12 @@ impl Worker {
         let Some(deadline) = self.drain.get() else { return false };
         let kills_nothing = self.kills.available_permits() == KILLS_MAX || Instant::now() >= deadline;
         kills_nothing && self.controls.borrow().is_empty()
+    }
+
+    /// A number for the time for which a session has a connection to a server; never the same, never 0.
+    pub(crate) fn next_serial(&self) -> u64 {
+        self.serials.set(self.serials.get() + 1);
+        self.serials.get()
     }
 
     /// Its number among the workers.

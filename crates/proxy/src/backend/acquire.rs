@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::poll_fn;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -10,13 +11,15 @@ use config::MysqlVariables;
 use pool::{Choice, Lease, Permit, Server, Ticket, Turn, Usage};
 use route::Candidate;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+use wire::StatusFlags;
 
 use super::kept::{Asker, Entry};
-use super::lend::lend;
+use super::lend::{Lent, lend};
 use super::{Backend, Connection, OpenError, Target};
 use crate::choosing::candidates;
 use crate::counts::Counter;
 use crate::error::ClientError;
+use crate::limits::LENT_MAX;
 use crate::worker::Worker;
 
 /// `ER_CON_COUNT_ERROR`: the server is full. Another one may have room, and soon this one, too.
@@ -68,8 +71,8 @@ struct Failures {
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) backend: Backend,
-    /// Another session had it; it is as the one that asked would have it.
-    pub(crate) is_lent: bool,
+    /// Another session had it; it is as the one that asked would have it, and its server has told this status last.
+    pub(crate) lent: Option<StatusFlags>,
 }
 
 /// Gets a backend of `hostgroup` within `mysql-connect_timeout_server_max`: one that nobody uses at the moment, if an asker is named
@@ -107,14 +110,29 @@ async fn search(
     let started = Instant::now();
     let deadline = started + variables.connect_timeout_server_max;
     let mut failures = Failures::default();
+    let mut lent = 0;
     loop {
         // Where a server has failed, its other connections may be no better.
-        let asker = asker.filter(|_| failures.count == 0);
+        let asker = asker.filter(|_| failures.count == 0 && lent < LENT_MAX);
         let permit = match place(worker, hostgroup, deadline, &failures, full, asker).await {
-            Place::Spare(entry, asker) => match lend(worker, *entry, asker).await? {
-                Some(backend) => return Ok(Found { backend, is_lent: true }),
-                None => continue,
-            },
+            Place::Spare(entry, asker) => {
+                lent += 1;
+                let server = Arc::clone(entry.backend.server());
+                let (target, limit) = (server.endpoint().clone(), variables.connect_timeout_server);
+                match lend(worker, *entry, asker, deadline).await {
+                    Lent::Ready(backend, status) => return Ok(Found { backend, lent: Some(status) }),
+                    Lent::Useless => {}
+                    Lent::Refused(payload) => return Err(AcquireError::Server(payload)),
+                    Lent::NotAdmitted(error) => {
+                        Failed { target, error: Some(error), limit }.weigh(full, &mut failures)?;
+                    }
+                    Lent::Late => {
+                        note_failure(worker, &server, true, &no_answer(limit));
+                        Failed { target, error: None, limit }.weigh(full, &mut failures)?;
+                    }
+                }
+                continue;
+            }
             Place::Free(permit) => permit,
             Place::None => return Err(no_place(worker, hostgroup, started, &failures)),
         };
@@ -125,7 +143,7 @@ async fn search(
             return Err(AcquireError::Server(refusal));
         }
         match attempt(worker, permit, deadline, &open).await {
-            Ok(backend) => return Ok(Found { backend, is_lent: false }),
+            Ok(backend) => return Ok(Found { backend, lent: None }),
             Err(failed) => failed.weigh(full, &mut failures)?,
         }
         let next = Instant::now() + variables.connect_retries_delay;
@@ -290,12 +308,7 @@ async fn wait<'a>(
     let Some(ticket) = shared.pool.enqueue(hostgroup, worker.dice.roll(), shared.uptime()) else {
         return Place::None;
     };
-    let handed = asker.map(|asker| (worker.kept.wait(asker, hostgroup), asker));
-    // From now on what nobody uses in this hostgroup is in somebody's way.
-    worker.kept.make_room(worker, hostgroup);
-    if shared.pool.usage(hostgroup).resting > 0 {
-        shared.siblings.make_room(hostgroup);
-    }
+    let handed = asker.map(|asker| (worker.kept.wait(worker, asker, hostgroup), asker));
     let handed = async {
         let (handed, asker) = handed?;
         Some((handed.await.ok()?, asker))
@@ -311,9 +324,15 @@ async fn wait<'a>(
 }
 
 /// Waits for a ticket's turn. The caller keeps the deadline.
-async fn turn(worker: &Worker, hostgroup: u32, mut ticket: Ticket<Target>) -> Turn<Target> {
+async fn turn(worker: &Rc<Worker>, hostgroup: u32, mut ticket: Ticket<Target>) -> Turn<Target> {
+    let shared = &worker.shared;
     loop {
-        let change = worker.shared.pool.serve(hostgroup, worker.shared.uptime());
+        // What nobody uses in this hostgroup is in somebody's way.
+        worker.kept.make_room(worker, hostgroup);
+        if shared.pool.resting(hostgroup) > 0 {
+            shared.siblings.make_room(hostgroup);
+        }
+        let change = shared.pool.serve(hostgroup, shared.uptime());
         let turn = poll_fn(|cx| ticket.poll_turn(cx.waker()).map_or(Poll::Pending, Poll::Ready));
         if let Ok(turn) = timeout(change.map_or(LOOK, |change| change.clamp(TICK, LOOK)), turn).await {
             return turn;

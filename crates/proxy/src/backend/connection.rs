@@ -26,6 +26,8 @@ pub(crate) const QUIT: [u8; HEADER_LEN + 1] = [1, 0, 0, 0, Kind::Quit as u8];
 #[derive(Debug)]
 pub(crate) struct Connection {
     sock: Sock,
+    /// The number of the time for which one session has it; 0 if it is none that sessions have.
+    serial: u64,
     /// What the server calls it; `None` at layer 4, where nobody has read the greeting.
     thread_id: Option<u32>,
     /// Its place in the book of threads, while a session has it.
@@ -80,9 +82,10 @@ impl Connection {
         self.statements.retain(|one| *one != id);
     }
 
-    /// All statements are gone there.
-    pub(crate) fn forget_statements(&mut self) {
+    /// It was reset: all statements are gone there, and no key was generated since.
+    pub(crate) fn note_reset(&mut self) {
         self.statements = Vec::new();
+        self.last_id = Some(0);
     }
 
     /// The commands that close all statements that are prepared there; they are not answered.
@@ -120,6 +123,7 @@ impl Connection {
 
     /// Another session has it, with this id; its server is `endpoint`.
     pub(crate) fn join(&mut self, worker: &Worker, endpoint: &Endpoint, session: u32) {
+        self.serial = worker.next_serial();
         self.thread = self.thread_id.map(|id| worker.shared.threads.enter(endpoint, id, session));
     }
 
@@ -138,8 +142,14 @@ impl Connection {
         self.version = version;
     }
 
+    /// The number of the time for which one session has it: no other connection of the worker has it, nor this one before or after.
+    pub(crate) const fn serial(&self) -> u64 {
+        self.serial
+    }
+
     /// Counts from now on what is sent to this server, and what comes back.
     pub(crate) fn count_for(&mut self, worker: &Worker, server: &Server<Target>) {
+        self.serial = worker.next_serial();
         let tally = worker.counts.server(server.id(), || (server.gauge(), server.resting_gauge()));
         self.sock.count_in(Rc::clone(&tally.flow));
         self.tally = Some(tally);
@@ -180,6 +190,7 @@ impl From<Sock> for Connection {
     fn from(sock: Sock) -> Self {
         Self {
             sock,
+            serial: 0,
             thread_id: None,
             thread: None,
             opened: Instant::now(),

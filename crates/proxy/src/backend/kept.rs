@@ -3,40 +3,41 @@
 //! A session that waits for its client lays its connection aside here, unless something on it belongs to the session alone
 //! ([`crate::state::pins`]). Mostly it takes the same one back with the next statement. But meanwhile another session of the same
 //! user may get it: that is how many clients share few connections. Each worker has its own; sessions of the worker that wait for
-//! a server get what comes back before anybody else ([`Kept::wait`]).
+//! a server stand in a [line](super::line), and get what comes back before anybody else.
 
-use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, VecDeque};
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use pool::{Shelf, ShelfTicket as Ticket};
+use pool::{Shelf, ShelfTicket as Ticket, Status};
 use route::Caller;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
+use wire::StatusFlags;
 use wire::command::Kind;
 use wire::reply::Answer;
 
 use super::lend::ask_results;
+use super::line::{Line, Wish};
 use super::passport::Passport;
 use super::{Backend, QUIT, ask};
 use crate::client::login::Identity;
-use crate::limits::{HANDED_ON_MAX, KEPT_IDLE, LOOKS_MAX};
+use crate::limits::{KEPT_IDLE, LOOKS_MAX};
+use crate::state::results::Asking;
 use crate::state::{Results, Settings};
 use crate::worker::Worker;
 
 /// Connections of the same kind: good for the same clients, in the same hostgroup.
-type Key = (u64, u32);
+pub(super) type Key = (u64, u32);
 
 /// The connections of one worker.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     shelf: RefCell<Shelf<Key, Entry>>,
-    /// Sessions that wait for one, in the order in which they came.
-    waiting: RefCell<HashMap<Key, VecDeque<oneshot::Sender<Box<Entry>>>>>,
-    /// How many came back and went to sessions that waited here, since one went to whoever waits longest.
-    handed_on: Cell<u32>,
+    /// Sessions that wait for one.
+    line: Line,
 }
 
 /// A connection that nobody uses.
@@ -57,15 +58,26 @@ pub(crate) struct Left {
     pub(crate) settings: Rc<Settings>,
     /// Its client has reset it: character set and modes are the server's, and not those that the login has asked for.
     pub(crate) was_reset: bool,
-    /// Only the server knows what `LAST_INSERT_ID()` is for the session.
-    pub(crate) asks_last_id: bool,
+    /// The connection's status, as the server has told it last.
+    pub(crate) status: StatusFlags,
+    /// Only the server knows what the session may ask about its last statements.
+    pub(crate) asks: bool,
     pub(crate) results: Rc<Results>,
+    /// Somebody has the connection, and is going to ask for the session.
+    pub(crate) asking: Option<Asking>,
 }
 
 impl Left {
     /// Whether nothing has to be asked before somebody else gets the connection. A session that has ended asks nothing.
     pub(super) fn is_free(&self) -> bool {
-        !self.asks_last_id || Rc::strong_count(&self.results) == 1
+        !self.asks || Rc::strong_count(&self.results) == 1 + usize::from(self.asking.is_some())
+    }
+
+    /// Whoever has the connection from now on asks for the session, which waits for that.
+    fn begin_asking(&mut self) {
+        if !self.is_free() && self.asking.is_none() {
+            self.asking = Some(self.results.asking());
+        }
     }
 }
 
@@ -83,8 +95,15 @@ pub(crate) struct Asker<'a> {
 }
 
 impl Asker<'_> {
-    fn key(&self, hostgroup: u32) -> Key {
+    pub(super) fn key(&self, hostgroup: u32) -> Key {
         (self.passport.hash(), hostgroup)
+    }
+
+    /// What its connection has to be.
+    fn wish(&self) -> Wish {
+        // No command leaves all schemas, but for a login.
+        let in_no_schema = self.is_admitted && self.caller.schema().is_empty();
+        Wish { passport: Rc::clone(self.passport), in_no_schema }
     }
 
     /// Whether the connection is as this one would have it.
@@ -94,7 +113,7 @@ impl Asker<'_> {
             && left.is_free()
             && left.caller.schema() == self.caller.schema()
             && left.was_reset == self.was_reset
-            && self.settings.missing(&left.settings).is_some_and(|missing| missing.is_empty())
+            && self.settings.are_at(&left.settings)
     }
 }
 
@@ -109,70 +128,63 @@ impl Kept {
         backend: Backend,
         left: Left,
     ) -> Option<Ticket> {
-        let key = (passport.hash(), hostgroup);
-        let waiting = backend.waiting();
         let entry = Entry { passport: Rc::clone(passport), backend, left, heard: worker.now() };
-        if waiting > 0 || is_too_old(worker, &entry.backend) {
-            self.give_away(worker, key, entry);
+        self.put(worker, (passport.hash(), hostgroup), Box::new(entry))
+    }
+
+    /// Keeps a connection, unless somebody else can use it at once, or its place.
+    fn put(&self, worker: &Rc<Worker>, key: Key, mut entry: Box<Entry>) -> Option<Ticket> {
+        // Said first: whoever begins to wait either sees it, or is seen below.
+        entry.backend.connection().set_resting(true);
+        if is_too_old(worker, &entry.backend) {
+            entry.end(worker);
             return None;
         }
-        entry.backend.connection().set_resting(true);
-        Some(self.shelf.borrow_mut().put(key, entry))
-    }
-
-    /// Somebody waits for a place at the server, here or on another worker.
-    fn give_away(&self, worker: &Rc<Worker>, key: Key, entry: Entry) {
-        // Whoever waits here needs no other connection. But now and then it has to be the turn of who waits longest.
-        let handed_on = self.handed_on.get() + 1;
-        let mut entry = Some(Box::new(entry));
-        if handed_on < HANDED_ON_MAX && entry.as_ref().is_some_and(|entry| entry.is_valid(worker)) {
-            self.handed_on.set(handed_on);
-            entry = entry.and_then(|entry| self.hand_on(key, entry));
-        }
-        if let Some(entry) = entry {
-            self.handed_on.set(0);
-            entry.end(worker);
-        }
-    }
-
-    /// Gives a connection to the one who waits longest for such a one; it comes back if there is nobody.
-    fn hand_on(&self, key: Key, mut entry: Box<Entry>) -> Option<Box<Entry>> {
-        let mut all = self.waiting.borrow_mut();
-        let Some(waiting) = all.get_mut(&key) else { return Some(entry) };
-        while let Some(sender) = waiting.pop_front() {
-            // Who does not wait any more gives it back.
-            match sender.send(entry) {
-                Ok(()) => return None,
-                Err(back) => entry = back,
+        if entry.backend.waiting() > 0 {
+            entry = self.line.hand_on(worker, key, entry)?;
+            if entry.backend.is_in_the_way() {
+                entry.end(worker);
+                return None;
             }
+            entry.backend.connection().set_resting(true);
         }
-        all.remove(&key);
-        Some(entry)
+        Some(self.shelf.borrow_mut().put(key, *entry))
     }
 
     /// Waits for a connection that comes back.
-    pub(super) fn wait(&self, asker: &Asker<'_>, hostgroup: u32) -> oneshot::Receiver<Box<Entry>> {
-        let (sender, receiver) = oneshot::channel();
-        self.waiting.borrow_mut().entry(asker.key(hostgroup)).or_default().push_back(sender);
-        receiver
+    pub(super) fn wait(
+        &self,
+        worker: &Worker,
+        asker: &Asker<'_>,
+        hostgroup: u32,
+    ) -> oneshot::Receiver<Box<Entry>> {
+        self.line.wait(asker.key(hostgroup), asker.wish(), worker.shared.uptime())
     }
 
-    /// The connection that this ticket was given for, if it is still there and its server has not closed it.
+    /// The connection that this ticket was given for, if it is still there and of use.
     pub(crate) fn take_back(&self, ticket: Ticket) -> Option<Backend> {
         let mut entry = self.shelf.borrow_mut().take(ticket)?;
         entry.backend.connection().set_resting(false);
-        entry.is_silent().then_some(entry.backend)
+        (!entry.backend.server().is_off() && entry.is_silent()).then_some(entry.backend)
+    }
+
+    /// Has `work` done with the connection that this ticket was given for, if it is still there, where it is.
+    pub(crate) fn with(&self, ticket: Ticket, work: impl FnOnce(&mut Backend)) {
+        if let Some(entry) = self.shelf.borrow_mut().get_mut(ticket) {
+            work(&mut entry.backend);
+        }
     }
 
     /// The servers of a hostgroup to which there is a connection that this one could have.
     pub(super) fn spare(&self, worker: &Worker, hostgroup: u32, asker: &Asker<'_>) -> Vec<u64> {
-        let mut servers = Vec::new();
+        let (mut servers, wish, mut looks) = (Vec::new(), asker.wish(), 0);
         self.shelf.borrow().newest(asker.key(hostgroup), |entry| {
             let id = entry.backend.server().id();
-            if !servers.contains(&id) && entry.is_good_for(worker, asker) {
+            if !servers.contains(&id) && entry.is_good_for(worker, &wish) {
                 servers.push(id);
             }
-            servers.len() >= LOOKS_MAX
+            looks += 1;
+            looks >= LOOKS_MAX
         });
         servers
     }
@@ -186,38 +198,43 @@ impl Kept {
         server: Option<u64>,
         asker: &Asker<'_>,
     ) -> Option<Entry> {
-        let key = asker.key(hostgroup);
+        let (key, wish) = (asker.key(hostgroup), asker.wish());
         let is_good = |entry: &Entry| {
-            server.is_none_or(|id| entry.backend.server().id() == id) && entry.is_good_for(worker, asker)
+            server.is_none_or(|id| entry.backend.server().id() == id) && entry.is_good_for(worker, &wish)
         };
         loop {
             let mut shelf = self.shelf.borrow_mut();
-            let mut looked = 0;
+            let mut looks = 0;
             let is_exact = |entry: &Entry| {
-                looked += 1;
-                looked <= LOOKS_MAX && is_good(entry) && asker.is_exact(entry)
+                looks += 1;
+                looks > LOOKS_MAX || is_good(entry) && asker.is_exact(entry)
             };
-            let ticket = shelf
-                .newest(key, is_exact)
+            // After so many looks the last one is as good as any, if it is good at all.
+            let exact = shelf.newest(key, is_exact).filter(|ticket| shelf.get(*ticket).is_some_and(is_good));
+            let ticket = exact
                 .or_else(|| shelf.newest(key, |entry| entry.left.is_free() && is_good(entry)))
                 .or_else(|| shelf.newest(key, is_good))?;
             let mut entry = shelf.take(ticket)?;
             drop(shelf);
-            entry.backend.connection().set_resting(false);
+            entry.leave();
             if entry.is_silent() {
                 return Some(entry);
             }
         }
     }
 
-    /// A session waits for a server of this hostgroup: one that it cannot use gives its place to it.
+    /// A session waits for a server of this hostgroup: one that nobody uses gives its place to it, if that helps.
     pub(crate) fn make_room(&self, worker: &Rc<Worker>, hostgroup: u32) {
-        let of_it = |entry: &Entry| entry.backend.server().hostgroup() == hostgroup;
         let mut shelf = self.shelf.borrow_mut();
+        if shelf.is_empty() {
+            return;
+        }
+        let helps =
+            |entry: &Entry| entry.backend.server().hostgroup() == hostgroup && entry.backend.is_in_the_way();
         let ticket = shelf
             .iter()
-            .find(|(_, entry)| of_it(entry) && entry.left.is_free())
-            .or_else(|| shelf.iter().find(|(_, entry)| of_it(entry)))
+            .find(|(_, entry)| helps(entry) && entry.left.is_free())
+            .or_else(|| shelf.iter().find(|(_, entry)| helps(entry)))
             .map(|(ticket, _)| ticket);
         let entry = ticket.and_then(|ticket| shelf.take(ticket));
         drop(shelf);
@@ -253,14 +270,11 @@ impl Kept {
         }
         let interval = worker.settings().variables.ping_interval_server;
         let is_due = |entry: &mut Entry| now.saturating_duration_since(entry.heard) >= interval;
-        let due = self.shelf.borrow_mut().take_all(|entry| is_due(entry) && entry.left.is_free());
+        let due = self.shelf.borrow_mut().take_all(is_due);
         for entry in due {
             tokio::task::spawn_local(ping(Rc::clone(worker), entry));
         }
-        self.waiting.borrow_mut().retain(|_, waiting| {
-            waiting.retain(|sender| !sender.is_closed());
-            !waiting.is_empty()
-        });
+        self.line.sweep();
     }
 }
 
@@ -270,24 +284,31 @@ impl Entry {
         self.backend.connection().version() == worker.version() && !self.backend.server().is_off()
     }
 
-    /// Whether this one may have it. No command leaves all schemas, but for a login.
-    fn is_good_for(&self, worker: &Worker, asker: &Asker<'_>) -> bool {
-        let leaves = asker.caller.schema().is_empty() && !self.left.caller.schema().is_empty();
-        let target = &self.backend.server().endpoint().endpoint;
+    /// Whether somebody may have it who wishes for this. What is passed over for new connections is so for these, too.
+    pub(super) fn is_good_for(&self, worker: &Worker, wish: &Wish) -> bool {
+        let server = self.backend.server();
+        let is_announced = || worker.settings().announced.contains(&server.endpoint().endpoint);
         self.is_valid(worker)
-            && !(leaves && asker.is_admitted)
-            && self.passport.is_good_for(asker.passport, worker.settings().announced.contains(target))
+            && server.status() == Status::Online
+            && (!wish.in_no_schema || self.left.caller.schema().is_empty())
+            && self.passport.is_good_for(&wish.passport, is_announced())
+    }
+
+    /// It goes to somebody else.
+    pub(super) fn leave(&mut self) {
+        self.backend.connection().set_resting(false);
+        self.left.begin_asking();
     }
 
     /// Whether the server neither has closed the connection nor says anything over it.
-    fn is_silent(&mut self) -> bool {
+    pub(super) fn is_silent(&mut self) -> bool {
         // Whoever takes it looks again: nobody has to be woken.
         self.backend.connection_mut().poll_input(&mut Context::from_waker(Waker::noop())).is_pending()
     }
 
     /// Ends it. What its session may still ask is asked before.
-    fn end(self, worker: &Rc<Worker>) {
-        self.backend.connection().set_resting(false);
+    fn end(mut self, worker: &Rc<Worker>) {
+        self.leave();
         if self.left.is_free() {
             return part(self.backend);
         }
@@ -307,12 +328,20 @@ impl Entry {
 
 async fn ping(worker: Rc<Worker>, mut entry: Entry) {
     let limit = worker.settings().variables.ping_timeout_server;
-    let command = [(vec![Kind::Ping as u8], Answer::Single)];
-    let asking = ask(&worker, entry.backend.connection_mut(), entry.passport.capabilities(), &command);
-    if let Ok(Ok(_)) = timeout(limit, asking).await {
+    let capabilities = entry.passport.capabilities();
+    entry.leave();
+    let link = entry.backend.connection_mut();
+    let pinging = async {
+        if !entry.left.is_free() {
+            return ask_results(&worker, link, capabilities, &entry.left).await;
+        }
+        ask(&worker, link, capabilities, &[(vec![Kind::Ping as u8], Answer::Single)]).await.map(drop)
+    };
+    if let Ok(Ok(())) = timeout(limit, pinging).await {
         entry.heard = worker.now();
+        (entry.left.asks, entry.left.asking) = (false, None);
         let key = (entry.passport.hash(), entry.backend.server().hostgroup());
-        worker.kept.shelf.borrow_mut().put(key, entry);
+        worker.kept.put(&worker, key, Box::new(entry));
     }
 }
 

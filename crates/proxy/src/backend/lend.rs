@@ -6,16 +6,16 @@
 
 use std::rc::Rc;
 
-use tokio::time::timeout;
-use wire::Capabilities;
+use tokio::time::{Instant, timeout};
 use wire::command::Kind;
 use wire::frame::{HEADER_LEN, Header};
 use wire::reply::Answer;
+use wire::{Capabilities, StatusFlags};
 
 use super::kept::{Asker, Entry, Left, part};
 use super::login::log_in_again;
 use super::passport::query;
-use super::{AcquireError, Asked, Backend, Connection, OpenError, Reply, ask};
+use super::{Asked, Backend, Connection, OpenError, Reply, ask};
 use crate::counts::Counter;
 use crate::state::{OPTION, Setting};
 use crate::worker::Worker;
@@ -34,82 +34,99 @@ enum Purpose {
     Reset,
     Question,
     Charset,
+    Option,
     Schema,
     Setting,
 }
 
-/// Makes `entry` a connection of `asker`. `Ok(None)`: it is of no use; `Err`: its server does not let the client into the schema,
-/// or have its settings.
+/// What came of lending a connection.
+pub(super) enum Lent {
+    /// It is the session's, and its server has told this status last.
+    Ready(Backend, StatusFlags),
+    /// It is of no use.
+    Useless,
+    /// Its server has not answered in time.
+    Late,
+    /// Its server does not let the client in.
+    NotAdmitted(OpenError),
+    /// Its server does not let the client into the schema, or have its settings: the payload of its ERR packet.
+    Refused(Vec<u8>),
+}
+
+/// Makes `entry` a connection of `asker`, before `deadline`.
 pub(super) async fn lend(
     worker: &Rc<Worker>,
-    entry: Entry,
+    mut entry: Entry,
     asker: &Asker<'_>,
-) -> Result<Option<Backend>, AcquireError> {
-    let limit = worker.settings().variables.connect_timeout_server;
-    let Ok(lent) = timeout(limit, set_up(worker, entry, asker)).await else { return Ok(None) };
-    let Some(mut backend) = lent? else { return Ok(None) };
+    deadline: Instant,
+) -> Lent {
+    // It may have come a while ago, to somebody who waited.
+    if !entry.is_silent() || entry.backend.server().is_off() {
+        return Lent::Useless;
+    }
+    let left = deadline.saturating_duration_since(Instant::now());
+    let limit = worker.settings().variables.connect_timeout_server.min(left);
+    let Ok(lent) = timeout(limit, set_up(worker, entry, asker)).await else { return Lent::Late };
+    let Lent::Ready(mut backend, status) = lent else { return lent };
     let target = backend.server().endpoint().endpoint.clone();
     backend.connection_mut().join(worker, &target, asker.identity.connection_id);
     worker.counts.note(Counter::TookKept);
-    Ok(Some(backend))
+    Lent::Ready(backend, status)
 }
 
-async fn set_up(
-    worker: &Rc<Worker>,
-    entry: Entry,
-    asker: &Asker<'_>,
-) -> Result<Option<Backend>, AcquireError> {
+async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
     let Entry { passport, mut backend, left, .. } = entry;
     let capabilities = passport.capabilities();
     let link = backend.connection_mut();
     link.leave();
+    let mut status = left.status;
     if !asker.is_admitted {
         if ask_results(worker, link, capabilities, &left).await.is_err() {
-            return Ok(None);
+            return Lent::Useless;
         }
         match log_in_again(worker, link, asker.identity).await {
-            Ok(()) => link.forget_statements(),
-            Err(OpenError::Refused { payload, .. }) => return Err(AcquireError::Server(payload)),
-            Err(_) => return Ok(None),
+            Ok(()) => link.note_reset(),
+            Err(error @ OpenError::Refused { .. }) => return Lent::NotAdmitted(error),
+            Err(_) => return Lent::Useless,
         }
+        status = StatusFlags::AUTOCOMMIT;
     }
     let plan = plan(&left, asker);
     let (purposes, commands): (Vec<Purpose>, Vec<Asked>) = plan.into_iter().unzip();
-    let asking = purposes.contains(&Purpose::LastId).then(|| left.results.asking());
-    if purposes.contains(&Purpose::Reset) {
-        link.forget_statements();
-    }
-    let closings = link.take_closings();
+    let closings = if purposes.contains(&Purpose::Reset) { Vec::new() } else { link.take_closings() };
     if !closings.is_empty() && link.write_all(&closings).await.is_err() {
-        return Ok(None);
+        return Lent::Useless;
     }
-    let Ok(replies) = ask(worker, link, capabilities, &commands).await else { return Ok(None) };
-    let reply = |purpose| purposes.iter().position(|one| *one == purpose).and_then(|at| replies.get(at));
-    if let Some(asking) = asking {
-        let id = reply(Purpose::LastId).and_then(number);
-        asking.told(id);
-        link.set_last_id(id);
-    }
-    if purposes.contains(&Purpose::Reset) || !asker.is_admitted {
-        link.set_last_id(Some(0));
-    }
+    let Ok(replies) = ask(worker, link, capabilities, &commands).await else { return Lent::Useless };
     for (purpose, reply) in purposes.iter().zip(&replies) {
-        let refused = match (purpose, reply.error()) {
+        let is_refused = match (purpose, reply.error()) {
             (Purpose::Question, None) => reply.outcome.rows > 0,
             (Purpose::Setting, Some(code)) => !DOES_NOT_HAVE_IT.contains(&code),
             (_, error) => error.is_some(),
         };
-        if refused && matches!(purpose, Purpose::Schema | Purpose::Setting) {
-            let payload = reply.bytes.get(HEADER_LEN..).unwrap_or_default().to_vec();
-            part(backend);
-            return Err(AcquireError::Server(payload));
+        match purpose {
+            Purpose::Schema | Purpose::Setting if is_refused => {
+                let payload = reply.bytes.get(HEADER_LEN..).unwrap_or_default().to_vec();
+                part(backend);
+                return Lent::Refused(payload);
+            }
+            _ if is_refused => {
+                part(backend);
+                return Lent::Useless;
+            }
+            Purpose::LastId => {
+                let last_id = number(reply);
+                link.set_last_id(last_id);
+                if let Some((asking, last_id)) = left.asking.as_ref().zip(last_id) {
+                    asking.told(last_id);
+                }
+            }
+            Purpose::Reset => link.note_reset(),
+            _ => {}
         }
-        if refused {
-            part(backend);
-            return Ok(None);
-        }
+        status = reply.outcome.status().unwrap_or(status);
     }
-    Ok(Some(backend))
+    Lent::Ready(backend, status)
 }
 
 /// What has to be said at a connection on which this is left, so that it is as `asker` would have it.
@@ -119,6 +136,8 @@ fn plan(left: &Left, asker: &Asker<'_>) -> Vec<(Purpose, Asked)> {
     let mut plan: Vec<_> = question(left, capabilities).filter(|_| asker.is_admitted).into_iter().collect();
     let is_alike = asker.is_admitted && asker.was_reset == left.was_reset;
     let missing = if is_alike { asker.settings.missing(&left.settings) } else { None };
+    // Neither a reset nor a login takes it back.
+    let option = left.settings.option().filter(|_| missing.is_none() && asker.settings.option().is_none());
     let resets = asker.is_admitted && missing.is_none();
     if resets {
         plan.push((Purpose::Reset, (vec![Kind::ResetConnection as u8], Answer::Single)));
@@ -132,6 +151,10 @@ fn plan(left: &Left, asker: &Asker<'_>) -> Vec<(Purpose, Asked)> {
             plan.push(ask(Purpose::Charset, b"SET sql_mode = CONCAT(@@sql_mode, ',IGNORE_SPACE')"));
         }
         plan.push((Purpose::Charset, (asker.passport.charset(), Answer::Result)));
+    }
+    if option.is_some() {
+        let is_off = u8::from(!capabilities.contains(Capabilities::MULTI_STATEMENTS));
+        plan.push((Purpose::Option, (vec![Kind::SetOption as u8, is_off, 0], Answer::Single)));
     }
     let schema = asker.caller.schema();
     let is_there = asker.is_admitted && left.caller.schema() == schema;
@@ -164,9 +187,10 @@ pub(super) async fn ask_results(
     left: &Left,
 ) -> Result<(), &'static str> {
     let Some((_, question)) = question(left, capabilities) else { return Ok(()) };
-    let asking = left.results.asking();
     let replies = ask(worker, link, capabilities, &[question]).await?;
-    asking.told(replies.first().and_then(number));
+    if let Some((asking, last_id)) = left.asking.as_ref().zip(replies.first().and_then(number)) {
+        asking.told(last_id);
+    }
     Ok(())
 }
 

@@ -63,7 +63,7 @@ impl Session {
                     }
                     note(&mut self.status, outcome);
                     if self.course.settle(&self.identity, outcome) {
-                        self.leave_others();
+                        self.was_reset();
                     }
                     return Ok(());
                 }

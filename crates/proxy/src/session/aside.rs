@@ -3,11 +3,11 @@
 
 use route::Effects;
 use wire::StatusFlags;
-use wire::reply::End;
+use wire::reply::{End, Outcome};
 
 use super::Session;
-use super::course::Aside;
 use super::course::decided::Decided;
+use super::course::{Aside, Course};
 use crate::backend::Backend;
 use crate::state::Pin;
 use crate::state::results::LastId;
@@ -27,21 +27,55 @@ pub(super) struct Ran {
     pub(super) effects: Effects,
     /// How many there were, each of several in one text.
     pub(super) statements: u32,
+    /// Whether there was one since the last end that was seen.
+    is_unanswered: bool,
     /// What kind of statement the last one is.
     pub(super) class: Option<Class>,
     /// Whether it reads or writes tables.
     pub(super) tables: bool,
     /// How it ended, and how many rows it had.
-    pub(super) end: Option<End>,
-    pub(super) rows: u64,
+    end: Option<End>,
+    rows: u64,
 }
 
 impl Ran {
+    /// A `COM_RESET_CONNECTION`.
+    pub(super) fn reset() -> Self {
+        Self { statements: 1, ..Self::default() }
+    }
+
     /// A statement is being sent.
     pub(super) const fn note(&mut self, decided: &Decided) {
         (self.class, self.tables) = (decided.class, decided.tables);
         self.effects = self.effects.with(decided.effects);
         self.statements = self.statements.saturating_add(1 + decided.several as u32);
+        self.is_unanswered = true;
+    }
+
+    /// The command that was sent last has ended like this, and so have all before it. How many rows the last statement had, if the one
+    /// before had `before`.
+    pub(super) fn note_end(&mut self, outcome: Outcome, before: Counted) -> Counted {
+        self.end = Some(outcome.end);
+        self.rows = outcome.rows;
+        let affected = match outcome.end {
+            End::Ok { affected_rows, .. } => Some(affected_rows.cast_signed()),
+            _ => None,
+        };
+        if !std::mem::take(&mut self.is_unanswered) {
+            // No statement: one that is answered with OK counts as one that has changed nothing.
+            return Counted { changed: affected.unwrap_or(before.changed), ..before };
+        }
+        let returns_rows =
+            matches!(self.class, Some(Class::Select | Class::Show | Class::Explain | Class::Describe));
+        let has_rows = returns_rows || outcome.rows > 0;
+        let is_found = has_rows
+            && !matches!(self.class, Some(Class::Explain | Class::Insert | Class::Replace | Class::Delete))
+            && !self.effects.any_of(Effects::LAST_RESULT) | (self.class == Some(Class::Select))
+            && affected.is_none_or(|affected| outcome.rows > 0 || affected == 0);
+        Counted {
+            changed: affected.filter(|affected| !has_rows || *affected > 0).unwrap_or(-1),
+            found: if is_found { outcome.rows } else { before.found },
+        }
     }
 
     /// Whether the last one was the only one.
@@ -49,31 +83,23 @@ impl Ran {
         self.statements == 1
     }
 
-    /// What `LAST_INSERT_ID()` is after this, if it was `before`.
-    fn last_id(self, before: LastId) -> LastId {
+    /// What `LAST_INSERT_ID()` is after this, if it was `before`; it ran over this connection.
+    fn last_id(self, before: LastId, connection: u64) -> LastId {
+        let at_server = |known| LastId::AtServer { known, connection };
         let generated = match self.end {
             Some(End::Ok { last_insert_id, .. }) => Some(last_insert_id),
             _ => None,
         };
         match generated {
             _ if !self.effects.any_of(CHANGES_LAST_ID) => before,
-            Some(0) if self.statements <= 1 && !self.effects.any_of(HIDES_LAST_ID) => before,
+            // What ends rows says nothing of keys.
+            Some(0) if self.statements <= 1 && self.rows == 0 && !self.effects.any_of(HIDES_LAST_ID) => {
+                before
+            }
             // A key that the statement has named is told as well, and changes nothing.
-            Some(id) if id > 0 => LastId::AtServer(id),
-            _ => LastId::AtServer(before.known()),
+            Some(id) if id > 0 => at_server(id),
+            _ => at_server(before.known()),
         }
-    }
-
-    /// What was counted of the last statement; `before` of the one before it.
-    const fn counted(self, before: Counted) -> Counted {
-        let has_rows = self.rows > 0
-            || matches!(self.class, Some(Class::Select | Class::Show | Class::Explain | Class::Describe));
-        let found = if has_rows { self.rows } else { before.found };
-        let changed = match self.end {
-            Some(End::Ok { affected_rows, .. }) if !has_rows => affected_rows.cast_signed(),
-            _ => -1,
-        };
-        Counted { changed, found }
     }
 }
 
@@ -90,14 +116,20 @@ impl Session {
         }
         let pin = self.pin();
         self.control.set_pin(pin, self.worker.now());
-        let is_sent =
-            self.backend.as_ref().is_some_and(|backend| self.to_backend.is_sent(backend.connection()));
-        if pin.is_some() || !is_sent || !self.backlog.is_empty() {
+        if pin.is_some() || !self.backlog.is_empty() || !self.is_as_it_seems() {
             return;
         }
         if let Some(backend) = self.backend.take() {
             self.lay_one_aside(hostgroup, backend, self.course.applied, self.status);
         }
+    }
+
+    /// Whether the backend in use has all that was sent, and is as the session would have it. If its server did not have a setting,
+    /// it must not be taken for one that has.
+    pub(super) fn is_as_it_seems(&self) -> bool {
+        let is_fit =
+            |backend: &Backend| !backend.server().is_off() && self.to_backend.is_sent(backend.connection());
+        self.course.applied == self.course.version() && self.backend.as_ref().is_some_and(is_fit)
     }
 
     /// Lays a connection aside that nothing binds to the session.
@@ -109,7 +141,7 @@ impl Session {
         status: StatusFlags,
     ) {
         let course = &mut self.course;
-        let left = course.left(hostgroup);
+        let left = course.left(backend.connection().serial(), status);
         let ticket = self.worker.kept.lay_aside(&self.worker, hostgroup, &course.passport, backend, left);
         match ticket {
             Some(ticket) => course.aside.push(Aside { hostgroup, ticket, applied, status }),
@@ -139,28 +171,39 @@ impl Session {
         self.forget_prepared(hostgroup);
         if hostgroup == self.course.hostgroup {
             self.course.applied = 0;
-            self.course.is_away = true;
             self.control.about.set_backend(None);
         }
     }
 
     /// Takes note of what has run since the connection was taken.
-    fn note_ran(&mut self) {
+    pub(super) fn note_ran(&mut self) {
         let ran = std::mem::take(&mut self.course.ran);
-        if ran.statements == 0 {
-            return;
-        }
+        let Some(backend) = self.backend.as_mut().filter(|_| ran.statements > 0) else { return };
+        let link = backend.connection_mut();
         let course = &mut self.course;
+        course.ran_on = link.serial();
         let before = course.results.last_id();
-        let last_id = ran.last_id(before);
+        let last_id = ran.last_id(before, link.serial());
         if last_id != before {
             course.results.set_last_id(last_id);
-            if let Some(backend) = &mut self.backend {
-                backend.connection_mut().set_last_id(None);
-            }
+            link.set_last_id(None);
         }
-        course.counted = ran.counted(course.counted);
-        course.is_away = false;
+    }
+
+    /// The client has reset its connection: of what was at other servers nothing is left, either.
+    pub(super) fn was_reset(&mut self) {
+        if let Some(backend) = &mut self.backend {
+            backend.connection_mut().note_reset();
+        }
+        self.past.is_replica = false;
+        self.leave_others();
+    }
+
+    /// Whether the statement before the next one ran over another connection than the one in use.
+    pub(super) fn is_away(&self) -> bool {
+        let here = self.backend.as_ref().map(|backend| backend.connection().serial());
+        let Course { ran, ran_on, .. } = &*self.course;
+        ran.statements == 0 && *ran_on != 0 && here != Some(*ran_on)
     }
 
     /// What binds the session to the connection in use.
@@ -188,7 +231,11 @@ mod tests {
     use super::*;
 
     fn after(effects: Effects, end: End, statements: u32) -> LastId {
-        Ran { effects, statements, end: Some(end), ..Ran::default() }.last_id(LastId::Is(3))
+        Ran { effects, statements, end: Some(end), ..Ran::default() }.last_id(LastId::Is(3), 1)
+    }
+
+    const fn at_server(known: u64) -> LastId {
+        LastId::AtServer { known, connection: 1 }
     }
 
     const fn ok(last_insert_id: u64) -> End {
@@ -199,10 +246,33 @@ mod tests {
     fn what_may_have_changed_the_last_key() {
         assert_eq!(after(Effects::NONE, ok(0), 1), LastId::Is(3));
         assert_eq!(after(Effects::WRITES, ok(0), 1), LastId::Is(3));
-        assert_eq!(after(Effects::WRITES, ok(9), 1), LastId::AtServer(9));
-        assert_eq!(after(Effects::WRITES, ok(0), 2), LastId::AtServer(3), "the first one may have");
-        assert_eq!(after(Effects::WRITES, End::Err { code: 1062 }, 1), LastId::AtServer(3));
+        assert_eq!(after(Effects::WRITES, ok(9), 1), at_server(9));
+        assert_eq!(after(Effects::WRITES, ok(0), 2), at_server(3), "the first one may have");
+        assert_eq!(after(Effects::WRITES, End::Err { code: 1062 }, 1), at_server(3));
         assert_eq!(after(Effects::LAST_INSERT_ID, ok(0), 1), LastId::Is(3), "it was only read");
-        assert_eq!(after(Effects::SETS_LAST_INSERT_ID, ok(0), 1), LastId::AtServer(3));
+        assert_eq!(after(Effects::SETS_LAST_INSERT_ID, ok(0), 1), at_server(3));
+    }
+
+    #[test]
+    fn how_many_rows_there_were() {
+        let of = |class, effects, affected_rows, rows| {
+            let mut ran = Ran { class: Some(class), effects, is_unanswered: true, ..Ran::default() };
+            let end =
+                End::Ok { affected_rows, last_insert_id: 0, status: StatusFlags::AUTOCOMMIT, warnings: 0 };
+            let counted = ran.note_end(Outcome { end, rows }, Counted { changed: 1, found: 9 });
+            (counted.changed, counted.found)
+        };
+        assert_eq!(of(Class::Select, Effects::NONE, 0, 4), (-1, 4));
+        assert_eq!(of(Class::Select, Effects::NONE, 0, 0), (-1, 0));
+        assert_eq!(of(Class::Select, Effects::INTO, 3, 0), (3, 9), "into a file");
+        assert_eq!(of(Class::Update, Effects::WRITES, 2, 0), (2, 9));
+        assert_eq!(of(Class::Insert, Effects::WRITES, 0, 1), (-1, 9), "RETURNING");
+        assert_eq!(of(Class::Commit, Effects::NONE, 0, 0), (0, 9));
+        assert_eq!(of(Class::Show, Effects::LAST_RESULT, 0, 2), (-1, 9), "SHOW WARNINGS");
+        assert_eq!(of(Class::Show, Effects::NONE, 0, 2), (-1, 2));
+        assert_eq!(of(Class::Explain, Effects::NONE, 0, 2), (-1, 9));
+        let mut ran = Ran { class: Some(Class::Select), ..Ran::default() };
+        let ping = ran.note_end(Outcome { end: ok(0), rows: 0 }, Counted { changed: -1, found: 9 });
+        assert_eq!(ping, Counted { changed: 1, found: 9 });
     }
 }

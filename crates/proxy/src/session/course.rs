@@ -29,7 +29,6 @@ use crate::error::ClientError;
 use crate::limit::Place;
 use crate::mirror::comparison::Watched;
 use crate::routing::{Judged, Reading};
-use crate::state::results::LastId;
 use crate::state::substitute::Counted;
 use crate::state::{Mark, OPTION, Pin, Pins, Results, SCHEMA, Setting, Settings};
 use crate::statement::class::{Class, classify};
@@ -77,15 +76,15 @@ pub(super) struct Course {
     /// A server has let the session in.
     pub(super) is_admitted: bool,
     /// Its client has reset its connection.
-    was_reset: bool,
+    pub(super) was_reset: bool,
     /// What statements have run since the connection in use was taken.
     pub(super) ran: Ran,
     /// What later ones may ask about.
     pub(super) results: Rc<Results>,
-    /// What was counted of the last statement.
+    /// How many rows the last one had.
     pub(super) counted: Counted,
-    /// The last statement has not run on the connection in use.
-    pub(super) is_away: bool,
+    /// The number of the connection over which the last statement ran; 0 if none has run.
+    pub(super) ran_on: u64,
     /// The hostgroup of the statement that ran last.
     pub(super) last: Option<u32>,
     /// What it has left where.
@@ -155,7 +154,7 @@ impl Course {
             ran: Ran::default(),
             results: Rc::default(),
             counted: Counted::default(),
-            is_away: false,
+            ran_on: 0,
             last: None,
             pins: Pins::default(),
             two_byte_quotes: TWO_BYTE_QUOTE_COLLATIONS.contains(&(identity.collation % NOPAD)),
@@ -324,7 +323,7 @@ impl Course {
     /// The statement that ran is over. Returns whether the other connections are of no use any more.
     pub(super) fn settle(&mut self, identity: &Identity, outcome: Outcome) -> bool {
         self.last = Some(self.hostgroup);
-        (self.ran.end, self.ran.rows) = (Some(outcome.end), outcome.rows);
+        self.counted = self.ran.note_end(outcome, self.counted);
         self.note_end(outcome.end);
         let Some(change) = self.proposed.take() else { return false };
         if matches!(outcome.end, End::Err { .. }) && !change.anyway {
@@ -346,6 +345,7 @@ impl Course {
                 is_admitted,
                 was_reset,
                 settings,
+                ran: Ran::reset(),
                 ..Self::new(identity, self.account)
             };
             return true;
@@ -425,16 +425,16 @@ impl Course {
         }
     }
 
-    /// What the session leaves on its connection to this hostgroup.
-    pub(super) fn left(&self, hostgroup: u32) -> Left {
-        let is_last = self.last == Some(hostgroup);
-        let last_id = is_last && matches!(self.results.last_id(), LastId::AtServer(_));
+    /// What the session leaves on the connection with this number, whose server has told this status last.
+    pub(super) fn left(&self, connection: u64, status: StatusFlags) -> Left {
         Left {
             caller: Arc::clone(&self.caller),
             settings: Rc::clone(&self.settings),
             was_reset: self.was_reset,
-            asks_last_id: last_id,
+            status,
+            asks: self.results.last_id().is_at(connection),
             results: Rc::clone(&self.results),
+            asking: None,
         }
     }
 

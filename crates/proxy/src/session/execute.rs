@@ -1,5 +1,6 @@
 //! Prepared statements: where a command for one goes, and getting it to a server that does not have it.
 
+use route::Effects;
 use wire::command::{Kind, StmtExecute};
 use wire::frame::{HEADER_LEN, MAX_PAYLOAD, put_message};
 use wire::reply::Answer;
@@ -12,6 +13,7 @@ use super::route::names_statement;
 use crate::backend::Full;
 use crate::ending::Ending;
 use crate::error::ClientError;
+use crate::state::substitute::with_numbers;
 
 /// Where the number of the statement is in a command's payload.
 const ID: std::ops::Range<usize> = 1..5;
@@ -64,6 +66,9 @@ impl Session {
         }
         // MariaDB's number for the last statement means that of the connection.
         let known_as = prepared.id_at(self.course.hostgroup);
+        if kind == Kind::StmtExecute && prepared.is_for_once(self.course.hostgroup) {
+            return false;
+        }
         let same = known_as == Some(id) || id == u32::MAX && prepared.places() == 1;
         same && (kind != Kind::StmtExecute || prepared.has_types_at(self.course.hostgroup))
     }
@@ -87,7 +92,12 @@ impl Session {
         if prepared.is_at_home && hostgroup != home {
             return self.refuse_statement(kind, id).await;
         }
-        let known_as = match prepared.id_at(hostgroup) {
+        let is_told = kind == Kind::StmtExecute && prepared.what.effects.any_of(Effects::LAST_RESULT);
+        if is_told && (prepared.is_for_once(hostgroup) || self.is_away()) {
+            self.close_here(id).await?;
+        }
+        let known_as = self.course.prepared.as_ref().and_then(|all| all.get(id)?.id_at(hostgroup));
+        let known_as = match known_as {
             Some(known_as) => known_as,
             None => match self.prepare_again(id).await? {
                 Ok(known_as) => known_as,
@@ -125,7 +135,11 @@ impl Session {
         let Some(text) = prepared.and_then(|prepared| prepared.what.text.as_deref()) else {
             return Ok(Err(None));
         };
-        let command = [&[Kind::StmtPrepare as u8][..], text].concat();
+        let asks = prepared.is_some_and(|prepared| prepared.what.effects.any_of(Effects::LAST_RESULT));
+        // What it asks about is known here, for this once.
+        let told = if asks && self.is_away() { with_numbers(text, self.course.counted) } else { None };
+        let is_told = told.is_some();
+        let command = [&[Kind::StmtPrepare as u8][..], told.as_deref().unwrap_or(text)].concat();
         self.note_at_server(Kind::StmtPrepare);
         let Ok(mut replies) = self.errand(&[(command, Answer::Prepare)]).await? else { return Ok(Err(None)) };
         let Some(reply) = replies.pop() else { return Ok(Err(None)) };
@@ -137,7 +151,7 @@ impl Session {
             backend.connection_mut().note_prepared(statement.id);
         }
         let prepared = self.course.prepared.as_mut().and_then(|all| all.get_mut(id));
-        let same = prepared.is_some_and(|prepared| prepared.add_place(hostgroup, statement));
+        let same = prepared.is_some_and(|prepared| prepared.add_place(hostgroup, statement, is_told));
         Ok(if same { Ok(statement.id) } else { Err(None) })
     }
 
@@ -151,6 +165,28 @@ impl Session {
             self.answer_here(kind, &error.encode(self.capabilities())).await?;
         }
         Ok(false)
+    }
+
+    /// Closes a statement at the backend in use, if it is there; the client goes on having it.
+    async fn close_here(&mut self, id: u32) -> Result<(), Ending> {
+        let hostgroup = self.course.hostgroup;
+        let prepared = self.course.prepared.as_mut().and_then(|all| all.get_mut(id));
+        let Some(known_as) = prepared.and_then(|prepared| prepared.leave_place(hostgroup)) else {
+            return Ok(());
+        };
+        self.close_at(hostgroup, known_as).await
+    }
+
+    /// Has the server of this hostgroup close a statement.
+    async fn close_at(&mut self, hostgroup: u32, known_as: u32) -> Result<(), Ending> {
+        let payload = [&[Kind::StmtClose as u8][..], &known_as.to_le_bytes()].concat();
+        let mut packet = Vec::new();
+        put_message(&mut packet, 0, &payload);
+        self.note_at_server(Kind::StmtClose);
+        if let Some(backend) = self.backend.as_mut().filter(|_| hostgroup == self.course.hostgroup) {
+            backend.connection_mut().note_closed(known_as);
+        }
+        self.send_aside(hostgroup, &packet).await
     }
 
     /// Whether an execution of the statement that a command names changes the session.
@@ -183,11 +219,7 @@ impl Session {
         self.measure_own(Kind::StmtClose, front(&self.backlog));
         self.skip_command().await?;
         for (hostgroup, known_as) in places {
-            let payload = [&[Kind::StmtClose as u8][..], &known_as.to_le_bytes()].concat();
-            let mut packet = Vec::new();
-            put_message(&mut packet, 0, &payload);
-            self.note_at_server(Kind::StmtClose);
-            self.send_aside(hostgroup, &packet).await?;
+            self.close_at(hostgroup, known_as).await?;
         }
         Ok(false)
     }

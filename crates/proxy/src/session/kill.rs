@@ -68,7 +68,11 @@ impl Session {
     }
 
     /// Does what others want killed here. `running` says whether the client is in the middle of a command.
-    pub(super) fn be_killed(&self, running: bool) -> Result<(), Ending> {
+    pub(super) fn be_killed(&mut self, running: bool) -> Result<(), Ending> {
+        if self.backend.is_none() && !running {
+            // Whether somebody may kill it is for the server to say that has its connection.
+            self.take_back();
+        }
         let number = self.control.statement();
         for request in self.control.take_mail() {
             match &self.backend {

@@ -6,6 +6,7 @@ use wire::reply::Answer;
 
 use super::Session;
 use super::backlog::whole_front;
+use crate::backend::Backend;
 use crate::ending::Ending;
 use crate::state::results::LastId;
 use crate::state::substitute::with_numbers;
@@ -14,10 +15,12 @@ impl Session {
     /// Puts what the command in the backlog asks for into it, if that is how many rows there were. Of warnings there are none: they
     /// would have kept the connection.
     pub(super) async fn tell_last_result(&mut self, kind: Kind) -> Result<(), Ending> {
+        if kind != Kind::Query {
+            return Ok(());
+        }
         self.complete_front().await?;
-        let text = whole_front(&self.backlog).map(|payload| self.statement(payload)).unwrap_or_default();
-        let text = with_numbers(text, self.course.counted);
-        if let Some(text) = text.filter(|_| kind == Kind::Query) {
+        let text = whole_front(&self.backlog).map(|payload| self.statement(payload).to_vec());
+        if let Some(text) = with_numbers(&text.unwrap_or_default(), self.course.counted) {
             self.rewrite(kind, &text);
         }
         Ok(())
@@ -25,10 +28,14 @@ impl Session {
 
     /// Whether `LAST_INSERT_ID()` is at the backend in use what it is to the session.
     pub(super) fn has_last_id(&self) -> bool {
-        let there = self.backend.as_ref().and_then(|backend| backend.connection().last_id());
+        let Some(link) = self.backend.as_ref().map(Backend::connection) else { return false };
         match self.course.results.last_id() {
-            LastId::Is(id) => there == Some(id),
-            LastId::AtServer(id) => there == Some(id) || there.is_none() && !self.course.is_away,
+            LastId::Is(id) => link.last_id() == Some(id),
+            at_server if at_server.is_at(link.serial()) => link.last_id().is_none(),
+            // It is another server that knows better, and is not going to say it.
+            LastId::AtServer { known, .. } => {
+                link.last_id() == Some(known) && !self.course.results.is_asked()
+            }
         }
     }
 

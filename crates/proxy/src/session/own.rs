@@ -25,6 +25,9 @@ use crate::error::ClientError;
 use crate::exchange::Exchange;
 use crate::limits::{CHANGES_REFUSED_MAX, GOODBYE_MAX, LINGER_BYTES_MAX, LINGER_MAX};
 
+/// The number of no connection.
+const NOWHERE: u64 = u64::MAX;
+
 impl Session {
     /// Deals with a command whose bytes are in the backlog.
     pub(super) async fn handle(&mut self, kind: Kind) -> Result<(), Ending> {
@@ -38,7 +41,8 @@ impl Session {
             }
             // The proxy itself is alive. A reset, however, needs a server: after it a session is not what it was after its login,
             // but has the server's own charset.
-            Kind::Ping if has_none => {
+            Kind::Ping if has_none || self.can_answer_ping() => {
+                self.course.counted.changed = 0;
                 let seq = self.skip_command().await?;
                 self.reply(seq, &ok(self.capabilities(), self.status)).await
             }
@@ -52,6 +56,11 @@ impl Session {
                 None => self.complete_command(kind).await,
             },
         }
+    }
+
+    /// Whether a session whose connection is lent to another one needs none for a `COM_PING`.
+    fn can_answer_ping(&self) -> bool {
+        self.backend.is_none() && self.course.others.is_empty() && self.shares(self.course.hostgroup)
     }
 
     /// Answers a command that does not exist.
@@ -127,12 +136,16 @@ impl Session {
             trace.add(Part::Queue, begun.elapsed().saturating_sub(connecting.get()));
         }
         self.end_running();
-        Ok(acquired.map(|Found { backend, is_lent }| {
+        Ok(acquired.map(|Found { backend, lent }| {
             self.control.about.set_backend(Some(&backend));
             self.backend = Some(backend);
             self.course.is_admitted = true;
-            if is_lent {
+            if let Some(status) = lent {
                 self.course.applied = self.course.version();
+                self.status = status;
+                if self.course.ran_on == 0 {
+                    self.course.ran_on = NOWHERE;
+                }
             }
         }))
     }

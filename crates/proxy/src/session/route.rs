@@ -84,7 +84,7 @@ impl Session {
     fn is_simple(&self, kind: Kind, input: &[u8], decided: &Decided) -> bool {
         let ordered = decided.orders.as_ref().is_some_and(|orders| orders.come_first());
         let effects = decided.effects;
-        let asks = self.course.is_away && effects.any_of(Effects::LAST_RESULT)
+        let asks = effects.any_of(Effects::LAST_RESULT) && self.is_away()
             || effects.any_of(NEEDS_LAST_ID) && !self.has_last_id();
         if ordered || asks || decided.commits_first || self.has_to_wait(kind) {
             return false;
@@ -231,10 +231,10 @@ impl Session {
         if kind == Kind::StmtClose && !self.is_prepared_anywhere() {
             return self.forget_statement().await;
         }
-        if self.course.is_away && decided.effects.any_of(Effects::LAST_RESULT) {
+        let Some(hostgroup) = self.reach(&mut decided).await? else { return Ok(()) };
+        if decided.effects.any_of(Effects::LAST_RESULT) && self.is_away() {
             self.tell_last_result(kind).await?;
         }
-        let Some(hostgroup) = self.reach(&mut decided).await? else { return Ok(()) };
         if decided.effects.any_of(NEEDS_LAST_ID) && !self.bring_last_id(kind).await? {
             return Ok(());
         }

@@ -2,7 +2,7 @@
 //! set is said there.
 
 use std::future::poll_fn;
-use std::task::Poll;
+use std::task::{Context, Poll, Waker};
 
 use wire::StatusFlags;
 use wire::command::Kind;
@@ -36,16 +36,25 @@ impl Session {
             if let Err(why) = self.borrow_backend(hostgroup, full).await? {
                 return Ok(Err(why));
             }
+            // A login sets what the client had before it reset its connection.
+            let is_new = self.course.applied == 0;
+            if is_new && self.course.was_reset {
+                let reset = (vec![Kind::ResetConnection as u8], Answer::Single);
+                if let Err(error) = self.errand(&[reset]).await? {
+                    return Ok(Err(AcquireError::Proxy(error)));
+                }
+            }
         }
         if self.course.applied == self.course.version() { Ok(Ok(())) } else { self.say_settings().await }
     }
 
     /// The connection in use is in use no more.
     fn put_aside(&mut self) {
+        self.note_ran();
         let (hostgroup, applied, status) = (self.course.hostgroup, self.course.applied, self.status);
-        let is_free = self.shares(hostgroup) && self.pin().is_none();
+        let is_free = self.shares(hostgroup) && self.pin().is_none() && self.is_as_it_seems();
         if let Some(backend) = self.backend.take() {
-            if is_free && self.to_backend.is_sent(backend.connection()) {
+            if is_free {
                 self.lay_one_aside(hostgroup, backend, applied, status);
             } else {
                 self.course.others.push(Other { hostgroup, backend, applied, status });
@@ -57,7 +66,9 @@ impl Session {
     /// Takes the connection to this hostgroup that was put aside, if there is one and its server has not closed it.
     async fn take_up(&mut self, hostgroup: u32) {
         let Some(at) = self.course.others.iter().position(|other| other.hostgroup == hostgroup) else {
-            return self.take_back();
+            self.take_back();
+            self.control.about.set_backend(self.backend.as_ref());
+            return;
         };
         let mut other = self.course.others.swap_remove(at);
         // Without a transaction nothing is lost with it that could not be had again.
@@ -118,6 +129,7 @@ impl Session {
         self.to_backend = crate::relay::Parked::default();
         self.control.about.set_backend(None);
         self.status = StatusFlags::AUTOCOMMIT;
+        self.course.pins.lose(self.course.hostgroup);
         self.forget_prepared(self.course.hostgroup);
     }
 
@@ -133,7 +145,10 @@ impl Session {
             return poll_fn(|cx| Poll::Ready(self.send_to_backend(cx, packet))).await;
         }
         let other = self.course.others.iter().position(|other| other.hostgroup == hostgroup);
-        let Some(at) = other else { return Ok(()) };
+        let Some(at) = other else {
+            self.send_to_kept(hostgroup, packet);
+            return Ok(());
+        };
         let mut other = self.course.others.swap_remove(at);
         let sent = poll_fn(|cx| Poll::Ready(other.backend.connection_mut().poll_write(cx, packet))).await;
         match sent {
@@ -144,6 +159,19 @@ impl Session {
             _ => self.forget_prepared(hostgroup),
         }
         Ok(())
+    }
+
+    /// The same over a connection that others may have, if nobody has it yet. What has taken a part of a command is not silent, and
+    /// nobody gets it.
+    fn send_to_kept(&mut self, hostgroup: u32, packet: &[u8]) {
+        let Some(aside) = self.course.aside.iter().find(|aside| aside.hostgroup == hostgroup) else { return };
+        self.worker.kept.with(aside.ticket, |backend| {
+            let mut cx = Context::from_waker(Waker::noop());
+            let sent = backend.connection_mut().poll_write(&mut cx, packet);
+            if !matches!(sent, Poll::Ready(Ok(n)) if n == packet.len()) {
+                backend.connection_mut().set_version(0);
+            }
+        });
     }
 
     /// Says goodbye to the servers whose connections are not in use, and closes them.

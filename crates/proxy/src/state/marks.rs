@@ -5,8 +5,9 @@
 //! lasts.
 
 use route::Effects;
-use sql::lexer::{Kind, Lexer, Modes, Token};
+use sql::lexer::Kind;
 
+use super::words::{Words, tokens};
 use super::{Mark, Pin};
 use crate::statement::class::Class;
 
@@ -18,7 +19,7 @@ pub(crate) fn marks(effects: Effects, class: Class, text: &[u8], schema: &[u8], 
         marks.push(Mark::begin(Pin::UserVariable));
     }
     if effects.any_of(Effects::USER_LOCKS) {
-        Words::new(text).named_locks(tables, &mut marks);
+        named_locks(&Words::new(text, &tokens(text)), tables, &mut marks);
     }
     if effects.any_of(Effects::FOUND_ROWS) {
         marks.push(Mark::begin(Pin::FoundRows));
@@ -27,9 +28,9 @@ pub(crate) fn marks(effects: Effects, class: Class, text: &[u8], schema: &[u8], 
         marks.push(Mark::begin(Pin::Function));
     }
     if effects.any_of(Effects::TEMPORARY_TABLE) || class == Class::DropTable {
-        Words::new(text).temporary_tables(schema, &mut marks);
+        temporary_tables(&Words::new(text, &tokens(text)), schema, &mut marks);
     }
-    if effects.any_of(Effects::SERVER) && Words::new(text).has_call("connection_id") {
+    if effects.any_of(Effects::SERVER) && has_call(text, "connection_id") {
         marks.push(Mark::begin(Pin::ConnectionId));
     }
     marks
@@ -37,15 +38,16 @@ pub(crate) fn marks(effects: Effects, class: Class, text: &[u8], schema: &[u8], 
 
 /// What a `HANDLER`, `PREPARE` or `DEALLOCATE PREPARE` leaves or takes away; nothing if it is none.
 pub(crate) fn by_name(text: &[u8]) -> Option<Mark> {
-    let words = Words::new(text);
-    match words.lower(0).as_slice() {
-        b"handler" => {
+    let tokens = tokens(text);
+    let words = Words::new(text, &tokens);
+    match words.lower(0).as_str() {
+        "handler" => {
             // `db.t OPEN AS a`, `t CLOSE`, `t READ ...`
-            let verb = words.position(|word| word == b"open" || word == b"close" || word == b"read")?;
-            match words.lower(verb).as_slice() {
-                b"open" => {
+            let verb = words.position(|word| matches!(word, "open" | "close" | "read"))?;
+            match words.lower(verb).as_str() {
+                "open" => {
                     let alias = usize::from(words.is(verb + 1, "as"));
-                    let name = words.name(verb + 1 + alias).or_else(|| words.name(verb - 1));
+                    let name = name(&words, verb + 1 + alias).or_else(|| name(&words, verb - 1));
                     Some(
                         name.map_or_else(
                             || Mark::begin(Pin::Handler),
@@ -53,16 +55,16 @@ pub(crate) fn by_name(text: &[u8]) -> Option<Mark> {
                         ),
                     )
                 }
-                b"close" => Some(Mark::End(Pin::Handler, words.name(verb - 1)?)),
+                "close" => Some(Mark::End(Pin::Handler, name(&words, verb - 1)?)),
                 _ => None,
             }
         }
-        b"prepare" => {
-            let name = words.name(1).map(|name| name.to_ascii_lowercase().into())?;
+        "prepare" => {
+            let name = name(&words, 1).map(|name| name.to_ascii_lowercase().into())?;
             Some(Mark::Begin(Pin::Prepare, name))
         }
-        b"deallocate" | b"drop" if words.is(1, "prepare") => {
-            Some(Mark::End(Pin::Prepare, words.name(2)?.to_ascii_lowercase().into()))
+        "deallocate" | "drop" if words.is(1, "prepare") => {
+            Some(Mark::End(Pin::Prepare, name(&words, 2)?.to_ascii_lowercase().into()))
         }
         _ => None,
     }
@@ -70,112 +72,86 @@ pub(crate) fn by_name(text: &[u8]) -> Option<Mark> {
 
 /// Whether it is about an open handler.
 pub(crate) fn is_handler(text: &[u8]) -> bool {
-    Words::new(text).is(0, "handler")
+    Words::new(text, &tokens(text)).is(0, "handler")
 }
 
-/// The tokens of a statement.
-struct Words<'a> {
-    text: &'a [u8],
-    tokens: Vec<Token>,
+/// Whether a function of this name is called; most texts do not have the word.
+fn has_call(text: &[u8], function: &str) -> bool {
+    let is_it = |bytes: &[u8]| bytes.eq_ignore_ascii_case(function.as_bytes());
+    if !text.windows(function.len()).any(is_it) {
+        return false;
+    }
+    let tokens = tokens(text);
+    let words = Words::new(text, &tokens);
+    (0..words.len()).any(|at| words.is_call(at, function))
 }
 
-impl<'a> Words<'a> {
-    fn new(text: &'a [u8]) -> Self {
-        Self { text, tokens: Lexer::new(text, Modes::default()).collect() }
+/// The name that is here, without quotes; nothing if there is none, or one with quotes in it.
+fn name(words: &Words<'_>, at: usize) -> Option<Box<[u8]>> {
+    let bytes = words.bytes(at);
+    match words.kind(at)? {
+        Kind::Word => Some(bytes.into()),
+        Kind::Name => {
+            let inner = bytes.get(1..bytes.len().checked_sub(1)?)?;
+            (!inner.contains(&b'`')).then(|| inner.into())
+        }
+        _ => None,
     }
+}
 
-    fn bytes(&self, at: usize) -> &'a [u8] {
-        self.tokens.get(at).and_then(|token| self.text.get(token.start..token.end)).unwrap_or_default()
-    }
+/// The string that is here, if it means what is written there.
+fn literal(words: &Words<'_>, at: usize) -> Option<Box<[u8]>> {
+    let bytes = words.bytes(at);
+    let is_text = words.kind(at) == Some(Kind::Text);
+    let inner = bytes.get(1..bytes.len().checked_sub(1)?)?;
+    let is_plain = !inner.iter().any(|byte| matches!(byte, b'\'' | b'"' | b'\\'));
+    (is_text && is_plain && !inner.is_empty()).then(|| inner.to_ascii_lowercase().into())
+}
 
-    fn lower(&self, at: usize) -> Vec<u8> {
-        self.bytes(at).to_ascii_lowercase()
-    }
-
-    fn is(&self, at: usize, word: &str) -> bool {
-        self.bytes(at).eq_ignore_ascii_case(word.as_bytes())
-    }
-
-    fn is_sign(&self, at: usize, sign: u8) -> bool {
-        self.tokens.get(at).is_some_and(|token| token.kind == Kind::Sign(sign))
-    }
-
-    fn position(&self, is_it: impl Fn(&[u8]) -> bool) -> Option<usize> {
-        (1..self.tokens.len()).find(|at| is_it(&self.lower(*at)))
-    }
-
-    /// Whether a function of this name is called.
-    fn has_call(&self, function: &str) -> bool {
-        (0..self.tokens.len()).any(|at| self.is(at, function) && self.is_sign(at + 1, b'('))
-    }
-
-    /// The name that is here, without quotes; nothing if there is none, or one with quotes in it.
-    fn name(&self, at: usize) -> Option<Box<[u8]>> {
-        let bytes = self.bytes(at);
-        match self.tokens.get(at)?.kind {
-            Kind::Word => Some(bytes.into()),
-            Kind::Name => {
-                let inner = bytes.get(1..bytes.len().checked_sub(1)?)?;
-                (!inner.contains(&b'`')).then(|| inner.into())
-            }
-            _ => None,
+fn named_locks(words: &Words<'_>, tables: bool, marks: &mut Vec<Mark>) {
+    for at in (0..words.len()).filter(|at| words.is_sign(at + 1, b'(')) {
+        let of_one = || literal(words, at + 2).filter(|_| !tables);
+        match words.lower(at).as_str() {
+            "get_lock" => marks.push(Mark::Begin(Pin::NamedLock, of_one().unwrap_or_default())),
+            "release_lock" => marks.extend(of_one().map(|name| Mark::End(Pin::NamedLock, name))),
+            "release_all_locks" => marks.push(Mark::EndAll(Pin::NamedLock)),
+            _ => {}
         }
     }
+}
 
-    /// The string that is here, if it means what is written there.
-    fn literal(&self, at: usize) -> Option<Box<[u8]>> {
-        let bytes = self.bytes(at);
-        let is_text = self.tokens.get(at).is_some_and(|token| token.kind == Kind::Text);
-        let inner = bytes.get(1..bytes.len().checked_sub(1)?)?;
-        let is_plain = !inner.iter().any(|byte| matches!(byte, b'\'' | b'"' | b'\\'));
-        (is_text && is_plain && !inner.is_empty()).then(|| inner.to_ascii_lowercase().into())
+/// `CREATE [OR REPLACE] TEMPORARY TABLE [IF NOT EXISTS] name`, `DROP [TEMPORARY] TABLE[S] [IF EXISTS] name, ...`
+fn temporary_tables(words: &Words<'_>, schema: &[u8], marks: &mut Vec<Mark>) {
+    let drops = words.is(0, "drop");
+    let keyword = (0..words.len()).find(|at| words.is(*at, "table") || words.is(*at, "tables"));
+    let mut at = keyword.map_or(0, |keyword| keyword + 1);
+    if words.is(at, "if") {
+        at += if drops { 2 } else { 3 };
     }
-
-    fn named_locks(&self, tables: bool, marks: &mut Vec<Mark>) {
-        for at in (0..self.tokens.len()).filter(|at| self.is_sign(at + 1, b'(')) {
-            let of_one = || self.literal(at + 2).filter(|_| !tables);
-            match self.lower(at).as_slice() {
-                b"get_lock" => marks.push(Mark::Begin(Pin::NamedLock, of_one().unwrap_or_default())),
-                b"release_lock" => marks.extend(of_one().map(|name| Mark::End(Pin::NamedLock, name))),
-                b"release_all_locks" => marks.push(Mark::EndAll(Pin::NamedLock)),
-                _ => {}
-            }
-        }
-    }
-
-    /// `CREATE [OR REPLACE] TEMPORARY TABLE [IF NOT EXISTS] name`, `DROP [TEMPORARY] TABLE[S] [IF EXISTS] name, ...`
-    fn temporary_tables(&self, schema: &[u8], marks: &mut Vec<Mark>) {
-        let drops = self.is(0, "drop");
-        let table = (0..self.tokens.len()).find(|at| self.is(*at, "table") || self.is(*at, "tables"));
-        let mut at = table.map_or(0, |table| table + 1);
-        if self.is(at, "if") {
-            at += if drops { 2 } else { 3 };
-        }
-        let known = table.is_some() && (drops || self.is(0, "create"));
-        while let Some((name, behind)) = self.table(at, schema).filter(|_| known) {
-            if !drops {
-                return marks.push(Mark::Begin(Pin::TemporaryTable, name));
-            }
-            marks.push(Mark::End(Pin::TemporaryTable, name));
-            if !self.is_sign(behind, b',') {
-                return;
-            }
-            at = behind + 1;
-        }
+    let known = keyword.is_some() && (drops || words.is(0, "create"));
+    while let Some((name, behind)) = table(words, at, schema).filter(|_| known) {
         if !drops {
-            marks.push(Mark::begin(Pin::TemporaryTable));
+            return marks.push(Mark::Begin(Pin::TemporaryTable, name));
         }
+        marks.push(Mark::End(Pin::TemporaryTable, name));
+        if !words.is_sign(behind, b',') {
+            return;
+        }
+        at = behind + 1;
     }
+    if !drops {
+        marks.push(Mark::begin(Pin::TemporaryTable));
+    }
+}
 
-    /// A table's name with its schema, and what comes behind it.
-    fn table(&self, at: usize, schema: &[u8]) -> Option<(Box<[u8]>, usize)> {
-        let first = self.name(at)?;
-        if self.is_sign(at + 1, b'.') {
-            let second = self.name(at + 2)?;
-            return Some(([&first[..], b".", &second[..]].concat().into(), at + 3));
-        }
-        Some(([schema, b".", &first[..]].concat().into(), at + 1))
+/// A table's name with its schema, and what comes behind it.
+fn table(words: &Words<'_>, at: usize, schema: &[u8]) -> Option<(Box<[u8]>, usize)> {
+    let first = name(words, at)?;
+    if words.is_sign(at + 1, b'.') {
+        let second = name(words, at + 2)?;
+        return Some(([&first[..], b".", &second[..]].concat().into(), at + 3));
     }
+    Some(([schema, b".", &first[..]].concat().into(), at + 1))
 }
 
 #[cfg(test)]

@@ -135,7 +135,9 @@ impl Pins {
             Mark::Begin(pin, name) => {
                 // Those without a name are one, and so are those that are too many to be told apart.
                 let name = if self.0.len() < PINS_MAX { name } else { Box::default() };
-                if !name.is_empty() || !self.has(pin, &name, hostgroup) {
+                // Only locks are taken more than once under one name.
+                let counts = pin == Pin::NamedLock && !name.is_empty();
+                if counts || !self.has(pin, &name, hostgroup) {
                     self.0.push(Pinned { pin, name, hostgroup });
                 }
             }
@@ -168,6 +170,11 @@ impl Pins {
         self.0.iter().any(|one| one.hostgroup == hostgroup && one.pin.is_missed())
     }
 
+    /// The connection to this hostgroup is lost: what nobody misses of it is over.
+    pub(crate) fn lose(&mut self, hostgroup: u32) {
+        self.0.retain(|one| one.hostgroup != hostgroup || one.pin.is_missed());
+    }
+
     /// The hostgroup that the session cannot leave.
     pub(crate) fn locked_on(&self) -> Option<u32> {
         self.0.iter().find(|one| one.pin.locks()).map(|one| one.hostgroup)
@@ -197,12 +204,27 @@ mod tests {
             pins.note(Mark::End(Pin::NamedLock, name.as_bytes().into()), 0);
             assert_eq!(!pins.is_empty(), left, "{name}");
         }
+        for _ in 0..2 {
+            pins.note(named(Pin::TemporaryTable, "t"), 0);
+        }
+        pins.note(Mark::End(Pin::TemporaryTable, b"t".as_slice().into()), 0);
+        assert!(pins.is_empty(), "IF NOT EXISTS");
         pins.note(Mark::begin(Pin::LockedTables), 0);
         pins.note(Mark::begin(Pin::LockedTables), 0);
         pins.note(Mark::EndAll(Pin::LockedTables), 1);
         assert_eq!(pins.at(0), Some(Pin::LockedTables));
         pins.note(Mark::EndAll(Pin::LockedTables), 0);
         assert!(pins.is_empty());
+    }
+
+    #[test]
+    fn what_nobody_misses_is_over_with_the_connection() {
+        let mut pins = Pins::default();
+        for (pin, hostgroup) in [(Pin::Function, 0), (Pin::Warnings, 1), (Pin::UserVariable, 0)] {
+            pins.note(Mark::begin(pin), hostgroup);
+        }
+        pins.lose(0);
+        assert_eq!((pins.at(0), pins.at(1)), (Some(Pin::UserVariable), Some(Pin::Warnings)));
     }
 
     #[test]

@@ -14,8 +14,8 @@ pub(crate) struct Results {
     last_id: Cell<LastId>,
     /// How often something of this was said: what is asked about a time that is over is of no interest.
     times: Cell<u32>,
-    /// Whether somebody asks.
-    is_asked: Cell<bool>,
+    /// How many ask.
+    asked: Cell<u32>,
     told: Notify,
 }
 
@@ -24,8 +24,13 @@ pub(crate) struct Results {
 pub(crate) enum LastId {
     /// This.
     Is(u64),
-    /// What the server says that ran the last statement; this, as far as its answer has told.
-    AtServer(u64),
+    /// What the server says over this connection, by its number; this, as far as answers have told.
+    AtServer {
+        /// The number, as far as is known.
+        known: u64,
+        /// The connection over which the statement ran that may have changed it.
+        connection: u64,
+    },
 }
 
 impl Default for LastId {
@@ -38,8 +43,13 @@ impl LastId {
     /// The number, as far as is known.
     pub(crate) const fn known(self) -> u64 {
         match self {
-            Self::Is(id) | Self::AtServer(id) => id,
+            Self::Is(id) | Self::AtServer { known: id, .. } => id,
         }
+    }
+
+    /// Whether only the server knows, over this connection.
+    pub(crate) fn is_at(self, connection: u64) -> bool {
+        matches!(self, Self::AtServer { connection: at, .. } if at == connection)
     }
 }
 
@@ -57,13 +67,18 @@ impl Results {
 
     /// Somebody has the connection now, and asks; until that is over, [`until_told`](Self::until_told) waits.
     pub(crate) fn asking(self: &Rc<Self>) -> Asking {
-        self.is_asked.set(true);
+        self.asked.set(self.asked.get() + 1);
         Asking { results: Rc::clone(self), times: self.times.get() }
+    }
+
+    /// Whether somebody asks.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.asked.get() > 0
     }
 
     /// Waits until nobody asks any more.
     pub(crate) async fn until_told(&self) {
-        while self.is_asked.get() {
+        while self.is_asked() {
             self.told.notified().await;
         }
     }
@@ -78,16 +93,17 @@ pub(crate) struct Asking {
 
 impl Asking {
     /// The server has answered. What it says of a time that is over is not taken.
-    pub(crate) fn told(self, last_id: Option<u64>) {
-        if let Some(id) = last_id.filter(|_| self.results.times.get() == self.times) {
-            self.results.last_id.set(LastId::Is(id));
+    pub(crate) fn told(&self, last_id: u64) {
+        let Results { last_id: known, times, .. } = &*self.results;
+        if times.get() == self.times && matches!(known.get(), LastId::AtServer { .. }) {
+            known.set(LastId::Is(last_id));
         }
     }
 }
 
 impl Drop for Asking {
     fn drop(&mut self) {
-        self.results.is_asked.set(false);
+        self.results.asked.set(self.results.asked.get().saturating_sub(1));
         self.results.told.notify_waiters();
     }
 }
@@ -96,30 +112,36 @@ impl Drop for Asking {
 mod tests {
     use super::*;
 
+    const fn at_server(known: u64) -> LastId {
+        LastId::AtServer { known, connection: 1 }
+    }
+
     #[test]
     fn what_was_asked_is_told_unless_it_is_too_late() {
         let results = Rc::new(Results::default());
-        results.set_last_id(LastId::AtServer(7));
-        results.asking().told(Some(5));
+        results.set_last_id(at_server(7));
+        results.asking().told(5);
         assert_eq!(results.last_id(), LastId::Is(5));
         let asking = results.asking();
-        results.set_last_id(LastId::AtServer(9));
-        asking.told(Some(6));
-        assert_eq!(results.last_id(), LastId::AtServer(9));
+        results.set_last_id(at_server(9));
+        asking.told(6);
+        assert_eq!(results.last_id(), at_server(9));
         assert_eq!(results.last_id().known(), 9);
+        assert!(results.last_id().is_at(1) && !results.last_id().is_at(2));
     }
 
     #[tokio::test]
     async fn who_needs_it_waits_until_nobody_asks() {
         let results = Rc::new(Results::default());
         results.until_told().await;
-        let asking = results.asking();
+        let asking = [results.asking(), results.asking()];
         let waiting = results.until_told();
         tokio::pin!(waiting);
-        assert!(
-            std::future::poll_fn(|cx| std::task::Poll::Ready(waiting.as_mut().poll(cx).is_pending())).await
-        );
-        drop(asking);
+        for asking in asking {
+            let looked = std::future::poll_fn(|cx| std::task::Poll::Ready(waiting.as_mut().poll(cx))).await;
+            assert!(looked.is_pending());
+            drop(asking);
+        }
         waiting.await;
     }
 }

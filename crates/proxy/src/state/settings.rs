@@ -6,8 +6,9 @@
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use sql::lexer::{Kind, Lexer, Modes, Token};
+use sql::lexer::Kind;
 
+use super::words::{Words, whole_tokens};
 use super::{OPTION, SCHEMA};
 use crate::limits::{SETTINGS_BYTES_MAX, SETTINGS_MAX};
 
@@ -41,7 +42,7 @@ pub(crate) struct Settings {
     all: VecDeque<(u64, Setting)>,
     bytes: usize,
     version: u64,
-    /// The sum of their hashes: settings that are the same have the same.
+    /// The sum of the hashes of all but the schema: settings that are the same have the same.
     hash: u64,
     /// How often something was set that decides what a text means.
     modes: u64,
@@ -103,11 +104,8 @@ impl Settings {
     /// What has to be said where all of `there` is set, and nothing else, to have these settings there; `None` if there is
     /// something that these do not have. Schemas do not count: who asks knows them.
     pub(crate) fn missing(&self, there: &Self) -> Option<Vec<Setting>> {
-        if self.hash == there.hash && self.all.len() == there.all.len() {
-            let same = |(one, two): (&(u64, Setting), &(u64, Setting))| one.1 == two.1;
-            if self.all.iter().zip(&there.all).all(same) {
-                return Some(Vec::new());
-            }
+        if self.hash == there.hash && self.besides_schema().eq(there.besides_schema()) {
+            return Some(Vec::new());
         }
         let mut missing: Vec<&Setting> = self.besides_schema().collect();
         // What depends on an order was said there in the order in which it was said here, as far as it was.
@@ -120,6 +118,16 @@ impl Settings {
             missing.remove(at);
         }
         Some(missing.into_iter().cloned().collect())
+    }
+
+    /// Whether nothing has to be said for that.
+    pub(crate) fn are_at(&self, there: &Self) -> bool {
+        self.hash == there.hash && self.missing(there).is_some_and(|missing| missing.is_empty())
+    }
+
+    /// What the client has said with `COM_SET_OPTION`, as a payload; nothing if it has not.
+    pub(crate) fn option(&self) -> Option<&[u8]> {
+        self.since(0).find(|one| *one.key == *OPTION).map(|one| &*one.text)
     }
 
     /// All but the schema, in order.
@@ -153,6 +161,9 @@ impl Setting {
     }
 
     fn hash(&self) -> u64 {
+        if *self.key == *SCHEMA {
+            return 0;
+        }
         let mut hasher = DefaultHasher::new();
         (&self.key, &self.text).hash(&mut hasher);
         hasher.finish()
@@ -183,29 +194,24 @@ const NOT_SETTINGS: &[&str] = &[
 
 /// What this `SET` does to the session.
 pub(crate) fn change(text: &[u8]) -> Change {
-    let mut lexer = Lexer::new(text, Modes::default());
-    let tokens: Vec<Token> = lexer.by_ref().collect();
-    if lexer.broken() || tokens.iter().any(|token| token.conditional) {
+    let Some(tokens) = whole_tokens(text) else { return Change::Unknown };
+    if tokens.iter().any(|token| token.conditional) {
         return Change::Unknown;
     }
-    let words = Words { text, tokens: &tokens };
+    let words = Words::new(text, &tokens);
     let end = tokens.iter().position(|token| token.kind == Kind::Sign(b';')).unwrap_or(tokens.len());
     if !words.is(0, "set") || tokens.get(end + 1).is_some() {
         return Change::Unknown;
     }
-    let words = Words { text, tokens: tokens.get(1..end).unwrap_or_default() };
+    let words = words.part(1..end);
     whole(&words).unwrap_or_else(|| assignments(&words))
 }
 
 /// What the forms do that are no list of assignments.
 fn whole(words: &Words<'_>) -> Option<Change> {
-    let setting = |key: &str, words: &Words<'_>| {
-        let text = [&b"SET "[..], words.source()].concat().into();
-        Some(Change::Settings(vec![Setting { key: key.into(), text }]))
-    };
     match words.lower(0).as_str() {
         "transaction" => Some(Change::NextTransaction),
-        "session" | "local" if words.is(1, "transaction") => setting("transaction", words),
+        "session" | "local" if words.is(1, "transaction") => Some(characteristics(words)),
         "global" | "persist" | "persist_only" if words.is(1, "transaction") => Some(Change::Nothing),
         "password" | "default" | "statement" => Some(Change::Nothing),
         "role" | "resource" => Some(Change::Unknown),
@@ -213,11 +219,20 @@ fn whole(words: &Words<'_>) -> Option<Change> {
     }
 }
 
+/// `SESSION TRANSACTION`, and an isolation level, an access mode, or both: each is a setting of its own.
+fn characteristics(words: &Words<'_>) -> Change {
+    let of_one = |part: Words<'_>| {
+        let key = if part.is(0, "isolation") { "transaction_isolation" } else { "transaction_access" };
+        Setting { key: key.into(), text: [&b"SET SESSION TRANSACTION "[..], part.source()].concat().into() }
+    };
+    Change::Settings(words.part(2..).split_at_commas().map(of_one).collect())
+}
+
 fn assignments(words: &Words<'_>) -> Change {
     let mut settings = Vec::new();
     let (mut global, mut unknown_value) = (false, false);
-    for part in words.tokens.split(|token| token.kind == Kind::Sign(b',')) {
-        match assignment(&Words { text: words.text, tokens: part }) {
+    for part in words.split_at_commas() {
+        match assignment(&part) {
             // Servers differ in what a scope means for the assignments behind it.
             Some(Assignment::Session(_)) if global => return Change::Unknown,
             Some(Assignment::Session(setting)) => settings.push(setting),
@@ -242,8 +257,7 @@ enum Assignment {
 
 /// One assignment; `None` if it cannot be said again elsewhere.
 fn assignment(words: &Words<'_>) -> Option<Assignment> {
-    let first = words.tokens.first()?;
-    if first.kind == Kind::UserVariable {
+    if words.kind(0)? == Kind::UserVariable {
         return Some(user_variable(words).map_or(Assignment::UserVariable, Assignment::Session));
     }
     let said = |key: &str, text: &[u8]| {
@@ -257,9 +271,9 @@ fn assignment(words: &Words<'_>) -> Option<Assignment> {
         _ => 0,
     };
     if charset > 0 {
-        let value = words.is_literal(charset);
-        let ends = words.tokens.len() == charset + 1
-            || words.is(charset + 1, "collate") && words.tokens.len() == charset + 3;
+        let value = is_literal(words, charset);
+        let ends =
+            words.len() == charset + 1 || words.is(charset + 1, "collate") && words.len() == charset + 3;
         return if value && ends { said("names", words.source()) } else { None };
     }
     let mut name = lower;
@@ -284,25 +298,29 @@ fn assignment(words: &Words<'_>) -> Option<Assignment> {
         return None;
     }
     // `=` or `:=`.
-    at += usize::from(words.sign(at, b':'));
-    let value = words.sign(at, b'=').then_some(at + 1)?;
-    let signed = usize::from(words.sign(value, b'-') || words.sign(value, b'+'));
-    if !words.is_literal(value + signed) || words.tokens.len() != value + signed + 1 {
+    at += usize::from(words.is_sign(at, b':'));
+    let value = words.is_sign(at, b'=').then_some(at + 1)?;
+    let signed = usize::from(words.is_sign(value, b'-') || words.is_sign(value, b'+'));
+    if !is_literal(words, value + signed) || words.len() != value + signed + 1 {
         return None;
     }
-    let value = Words { text: words.text, tokens: words.tokens.get(value..)? };
+    let value = words.part(value..);
     said(&name, &[format!("SESSION {name} = ").as_bytes(), value.source()].concat())
+}
+
+fn is_literal(words: &Words<'_>, at: usize) -> bool {
+    matches!(words.kind(at), Some(Kind::Word | Kind::Text | Kind::Number))
 }
 
 /// A user variable that gets a literal, which means the same wherever it is said.
 fn user_variable(words: &Words<'_>) -> Option<Setting> {
     let name = words.lower(0);
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'@' | b'_' | b'.' | b'$');
-    let at = 1 + usize::from(words.sign(1, b':'));
-    let value = words.sign(at, b'=').then_some(at + 1)?;
-    let signed = usize::from(words.sign(value, b'-') || words.sign(value, b'+'));
+    let at = 1 + usize::from(words.is_sign(1, b':'));
+    let value = words.is_sign(at, b'=').then_some(at + 1)?;
+    let signed = usize::from(words.is_sign(value, b'-') || words.is_sign(value, b'+'));
     let text = words.bytes(value + signed);
-    let is_literal = match words.tokens.get(value + signed)?.kind {
+    let is_literal = match words.kind(value + signed)? {
         Kind::Number => true,
         // What is in double quotes may be a name, and a backslash a letter.
         Kind::Text => {
@@ -311,44 +329,9 @@ fn user_variable(words: &Words<'_>) -> Option<Setting> {
         Kind::Word => ["null", "true", "false"].iter().any(|word| text.eq_ignore_ascii_case(word.as_bytes())),
         _ => false,
     };
-    let is_all = words.tokens.len() == value + signed + 1;
+    let is_all = words.len() == value + signed + 1;
     (is_literal && is_all && name.bytes().all(is_name))
         .then(|| Setting { key: name.into(), text: [&b"SET "[..], words.source()].concat().into() })
-}
-
-/// Tokens of a statement.
-struct Words<'a> {
-    text: &'a [u8],
-    tokens: &'a [Token],
-}
-
-impl<'a> Words<'a> {
-    fn bytes(&self, at: usize) -> &'a [u8] {
-        self.tokens.get(at).and_then(|token| self.text.get(token.start..token.end)).unwrap_or_default()
-    }
-
-    fn lower(&self, at: usize) -> String {
-        String::from_utf8_lossy(self.bytes(at)).to_ascii_lowercase()
-    }
-
-    fn is(&self, at: usize, word: &str) -> bool {
-        self.bytes(at).eq_ignore_ascii_case(word.as_bytes())
-    }
-
-    fn sign(&self, at: usize, sign: u8) -> bool {
-        self.tokens.get(at).is_some_and(|token| token.kind == Kind::Sign(sign))
-    }
-
-    fn is_literal(&self, at: usize) -> bool {
-        let kind = self.tokens.get(at).map(|token| token.kind);
-        matches!(kind, Some(Kind::Word | Kind::Text | Kind::Number))
-    }
-
-    /// All of it as it was written.
-    fn source(&self) -> &'a [u8] {
-        let (Some(first), Some(last)) = (self.tokens.first(), self.tokens.last()) else { return &[] };
-        self.text.get(first.start..last.end).unwrap_or_default()
-    }
 }
 
 #[cfg(test)]
@@ -390,8 +373,12 @@ mod tests {
         );
         assert_eq!(one("SET CHARACTER SET 'latin1'"), pair("names", "SET CHARACTER SET 'latin1'"));
         assert_eq!(
-            one("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ ONLY"),
-            pair("transaction", "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ ONLY")
+            settings("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ ONLY"),
+            [
+                pair("transaction_isolation", "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"),
+                pair("transaction_access", "SET SESSION TRANSACTION READ ONLY"),
+            ],
+            "neither takes the place of the other"
         );
         assert_eq!(one("SET @A := -1"), pair("@a", "SET @A := -1"));
         assert_eq!(one("SET @a.b$c='x'"), pair("@a.b$c", "SET @a.b$c='x'"));

@@ -311,7 +311,10 @@ fn a_reset_session_begins_anew() {
         assert_eq!(reader.read_command().await, [Kind::Quit as u8]);
         reader.expect_end().await;
         client.send_query("SELECT a FROM t").await;
+        // A login has set the client's character set; after a reset it is the server's.
         let mut reader = servers.accept().await;
+        reader.expect_command(Kind::ResetConnection, b"").await;
+        reader.ok().await;
         reader.expect_query("SELECT a FROM t").await;
         reader.ok().await;
         client.expect_ok().await;

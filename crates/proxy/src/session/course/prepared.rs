@@ -70,6 +70,8 @@ struct Place {
     hostgroup: u32,
     statement: reply::Prepared,
     types_version: u64,
+    /// It says what was known when it was prepared there: the next execution needs another one.
+    is_for_once: bool,
 }
 
 /// All of one session.
@@ -124,7 +126,7 @@ impl Registry {
     ) {
         self.close(id);
         self.bytes += what.bytes();
-        let places = vec![Place { hostgroup: home, statement, types_version: 0 }];
+        let places = vec![Place { hostgroup: home, statement, types_version: 0, is_for_once: false }];
         let prepared = Prepared {
             what,
             home,
@@ -281,9 +283,26 @@ impl Prepared {
         place.is_some_and(|place| place.types_version == self.types_version)
     }
 
-    /// It was prepared at another hostgroup; false if it is something else there, so that it must not be executed there.
-    pub(in crate::session) fn add_place(&mut self, hostgroup: u32, statement: reply::Prepared) -> bool {
-        self.places.push(Place { hostgroup, statement, types_version: 0 });
+    /// Whether it is at this hostgroup for one execution.
+    pub(in crate::session) fn is_for_once(&self, hostgroup: u32) -> bool {
+        self.places.iter().any(|place| place.hostgroup == hostgroup && place.is_for_once)
+    }
+
+    /// It is not at this hostgroup any more. Returns its number there.
+    pub(in crate::session) fn leave_place(&mut self, hostgroup: u32) -> Option<u32> {
+        let at = self.places.iter().position(|place| place.hostgroup == hostgroup)?;
+        Some(self.places.swap_remove(at).statement.id)
+    }
+
+    /// It was prepared at another hostgroup, maybe for one execution; false if it is something else there, so that it must not be
+    /// executed there.
+    pub(in crate::session) fn add_place(
+        &mut self,
+        hostgroup: u32,
+        statement: reply::Prepared,
+        is_for_once: bool,
+    ) -> bool {
+        self.places.push(Place { hostgroup, statement, types_version: 0, is_for_once });
         (self.first.params, self.first.columns) == (statement.params, statement.columns)
     }
 
@@ -367,12 +386,12 @@ mod tests {
         let one = all.get_mut(1).unwrap();
         assert_eq!(one.types_for(0, Some(b"\x03\x00")), None);
         assert_eq!(one.types_for(0, None), None, "it knows them");
-        assert!(one.add_place(1, statement(9, 1)) && one.id_at(1) == Some(9));
+        assert!(one.add_place(1, statement(9, 1), false) && one.id_at(1) == Some(9));
         assert_eq!(one.types_for(1, None), Some(&b"\x03\x00"[..]));
         assert_eq!(one.types_for(1, None), None);
         assert_eq!(one.types_for(1, Some(b"\x08\x00")), None);
         assert_eq!(one.types_for(0, None), Some(&b"\x08\x00"[..]), "they have changed elsewhere");
-        assert!(!one.add_place(2, statement(9, 2)), "something else");
+        assert!(!one.add_place(2, statement(9, 2), false), "something else");
     }
 
     #[test]

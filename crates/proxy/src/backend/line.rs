@@ -1,0 +1,99 @@
+//! The sessions of a worker that wait for a connection which another one lays aside.
+//!
+//! They stand in the pool's line as well, where they get a place at a server. A connection that comes back goes to one of this
+//! worker without that: it costs nothing, and a new one costs as much as some dozens of statements. But others, of another worker
+//! or another user, can only have its place; so whoever gets it here must not be too far ahead of who waits longest.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use super::kept::{Entry, Key};
+use super::passport::Passport;
+use crate::limits::{AHEAD_MAX, LOOKS_MAX};
+use crate::worker::Worker;
+
+/// Who waits, by what they can use.
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    waiting: RefCell<HashMap<Key, VecDeque<Waiting>>>,
+    /// When a connection was given up last for somebody who is not in this line, as time since the start.
+    yielded: Cell<Duration>,
+}
+
+/// What a session's connection has to be.
+#[derive(Debug)]
+pub(super) struct Wish {
+    pub(super) passport: Rc<Passport>,
+    /// It has to be in no schema: no command leaves all of them.
+    pub(super) in_no_schema: bool,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    sender: oneshot::Sender<Box<Entry>>,
+    wish: Wish,
+    since: Duration,
+}
+
+impl Line {
+    /// A place at its end; `now` is the time since the start.
+    pub(super) fn wait(&self, key: Key, wish: Wish, now: Duration) -> oneshot::Receiver<Box<Entry>> {
+        let (sender, receiver) = oneshot::channel();
+        self.waiting.borrow_mut().entry(key).or_default().push_back(Waiting { sender, wish, since: now });
+        receiver
+    }
+
+    /// Gives a connection to the one who waits longest of those that it is good for. It comes back if there is nobody, or if it is
+    /// the turn of somebody else.
+    pub(super) fn hand_on(&self, worker: &Worker, key: Key, mut entry: Box<Entry>) -> Option<Box<Entry>> {
+        let mut all = self.waiting.borrow_mut();
+        let Some(waiting) = all.get_mut(&key) else { return Some(entry) };
+        let mut at = 0;
+        while let Some(one) = waiting.get(at).filter(|_| at < LOOKS_MAX) {
+            if one.sender.is_closed() {
+                waiting.remove(at);
+            } else if !entry.is_good_for(worker, &one.wish) {
+                at += 1;
+            } else if self.has_to_yield(worker, &entry, one.since) {
+                return Some(entry);
+            } else if let Some(one) = waiting.remove(at) {
+                entry.leave();
+                match one.sender.send(entry) {
+                    Ok(()) => return None,
+                    Err(back) => entry = back,
+                }
+            }
+        }
+        if waiting.is_empty() {
+            all.remove(&key);
+        }
+        Some(entry)
+    }
+
+    /// Whether it is the turn of somebody elsewhere, and not of the one here who has waited since then. Not for each connection: a
+    /// line that moves slowly needs a few more connections, not all.
+    fn has_to_yield(&self, worker: &Worker, entry: &Entry, since: Duration) -> bool {
+        let is_ahead = |oldest| since.saturating_sub(oldest) > AHEAD_MAX;
+        if !entry.backend.oldest_waiting().is_some_and(is_ahead) || !entry.backend.is_in_the_way() {
+            return false;
+        }
+        let now = worker.shared.uptime();
+        let yields = now.saturating_sub(self.yielded.get()) > AHEAD_MAX;
+        if yields {
+            self.yielded.set(now);
+        }
+        yields
+    }
+
+    /// Forgets those who do not wait any more.
+    pub(super) fn sweep(&self) {
+        self.waiting.borrow_mut().retain(|_, waiting| {
+            waiting.retain(|one| !one.sender.is_closed());
+            !waiting.is_empty()
+        });
+    }
+}
