@@ -11,7 +11,7 @@ use super::course::{Aside, Course};
 use crate::backend::Backend;
 use crate::state::Pin;
 use crate::state::results::LastId;
-use crate::state::substitute::Counted;
+use crate::state::substitute::{Counted, Unknown};
 use crate::statement::class::Class;
 
 /// What may change `LAST_INSERT_ID()`.
@@ -33,6 +33,8 @@ pub(super) struct Ran {
     pub(super) class: Option<Class>,
     /// Whether it reads or writes tables.
     pub(super) tables: bool,
+    /// Whether `FOUND_ROWS()` was set by one of them, as far as is known.
+    counts: bool,
     /// How it ended, and how many rows it had.
     end: Option<End>,
     rows: u64,
@@ -67,15 +69,28 @@ impl Ran {
         }
         let returns_rows =
             matches!(self.class, Some(Class::Select | Class::Show | Class::Explain | Class::Describe));
-        let has_rows = returns_rows || outcome.rows > 0;
-        let is_found = has_rows
-            && !matches!(self.class, Some(Class::Explain | Class::Insert | Class::Replace | Class::Delete))
-            && !self.effects.any_of(Effects::LAST_RESULT) | (self.class == Some(Class::Select))
-            && affected.is_none_or(|affected| outcome.rows > 0 || affected == 0);
+        let is_error = matches!(outcome.end, End::Err { .. });
+        let has_rows = outcome.rows > 0
+            || returns_rows && !is_error && affected.is_none_or(|affected| affected == 0);
+        let counts = match self.class {
+            _ if is_error => false,
+            Some(Class::Select) => has_rows,
+            // What tells of the statement before leaves it as it was.
+            Some(Class::Show | Class::Describe) => !self.effects.any_of(Effects::LAST_RESULT),
+            _ => false,
+        };
+        self.counts |= counts || !self.keeps_found();
         Counted {
-            changed: affected.filter(|affected| !has_rows || *affected > 0).unwrap_or(-1),
-            found: if is_found { outcome.rows } else { before.found },
+            changed: affected.filter(|_| !has_rows).unwrap_or(-1),
+            found: if counts { outcome.rows } else { before.found },
         }
+    }
+
+    /// Whether the last one has left `FOUND_ROWS()` as it was. Where servers differ, this is MariaDB.
+    fn keeps_found(&self) -> bool {
+        matches!(self.end, Some(End::Err { .. }))
+            || self.is_single()
+                && !matches!(self.class, None | Some(Class::Select | Class::Call | Class::Execute))
     }
 
     /// Whether the last one was the only one.
@@ -182,6 +197,9 @@ impl Session {
         let link = backend.connection_mut();
         let course = &mut self.course;
         course.ran_on = link.serial();
+        if ran.counts {
+            course.found_on = link.serial();
+        }
         let before = course.results.last_id();
         let last_id = ran.last_id(before, link.serial());
         if last_id != before {
@@ -199,11 +217,22 @@ impl Session {
         self.leave_others();
     }
 
-    /// Whether the statement before the next one ran over another connection than the one in use.
-    pub(super) fn is_away(&self) -> bool {
+    /// What the server of the connection in use does not know of the statement before the next one, because that ran over another
+    /// connection.
+    pub(super) fn unknown_here(&self) -> Unknown {
         let here = self.backend.as_ref().map(|backend| backend.connection().serial());
-        let Course { ran, ran_on, .. } = &*self.course;
-        ran.statements == 0 && *ran_on != 0 && here != Some(*ran_on)
+        let Course { ran, ran_on, found_on, counted, .. } = &*self.course;
+        let is_elsewhere =
+            |connection: u64| ran.statements == 0 && connection != 0 && here != Some(connection);
+        Unknown {
+            changed: is_elsewhere(*ran_on).then_some(counted.changed),
+            found: is_elsewhere(*found_on).then_some(counted.found),
+        }
+    }
+
+    /// Whether there is any of that.
+    pub(super) fn is_away(&self) -> bool {
+        self.unknown_here() != Unknown::default()
     }
 
     /// What binds the session to the connection in use.

@@ -49,6 +49,9 @@ const TWO_BYTE_QUOTE_COLLATIONS: [u16; 11] = [1, 13, 28, 84, 87, 88, 95, 96, 248
 /// MariaDB's collations without padding have the number of the one with padding, and this more.
 const NOPAD: u16 = 1024;
 
+/// What a `SET` may do that is not understood.
+const SETS_LAST_ID: Effects = Effects::LAST_INSERT_ID.with(Effects::SETS_LAST_INSERT_ID);
+
 /// What a session knows about where its statements go.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
@@ -85,6 +88,8 @@ pub(super) struct Course {
     pub(super) counted: Counted,
     /// The number of the connection over which the last statement ran; 0 if none has run.
     pub(super) ran_on: u64,
+    /// The same of the last statement that has counted rows for `FOUND_ROWS()`.
+    pub(super) found_on: u64,
     /// The hostgroup of the statement that ran last.
     pub(super) last: Option<u32>,
     /// What it has left where.
@@ -155,6 +160,7 @@ impl Course {
             results: Rc::default(),
             counted: Counted::default(),
             ran_on: 0,
+            found_on: 0,
             last: None,
             pins: Pins::default(),
             two_byte_quotes: TWO_BYTE_QUOTE_COLLATIONS.contains(&(identity.collation % NOPAD)),
@@ -235,7 +241,7 @@ impl Course {
         };
         // It may be that variable which is set.
         let is_unknown_setting = change.marks.contains(&Mark::begin(Pin::Setting));
-        let also = if is_unknown_setting { Effects::SETS_LAST_INSERT_ID } else { Effects::NONE };
+        let also = if is_unknown_setting { SETS_LAST_ID } else { Effects::NONE };
         let change = (!change.is_empty()).then(|| Box::new(change));
         let (hostgroup, is_split, answer) = match destination {
             Destination::Hostgroup { hostgroup, why } => (hostgroup, matches!(why, Why::Split(_)), None),

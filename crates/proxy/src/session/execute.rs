@@ -137,7 +137,7 @@ impl Session {
         };
         let asks = prepared.is_some_and(|prepared| prepared.what.effects.any_of(Effects::LAST_RESULT));
         // What it asks about is known here, for this once.
-        let told = if asks && self.is_away() { with_numbers(text, self.course.counted) } else { None };
+        let told = if asks && self.is_away() { with_numbers(text, self.unknown_here()) } else { None };
         let is_told = told.is_some();
         let command = [&[Kind::StmtPrepare as u8][..], told.as_deref().unwrap_or(text)].concat();
         self.note_at_server(Kind::StmtPrepare);

@@ -11,6 +11,9 @@ use crate::ending::Ending;
 use crate::state::results::LastId;
 use crate::state::substitute::with_numbers;
 
+/// The number of no connection.
+pub(super) const NOWHERE: u64 = u64::MAX;
+
 impl Session {
     /// Puts what the command in the backlog asks for into it, if that is how many rows there were. Of warnings there are none: they
     /// would have kept the connection.
@@ -20,9 +23,21 @@ impl Session {
         }
         self.complete_front().await?;
         let text = whole_front(&self.backlog).map(|payload| self.statement(payload).to_vec());
-        if let Some(text) = with_numbers(&text.unwrap_or_default(), self.course.counted) {
-            self.rewrite(kind, &text);
+        match with_numbers(&text.unwrap_or_default(), self.unknown_here()) {
+            Some(text) => self.rewrite(kind, &text),
+            // They belong to the connection over which the statement before ran.
+            None if self.unknown_here().changed.is_some() => self.forget_warnings().await?,
+            None => {}
         }
+        Ok(())
+    }
+
+    /// Has the backend in use forget the warnings of another session.
+    async fn forget_warnings(&mut self) -> Result<(), Ending> {
+        // At MariaDB a statement without tables leaves them as they are.
+        let read = (self.query(b"SELECT 1 FROM (SELECT 1) AS pointsman"), Answer::Result);
+        // If that fails, the client hears it of its own statement.
+        let _ = self.errand(&[read]).await?;
         Ok(())
     }
 
@@ -60,6 +75,9 @@ impl Session {
             return Ok(false);
         }
         self.course.results.set_last_id(LastId::Is(id));
+        // That has hidden how many rows the statement before had.
+        self.note_ran();
+        self.course.ran_on = NOWHERE;
         if let Some(backend) = &mut self.backend {
             backend.connection_mut().set_last_id(Some(id));
         }

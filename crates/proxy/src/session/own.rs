@@ -12,8 +12,10 @@ use wire::frame::{MessageScanner, put_message};
 use wire::{Codec as _, StatusFlags};
 
 use super::Session;
+use super::course::Course;
 use super::ids::Look;
 use super::kill::while_waiting;
+use super::last_result::NOWHERE;
 use super::trace::Part;
 use crate::backend::{AcquireError, Found, Full, QUIT, Target, acquire, check_login, open};
 use crate::client::login::{Dialogue, ok};
@@ -24,9 +26,6 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::exchange::Exchange;
 use crate::limits::{CHANGES_REFUSED_MAX, GOODBYE_MAX, LINGER_BYTES_MAX, LINGER_MAX};
-
-/// The number of no connection.
-const NOWHERE: u64 = u64::MAX;
 
 impl Session {
     /// Deals with a command whose bytes are in the backlog.
@@ -143,8 +142,9 @@ impl Session {
             if let Some(status) = lent {
                 self.course.applied = self.course.version();
                 self.status = status;
-                if self.course.ran_on == 0 {
-                    self.course.ran_on = NOWHERE;
+                let Course { ran_on, found_on, .. } = &mut *self.course;
+                for none in [ran_on, found_on].into_iter().filter(|connection| **connection == 0) {
+                    *none = NOWHERE;
                 }
             }
         }))

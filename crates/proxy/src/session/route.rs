@@ -232,11 +232,11 @@ impl Session {
             return self.forget_statement().await;
         }
         let Some(hostgroup) = self.reach(&mut decided).await? else { return Ok(()) };
-        if decided.effects.any_of(Effects::LAST_RESULT) && self.is_away() {
-            self.tell_last_result(kind).await?;
-        }
         if decided.effects.any_of(NEEDS_LAST_ID) && !self.bring_last_id(kind).await? {
             return Ok(());
+        }
+        if decided.effects.any_of(Effects::LAST_RESULT) && self.is_away() {
+            self.tell_last_result(kind).await?;
         }
         if names_statement(kind) && !self.bring_statement(kind, &mut decided).await? {
             return Ok(());

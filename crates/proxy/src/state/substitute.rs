@@ -14,6 +14,15 @@ pub(crate) struct Counted {
     pub(crate) found: u64,
 }
 
+/// What of it a server cannot know.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Unknown {
+    /// `ROW_COUNT()`.
+    pub(crate) changed: Option<i64>,
+    /// `FOUND_ROWS()`.
+    pub(crate) found: Option<u64>,
+}
+
 /// Words between `SELECT` and what is selected.
 const MODIFIERS: [&str; 12] = [
     "all",
@@ -54,9 +63,9 @@ const OPERATORS: [&str; 17] = [
     "collate", "interval", "then", "else",
 ];
 
-/// The statement, in which the functions say what was counted of the statement before; `None` if it does not ask for that. Columns
-/// go on being called what they would be called.
-pub(crate) fn with_numbers(text: &[u8], counted: Counted) -> Option<Vec<u8>> {
+/// The statement, in which the functions say what the server does not know; `None` if it does not ask for that. Columns go on being
+/// called what they would be called.
+pub(crate) fn with_numbers(text: &[u8], unknown: Unknown) -> Option<Vec<u8>> {
     let tokens = whole_tokens(text)?;
     let words = Words::new(text, &tokens);
     // What is defined asks later.
@@ -64,11 +73,13 @@ pub(crate) fn with_numbers(text: &[u8], counted: Counted) -> Option<Vec<u8>> {
         return None;
     }
     let number = |at| match () {
-        () if words.is_call(at, "row_count") => Some(counted.changed.to_string()),
-        () if words.is_call(at, "found_rows") => Some(counted.found.to_string()),
+        () if words.is_call(at, "row_count") => unknown.changed.map(|n| n.to_string()),
+        () if words.is_call(at, "found_rows") => unknown.found.map(|n| n.to_string()),
         () => None,
     };
-    let calls: Vec<(usize, String)> = (0..words.len()).filter_map(|at| Some((at, number(at)?))).collect();
+    // In a statement behind the first they are about that one.
+    let end = (0..words.len()).find(|at| words.is_sign(*at, b';')).unwrap_or(words.len());
+    let calls: Vec<(usize, String)> = (0..end).filter_map(|at| Some((at, number(at)?))).collect();
     let mut inserts: Vec<(usize, Vec<u8>)> = Vec::new();
     for (at, number) in &calls {
         inserts.push((words.place(*at)?.start, format!("COALESCE({number}, ").into_bytes()));
@@ -158,8 +169,8 @@ mod tests {
 
     #[test]
     fn functions_say_what_was_counted() {
-        let counted = Counted { changed: -1, found: 7 };
-        let of = |text: &str| match with_numbers(text.as_bytes(), counted) {
+        let unknown = Unknown { changed: Some(-1), found: Some(7) };
+        let of = |text: &str| match with_numbers(text.as_bytes(), unknown) {
             Some(text) => String::from_utf8(text).unwrap(),
             None => "Other".to_owned(),
         };
@@ -194,6 +205,7 @@ mod tests {
                 "CREATE TABLE t SELECT FOUND_ROWS() AS n",
                 "CREATE TABLE t SELECT COALESCE(7, FOUND_ROWS()) AS n",
             ),
+            ("SELECT 1; SELECT ROW_COUNT()", "Other"),
             ("CREATE PROCEDURE p() SELECT ROW_COUNT()", "Other"),
             ("SHOW WARNINGS", "Other"),
             ("SELECT @@warning_count", "Other"),
@@ -203,5 +215,9 @@ mod tests {
         ] {
             assert_eq!(of(text), expected);
         }
+        let known = Unknown { changed: None, ..unknown };
+        let both = with_numbers(b"DO ROW_COUNT(), FOUND_ROWS()", known).unwrap();
+        assert_eq!(both, b"DO ROW_COUNT(), COALESCE(7, FOUND_ROWS())");
+        assert_eq!(with_numbers(b"DO ROW_COUNT()", known), None);
     }
 }
