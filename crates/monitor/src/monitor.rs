@@ -176,7 +176,11 @@ impl<E: Clone + Eq + Hash> Monitor<E> {
     pub fn health(&self, member: Member) -> Health {
         let Some(row) = self.plan.rows.get(member.row) else { return Health::default() };
         let Some(watch) = self.watches.get(&row.server) else { return Health::default() };
-        let lag = watch.lags.get(&row.hostgroup).and_then(|lagging| lagging.lag);
+        // Who writes is what others are behind. A replica that has become the primary goes on to say that it lags as long
+        // as nobody makes it forget its source, and it may be all that there is.
+        let writes = watch.read_only == Some(false) && self.pairs.contains_key(&member.hostgroup);
+        let lagging = watch.lags.get(&row.hostgroup).filter(|_| !writes);
+        let lag = lagging.and_then(|lagging| lagging.lag);
         Health { down: watch.down, lag }
     }
 

@@ -197,12 +197,39 @@ fn c12_replicas_lag_and_catch_up() {
     let unknown = Finding::Well(Told::Lag(Lag::Unknown));
     assert_eq!(scene.changes("b", Check::Lag, unknown), []);
     assert_eq!(scene.changes("b", Check::Lag, unknown), [(20, Change::Lags(s(60)))]);
-    // Its row goes on to hold where it has been moved.
-    assert_eq!(scene.changes("b", Check::ReadOnly, WRITES), [(20, Change::Left), (10, Change::Joined)]);
     assert_eq!(
         scene.changes("b", Check::Lag, Finding::Well(Told::Lag(Lag::NoReplica))),
-        [(10, Change::KeepsUp)]
+        [(20, Change::KeepsUp)]
     );
+}
+
+#[test]
+fn c12_a_replica_that_becomes_the_primary_lags_behind_nobody() {
+    for also in [false, true] {
+        let mut scene = Scene::new();
+        let mut other = plan();
+        other.settings.writer_is_also_reader = also;
+        scene.monitor.configure(other, scene.now);
+        // Its source has died: it does not know how far it is behind.
+        let unknown = Finding::Well(Told::Lag(Lag::Unknown));
+        scene.next("b", Check::Lag, unknown);
+        assert_eq!(scene.changes("b", Check::Lag, unknown), [(20, Change::Lags(s(60)))]);
+        let mut expected = vec![(20, Change::Left), (10, Change::Joined), (10, Change::KeepsUp)];
+        if also {
+            expected = vec![(10, Change::Joined), (10, Change::KeepsUp), (20, Change::KeepsUp)];
+        }
+        assert_eq!(scene.changes("b", Check::ReadOnly, WRITES), expected);
+        // It still has a source, which it does not follow any more.
+        for _ in 0..3 {
+            assert_eq!(scene.changes("b", Check::Lag, unknown), []);
+        }
+        let lags = [Change::Lags(s(60))];
+        let of = scene
+            .changes("b", Check::ReadOnly, READS)
+            .into_iter()
+            .filter(|(_, change)| lags.contains(change));
+        assert_eq!(of.collect::<Vec<_>>(), [(20, lags[0])], "it is a replica again");
+    }
 }
 
 #[test]
