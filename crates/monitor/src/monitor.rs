@@ -254,6 +254,7 @@ impl<E: Clone + Eq + Hash> Monitor<E> {
         let is_of_pair = self.wants(server, Check::ReadOnly);
         let settings = &self.plan.settings;
         let Some(watch) = self.watches.get_mut(server) else { return String::new() };
+        let was_returning = watch.returning;
         let mut cause = match finding {
             Finding::Well(Told::ReadOnly(read_only)) => format!("read_only={}", u8::from(read_only)),
             Finding::Well(Told::Lag(Lag::Behind(lag))) => format!("a lag of {} s", lag.as_secs()),
@@ -280,11 +281,16 @@ impl<E: Clone + Eq + Hash> Monitor<E> {
                     watch.read_only_timeouts = watch.read_only_timeouts.saturating_add(1);
                     if watch.read_only_timeouts >= settings.read_only_timeouts.max(1) {
                         watch.read_only = Some(true);
+                        // Nothing more is waited for: it answers, if not to this.
+                        if watch.returning {
+                            (watch.down, watch.returning) = (false, false);
+                        }
                         let times = watch.read_only_timeouts;
                         cause =
                             format!("{times} read_only checks in a row timed out: it counts as read-only");
                     }
                 }
+                Finding::Void => {}
                 _ => watch.read_only_timeouts = 0,
             }
         }
@@ -299,7 +305,8 @@ impl<E: Clone + Eq + Hash> Monitor<E> {
         if let Finding::Well(Told::Lag(lag)) = finding {
             self.learn_lag(server, lag);
         }
-        if returning {
+        // Once: if it does not say it then, it is asked again as usual.
+        if returning && !was_returning {
             self.schedule.hurry(server, Check::ReadOnly, now);
         } else if check != Check::Ping && finding.is_miss() && missed == 0 {
             self.schedule.hurry(server, Check::Ping, now);
