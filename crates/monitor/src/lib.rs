@@ -24,7 +24,7 @@ mod watch;
 
 pub use event::{Change, Event};
 pub use finding::{Finding, Lag, Told};
-pub use monitor::{Health, Monitor};
+pub use monitor::{Health, Monitor, Places};
 pub use placement::{Member, place};
 pub use plan::{Pace, Pair, Plan, Row, Settings};
 pub use schedule::{Check, Order};

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 use std::time::Duration;
 
-use crate::placement::pairs_by_hostgroup;
+use crate::placement::{pairs_by_hostgroup, place_in};
 use crate::schedule::Schedule;
 use crate::watch::{Lagging, Watch};
-use crate::{Change, Check, Event, Finding, Lag, Member, Order, Pace, Pair, Plan, Row, Told, place};
+use crate::{Change, Check, Event, Finding, Lag, Member, Order, Pace, Pair, Plan, Row, Told};
 
 /// Time between the first checks of two servers: those of 2,000 are spread over a second.
 const SPREAD: Duration = Duration::from_micros(500);
@@ -33,8 +33,8 @@ pub struct Health {
     pub lag: Option<Duration>,
 }
 
-/// Where one server is, and how it is there.
-type Places = BTreeMap<u32, Health>;
+/// The hostgroups that one server is in, and how it is there.
+pub type Places = BTreeMap<u32, Health>;
 
 impl<E: Clone + Eq + Hash> Monitor<E> {
     /// Nothing is known yet; the first checks are due at `now`.
@@ -163,8 +163,18 @@ impl<E: Clone + Eq + Hash> Monitor<E> {
 
     /// The members of all hostgroups.
     pub fn members(&self) -> Vec<Member> {
-        let Plan { rows, pairs, settings } = &self.plan;
-        place(rows, pairs, settings.writer_is_also_reader, |server| self.read_only(server))
+        let Plan { rows, settings, .. } = &self.plan;
+        place_in(rows, &self.pairs, settings.writer_is_also_reader, |server| self.read_only(server))
+    }
+
+    /// The hostgroups that a server is in, and how. Takes time in proportion to its own rows.
+    pub fn places(&self, server: &E) -> Places {
+        let rows: Vec<usize> = self.rows.get(server).cloned().unwrap_or_default();
+        let own: Vec<Row<E>> = rows.iter().filter_map(|at| self.plan.rows.get(*at)).cloned().collect();
+        let also = self.plan.settings.writer_is_also_reader;
+        let members = place_in(&own, &self.pairs, also, |server| self.read_only(server));
+        let at = |member: Member| Some(Member { row: *rows.get(member.row)?, ..member });
+        members.into_iter().filter_map(at).map(|member| (member.hostgroup, self.health(member))).collect()
     }
 
     /// Whether a server of a pair is read-only, as far as it has said so or that is to be assumed.
@@ -237,16 +247,6 @@ impl<E: Clone + Eq + Hash> Monitor<E> {
             }
             Check::Lag => self.limited(server).next().is_some(),
         }
-    }
-
-    /// The hostgroups that a server is in, and how.
-    fn places(&self, server: &E) -> Places {
-        let rows: Vec<usize> = self.rows.get(server).cloned().unwrap_or_default();
-        let own: Vec<Row<E>> = rows.iter().filter_map(|at| self.plan.rows.get(*at)).cloned().collect();
-        let also = self.plan.settings.writer_is_also_reader;
-        let members = place(&own, &self.plan.pairs, also, |server| self.read_only(server));
-        let at = |member: Member| Some(Member { row: *rows.get(member.row)?, ..member });
-        members.into_iter().filter_map(at).map(|member| (member.hostgroup, self.health(member))).collect()
     }
 
     /// Takes note of a finding. Says in words what it was.

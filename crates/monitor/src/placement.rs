@@ -27,7 +27,16 @@ pub fn place<E: Clone + Eq + Hash>(
     writer_is_also_reader: bool,
     read_only: impl Fn(&E) -> Option<bool>,
 ) -> Vec<Member> {
-    let pair_of = pairs_by_hostgroup(pairs);
+    place_in(rows, &pairs_by_hostgroup(pairs), writer_is_also_reader, read_only)
+}
+
+/// The same with the pair that each hostgroup is part of.
+pub(crate) fn place_in<E: Clone + Eq + Hash>(
+    rows: &[Row<E>],
+    pair_of: &HashMap<u32, Pair>,
+    writer_is_also_reader: bool,
+    read_only: impl Fn(&E) -> Option<bool>,
+) -> Vec<Member> {
     // The rows that a server has in each hostgroup of a pair.
     let mut own: HashMap<(u32, &E), usize> = HashMap::new();
     for (at, row) in rows.iter().enumerate().filter(|(_, row)| pair_of.contains_key(&row.hostgroup)) {

@@ -143,7 +143,7 @@ impl Watch {
         let why = outcome.error.as_deref().unwrap_or_default();
         let events = self.monitor.observe(server, *check, outcome.finding, why, shared.uptime());
         if let Some(latency) = outcome.latency {
-            watching::note_latency(shared, server, latency);
+            watching::note_latency(shared, &self.monitor, server, latency);
         }
         if !events.is_empty() {
             shared.watching.carry_out(shared, &self.monitor, &events);

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use config::{Config, Endpoint, MonitorVariables, ServerStatus};
 use monitor::{Change, Event, Health, Member, Monitor, Pace, Pair, Plan, Row, Settings, place};
-use pool::{Mark, Policy, Pool};
+use pool::{Mark, Off, Policy, Pool};
 use tokio::sync::watch;
 
 use super::records::Records;
@@ -151,7 +151,7 @@ impl Watching {
         lock(&self.found).is_running = true;
         self.find(shared, monitor);
         drop(alone);
-        mark_all(shared, monitor, None);
+        mark_all(shared, monitor);
     }
 
     /// Nobody watches any more: servers are where their rows are, and are used there.
@@ -180,8 +180,10 @@ impl Watching {
                 shared.pool.mark(*hostgroup, &Target::at(server.clone()), Mark::Left, shared.uptime());
             }
         }
-        let server = events.first().map(|event| &event.server);
-        mark_all(shared, monitor, server);
+        // All of them are about one server.
+        if let Some(event) = events.first() {
+            mark_one(shared, monitor, &event.server);
+        }
         if events.iter().any(|event| matches!(event.change, Change::Left | Change::Down)) {
             shared.siblings.recall();
         }
@@ -268,30 +270,45 @@ fn settings(variables: &MonitorVariables) -> Settings {
 }
 
 /// Takes note of the time that a server takes to answer a ping.
-pub(super) fn note_latency(shared: &Shared, server: &Endpoint, latency: Duration) {
-    let rows = shared.pool.servers();
-    for row in rows.iter().filter(|row| row.endpoint().endpoint == *server) {
-        row.note_latency(latency, shared.uptime());
+pub(super) fn note_latency(
+    shared: &Shared,
+    monitor: &Monitor<Endpoint>,
+    server: &Endpoint,
+    latency: Duration,
+) {
+    let target = Target::at(server.clone());
+    for hostgroup in monitor.places(server).into_keys() {
+        if let Some(row) = shared.pool.find(hostgroup, &target) {
+            row.note_latency(latency, shared.uptime());
+        }
     }
 }
 
-/// Says to the pool how the servers are, or only this one.
-fn mark_all(shared: &Shared, monitor: &Monitor<Endpoint>, only: Option<&Endpoint>) {
+/// Says to the pool how all servers are.
+fn mark_all(shared: &Shared, monitor: &Monitor<Endpoint>) {
     for member in monitor.members() {
-        let Some(row) = monitor.row(member.row) else { continue };
-        if only.is_some_and(|only| *only != row.server) {
-            continue;
+        if let Some(row) = monitor.row(member.row) {
+            let target = Target::at(row.server.clone());
+            mark(shared, member.hostgroup, &target, monitor.health(member));
         }
-        let target = Target::at(row.server.clone());
-        let mark = |mark| shared.pool.mark(member.hostgroup, &target, mark, shared.uptime());
-        let Health { down, lag } = monitor.health(member);
-        let is_marked = |server: &pool::Server<Target>| server.off() == Some(pool::Off::Down);
-        let was = shared.pool.find(member.hostgroup, &target);
-        match (was.is_some_and(|server| is_marked(&server)), down) {
-            (false, true) => mark(Mark::Down),
-            (true, false) => mark(Mark::Works),
-            _ => {}
-        }
-        mark(lag.map_or(Mark::KeepsUp, Mark::Lags));
     }
+}
+
+/// Says to the pool how this server is. There may be thousands of others.
+fn mark_one(shared: &Shared, monitor: &Monitor<Endpoint>, server: &Endpoint) {
+    let target = Target::at(server.clone());
+    for (hostgroup, health) in monitor.places(server) {
+        mark(shared, hostgroup, &target, health);
+    }
+}
+
+fn mark(shared: &Shared, hostgroup: u32, target: &Target, Health { down, lag }: Health) {
+    let mark = |mark| shared.pool.mark(hostgroup, target, mark, shared.uptime());
+    let was = shared.pool.find(hostgroup, target);
+    match (was.is_some_and(|server| server.off() == Some(Off::Down)), down) {
+        (false, true) => mark(Mark::Down),
+        (true, false) => mark(Mark::Works),
+        _ => {}
+    }
+    mark(lag.map_or(Mark::KeepsUp, Mark::Lags));
 }
