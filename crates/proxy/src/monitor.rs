@@ -59,8 +59,9 @@ pub(crate) async fn run(worker: Rc<Worker>) {
     let shared = Arc::clone(&worker.shared);
     let mut news = shared.watching.subscribe();
     loop {
-        let snapshot = shared.snapshot();
+        // Before the configuration is looked at: whatever changes behind that is news again.
         let is_over = news.borrow_and_update().is_over;
+        let snapshot = shared.snapshot();
         if !is_over && snapshot.monitor().enabled {
             Watch::begin(&worker, &snapshot).run(&mut news).await;
             shared.watching.let_go(&shared);
@@ -85,6 +86,8 @@ impl Watch {
     fn begin(worker: &Rc<Worker>, snapshot: &Arc<Snapshot>) -> Self {
         let (sender, outcomes) = mpsc::unbounded_channel();
         worker.use_settings(Arc::clone(snapshot));
+        // Everybody is asked now. A doubt that stayed would keep later ones from being told.
+        worker.shared.watching.take_doubts();
         let monitor = Monitor::new(watching::plan(snapshot.config()), worker.shared.uptime());
         worker.shared.watching.begin(&worker.shared, &monitor);
         Self {
