@@ -64,7 +64,10 @@ pub(crate) async fn run(worker: Rc<Worker>) {
         let snapshot = shared.snapshot();
         if !is_over && snapshot.monitor().enabled {
             Watch::begin(&worker, &snapshot).run(&mut news).await;
-            shared.watching.let_go(&shared);
+            // At the end what was found goes on to hold: sessions may still look for a server.
+            if !news.borrow().is_over {
+                shared.watching.let_go(&shared);
+            }
         }
         if is_over || news.borrow().is_over || news.changed().await.is_err() {
             return;

@@ -92,6 +92,11 @@ impl Stage {
         tokio::task::spawn_local(crate::monitor::run(Rc::clone(&self.worker)));
     }
 
+    /// Ends watching them for good, as a proxy does that has drained.
+    pub fn stop_watching(&self) {
+        self.shared.watching.stop();
+    }
+
     /// What has changed of servers.
     pub fn server_events(&self) -> Vec<ServerEvent> {
         self.shared.watching.records.events()
