@@ -7,7 +7,6 @@ use wire::frame::MessageReader;
 use wire::{Codec as _, packet};
 
 use crate::client::login::PLAIN;
-use crate::limits::LOGIN_MESSAGE_BYTES_MAX;
 
 /// How servers are asked for their lag: MariaDB, with all sources of a replica; MySQL since 8.0.22; others.
 pub(super) const LAG: [&str; 3] = ["SHOW ALL SLAVES STATUS", "SHOW REPLICA STATUS", "SHOW SLAVE STATUS"];
@@ -56,7 +55,8 @@ pub(super) struct Rows {
 impl Rows {
     /// The rows in the packets of an answer.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
-        let mut messages = MessageReader::new(LOGIN_MESSAGE_BYTES_MAX);
+        // Whoever has read them has seen to it that they are not too many.
+        let mut messages = MessageReader::new(bytes.len());
         messages.expect(1);
         messages.feed(bytes);
         let mut next = || messages.message().ok().flatten();
@@ -155,6 +155,14 @@ mod tests {
         assert_eq!(lag(&[&[Some("a"), Some("3")], &[Some("b"), None]]), Some(Told::Lag(Lag::Unknown)));
         assert_eq!(lag(&[&[Some("a"), Some("-1")]]), behind(0));
         assert_eq!(answer(&["x"], &[&[Some("1")]]).unwrap().lag(), None);
+    }
+
+    #[test]
+    fn a_replica_may_have_much_to_say() {
+        // The sets of transactions of servers that were primaries often.
+        let set = "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-77,".repeat(5_000);
+        let said = answer(&["Executed_Gtid_Set", "Seconds_Behind_Source"], &[&[Some(&set), Some("3")]]);
+        assert_eq!(said.unwrap().lag(), Some(Told::Lag(Lag::Behind(Duration::from_secs(3)))));
     }
 
     #[test]
