@@ -27,7 +27,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::shared::Shared;
 use crate::snapshot::Snapshot;
-use crate::worker::Worker;
+use crate::worker::{WATCHER, Worker};
 use probe::{Outcome, Prober};
 pub(crate) use watching::{News, Watching};
 
@@ -44,7 +44,7 @@ pub(crate) fn spawn(shared: Arc<Shared>) -> io::Result<JoinHandle<()>> {
         runtime.block_on(async {
             // Nobody has anything to tell this worker.
             let inbox = mpsc::unbounded_channel().0.downgrade();
-            let worker = Worker::new(u16::MAX, shared, Arc::default(), inbox);
+            let worker = Worker::new(WATCHER, shared, Arc::default(), inbox);
             run(Rc::new(worker)).await;
         });
     })?;
