@@ -223,6 +223,8 @@ impl Prober {
         let identity = Identity::of_proxy(worker.shared.connection_id(), stranger);
         open(worker, target, &identity).await.map_err(|error| {
             let finding = match &error {
+                // It says nothing about the server, and it would say it about all of them at once.
+                error if error.is_ours() => Finding::Void,
                 OpenError::Unreachable(_) | OpenError::Refused { code: SERVER_SHUTDOWN, .. } => {
                     Finding::Unreachable
                 }

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
+use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use wire::command::Kind;
 
 use super::support::{
     CAPACITY, Client, Database, Servers, config as usual, database, log_in, ms, pair_of_servers, play,
-    stage_with,
+    stage_failing,
 };
 
 /// Longer than any pause between two checks.
@@ -29,6 +30,8 @@ struct World {
     frozen: RefCell<HashSet<String>>,
     /// Those that cannot be reached.
     gone: RefCell<HashSet<String>>,
+    /// The proxy can open no more connections, with this error of the system.
+    starved: Cell<Option<i32>>,
     /// What servers say of their lag.
     lag: RefCell<HashMap<String, Option<&'static str>>>,
     /// Whether the monitor is let in.
@@ -46,8 +49,12 @@ impl World {
         config.monitor.enabled = true;
         let world = Rc::new(Self::default());
         let away = Rc::clone(&world);
-        let refused = move |endpoint: &config::Endpoint| away.gone.borrow().contains(&endpoint.to_string());
-        let (stage, servers) = stage_with(config, CAPACITY, refused);
+        let failure = move |endpoint: &config::Endpoint| {
+            let gone = away.gone.borrow().contains(&endpoint.to_string());
+            let starved = away.starved.get().map(io::Error::from_raw_os_error);
+            starved.or_else(|| gone.then(|| io::ErrorKind::ConnectionRefused.into()))
+        };
+        let (stage, servers) = stage_failing(config, CAPACITY, failure);
         tokio::task::spawn_local(serve(Rc::clone(&world), servers));
         stage.watch();
         (world, stage)
@@ -334,6 +341,31 @@ fn c23_a_server_that_denies_the_monitor_is_not_shunned() {
 }
 
 #[test]
+fn c23_a_proxy_that_has_no_files_or_ports_left_shuns_nobody() {
+    play(async || {
+        // The monitor keeps no connections.
+        let (world, stage) = World::of(pair());
+        world.denies.set(true);
+        sleep(ms(100)).await;
+        let mut client = log_in(&stage).await;
+        say(&mut client, "INSERT 1").await;
+        // ENFILE, EMFILE, EADDRNOTAVAIL, ENOBUFS.
+        for code in [23, 24, 99, 105] {
+            world.starved.set(Some(code));
+            sleep(Duration::from_mins(1)).await;
+            say(&mut client, "INSERT 2").await;
+            let mut other = log_in(&stage).await;
+            other.send_query("INSERT 3").await;
+            other.expect_err(9001).await;
+        }
+        assert_eq!(events(&stage), []);
+        world.starved.set(None);
+        say(&mut log_in(&stage).await, "INSERT 3").await;
+        assert_eq!(world.told("INSERT 3"), ["a:3306"]);
+    });
+}
+
+#[test]
 fn c23_half_the_answers_lost_shun_nobody() {
     play(async || {
         let mut config = usual();
@@ -389,5 +421,41 @@ fn without_a_monitor_servers_are_where_their_rows_are() {
         let mut client = log_in(&stage).await;
         say(&mut client, "SELECT 1").await;
         assert_eq!(world.told("SELECT 1"), ["a:3306"]);
+    });
+}
+
+#[test]
+fn what_was_found_holds_until_the_last_session_has_gone() {
+    play(async || {
+        let (world, stage) = World::of(pair());
+        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        until(&stage, (0, "a", "LEFT")).await;
+        stage.stop_watching();
+        sleep(ms(100)).await;
+        let mut client = log_in(&stage).await;
+        say(&mut client, "INSERT 1").await;
+        assert_eq!((world.told("INSERT 1"), status(&stage, 0, "a")), (vec!["b:3306".to_owned()], None));
+    });
+}
+
+#[test]
+fn c12_a_replica_that_is_promoted_takes_writes_though_it_does_not_know_its_lag() {
+    play(async || {
+        let mut config = pair();
+        config.servers[1].max_replication_lag = Duration::from_secs(10);
+        config.monitor.replication_lag_interval = ms(1_000);
+        let (world, stage) = World::of(config);
+        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        world.lag.borrow_mut().insert("b:3306".to_owned(), None);
+        until(&stage, (1, "b", "SHUNNED_REPLICATION_LAG")).await;
+        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        until(&stage, (0, "a", "LEFT")).await;
+        let mut client = log_in(&stage).await;
+        client.send_query("INSERT 1").await;
+        world.read_only.borrow_mut().remove("b:3306");
+        client.expect_ok().await;
+        sleep(Duration::from_mins(1)).await;
+        say(&mut client, "INSERT 2").await;
+        assert_eq!(world.told("INSERT 2"), ["b:3306"]);
     });
 }
