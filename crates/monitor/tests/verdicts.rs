@@ -21,6 +21,7 @@ fn plan() -> Plan<Server> {
         hostgroup,
         server,
         in_use: true,
+        weight: 1,
         max_lag,
         lag_when_unknown: s(60),
     };
@@ -37,6 +38,7 @@ fn plan() -> Plan<Server> {
         },
         rows: vec![row(10, "a", None), row(20, "b", Some(s(10))), row(30, "c", None)],
         pairs: vec![Pair { writer: 10, reader: 20 }],
+        clusters: Vec::new(),
     }
 }
 
@@ -317,7 +319,7 @@ proptest! {
                     (Check::ReadOnly, Finding::Well(Told::ReadOnly(_))) | (Check::Lag, Finding::Well(Told::Lag(_))) => finding,
                     (Check::ReadOnly, Finding::Well(_)) => WRITES,
                     (Check::Lag, Finding::Well(_)) => Finding::Well(Told::Lag(Lag::NoReplica)),
-                    (Check::Ping | Check::Connect, Finding::Well(_)) => ALIVE,
+                    (Check::Ping | Check::Connect | Check::Group, Finding::Well(_)) => ALIVE,
                     _ => finding,
                 };
                 let count: &mut u32 = missed.entry(order.server).or_default();

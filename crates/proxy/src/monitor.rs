@@ -4,11 +4,15 @@
 //! It is late all the same when the machine is; what it finds then counts for nothing. The thread has a worker without sessions,
 //! so that servers are reached and logged in to as sessions do it, with TLS and all.
 //!
+//! - [`plan`]: what a configuration says about it;
 //! - [`probe`]: one check, over a connection that is kept for the next;
 //! - [`question`]: the statements, and what the answers mean;
+//! - [`cluster`]: the same for servers of clusters;
 //! - [`watching`]: where it meets the rest of the proxy: who is in which hostgroup, and is used there;
 //! - [`records`]: what was found, for the admin port.
 
+mod cluster;
+mod plan;
 mod probe;
 mod question;
 mod records;
@@ -91,7 +95,7 @@ impl Watch {
         worker.use_settings(Arc::clone(snapshot));
         // Everybody is asked now. A doubt that stayed would keep later ones from being told.
         worker.shared.watching.take_doubts();
-        let monitor = Monitor::new(watching::plan(snapshot.config()), worker.shared.uptime());
+        let monitor = Monitor::new(plan::plan(snapshot.config()), worker.shared.uptime());
         worker.shared.watching.begin(&worker.shared, &monitor);
         Self {
             worker: Rc::clone(worker),
@@ -147,7 +151,10 @@ impl Watch {
         let Order { server, check, .. } = order;
         shared.watching.records.note(*check, server, outcome, shared.snapshot().monitor().history);
         let why = outcome.error.as_deref().unwrap_or_default();
-        let events = self.monitor.observe(server, *check, outcome.finding, why, shared.uptime());
+        let events = match &outcome.word {
+            Some(word) => self.monitor.hear(server, *check, word.clone(), shared.uptime()),
+            None => self.monitor.observe(server, *check, outcome.finding, why, shared.uptime()),
+        };
         if let Some(latency) = outcome.latency {
             watching::note_latency(shared, &self.monitor, server, latency);
         }
@@ -171,7 +178,7 @@ impl Watch {
         }
         if !self.prober.is_for(&snapshot) {
             self.worker.use_settings(Arc::clone(&snapshot));
-            self.monitor.configure(watching::plan(snapshot.config()), shared.uptime());
+            self.monitor.configure(plan::plan(snapshot.config()), shared.uptime());
             // What checks that run find out with the old one goes to the new one all the same.
             self.prober = Rc::new(Prober::new(&snapshot, Some(&self.prober)));
             shared.watching.begin(shared, &self.monitor);

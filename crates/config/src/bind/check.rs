@@ -170,7 +170,13 @@ fn unique(section: &Section, rows: &[PlacedRow], problems: &mut Vec<Problem>) {
 
 /// Users that `config` lets log in and gives no server; and whether nobody may log in at all.
 pub(super) fn warnings(config: &Config) -> Vec<String> {
-    let served: HashSet<u32> = config.servers.iter().map(|server| server.hostgroup_id).collect();
+    let mut served: HashSet<u32> = config.servers.iter().map(|server| server.hostgroup_id).collect();
+    // Servers of one hostgroup of a cluster may be in any other of it.
+    for hostgroups in config.clusters() {
+        if hostgroups.iter().any(|hostgroup| served.contains(hostgroup)) {
+            served.extend(hostgroups);
+        }
+    }
     let mut unserved: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
     let mut users = 0_usize;
     for user in in_turns(&config.users).filter(|user| user.active && user.frontend) {

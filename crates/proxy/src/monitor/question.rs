@@ -82,6 +82,18 @@ impl Rows {
         Some(Self { columns, rows })
     }
 
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The text in a column of a row, by the column's name in any case; `None` if it is NULL, or is not there.
+    pub(super) fn text(&self, row: usize, column: &str) -> Option<String> {
+        let at = self.columns.iter().position(|name| name.eq_ignore_ascii_case(column.as_bytes()))?;
+        let cell = self.rows.get(row)?.get(at)?.as_deref()?;
+        Some(String::from_utf8_lossy(cell).into_owned())
+    }
+
     /// Whether the server says that it is read-only. MariaDB 12 has words for it.
     pub(super) fn read_only(&self) -> Option<Told> {
         let cell = self.rows.first()?.first()?.as_deref()?;
@@ -108,13 +120,14 @@ impl Rows {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use wire::StatusFlags;
     use wire::frame::put_packet;
 
     use super::*;
 
-    fn answer(columns: &[&str], rows: &[&[Option<&str>]]) -> Option<Rows> {
+    /// The rows of an answer with these columns and cells.
+    pub(in super::super) fn answer(columns: &[&str], rows: &[&[Option<&str>]]) -> Option<Rows> {
         let mut bytes = Vec::new();
         let count = packet::ColumnCount { count: columns.len() as u64, metadata_follows: None };
         let mut seq = put_packet(&mut bytes, 1, &count, PLAIN);
