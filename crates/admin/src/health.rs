@@ -41,7 +41,11 @@ pub(crate) async fn run(plane: Arc<dyn DataPlane>, mut settings: watch::Receiver
     let mut listening: HashMap<SocketAddr, Listening> = HashMap::new();
     loop {
         let wanted = settings.borrow_and_update().health_addresses.clone();
-        listening.retain(|address, _| wanted.contains(address));
+        for (_, mut other) in listening.extract_if(|address, _| !wanted.contains(address)) {
+            other.0.abort();
+            // Its port is free for another address when it has ended.
+            let _ = (&mut other.0).await;
+        }
         for address in wanted {
             if !listening.contains_key(&address)
                 && let Some(task) = listen(address, &plane, &places).await
