@@ -87,9 +87,9 @@ pub trait DataPlane: Send + Sync + 'static {
     /// Whether new clients are accepted. Any thread may ask; does not block.
     fn accepts(&self) -> bool;
 
-    /// For each server of a hostgroup why it cannot be taken now, nothing if it can; no element if there is no such hostgroup.
-    /// Any thread may ask; does not block.
-    fn readiness(&self, hostgroup: u32) -> Vec<Option<String>>;
+    /// For each server of a hostgroup why nobody gets it now, nothing if somebody does; `None` if there is no such hostgroup. No
+    /// element: servers may belong there, none does. Any thread may ask; does not block.
+    fn readiness(&self, hostgroup: u32) -> Option<Vec<Option<String>>>;
 }
 
 /// Why a configuration was not applied.

@@ -477,11 +477,16 @@ async fn health_checks_are_answered_where_the_variable_says() {
         "{\"hostgroup\":0,\"not_ready\":[\"its weight is 0\"],\"ready\":1,\"servers\":2,\"status\":\"ok\"}";
     assert_eq!(ask("GET /health/hostgroup/0").await, told("200", ready));
     assert_eq!(ask("HEAD /health/hostgroup/0").await, ("200".to_owned(), String::new()));
-    let full = "{\"hostgroup\":1,\"not_ready\":[\"it has 5 of 5 connections\"],\"ready\":0,\
+    let down = "{\"hostgroup\":1,\"not_ready\":[\"it does not answer the monitor\"],\"ready\":0,\
                 \"reason\":\"no server of this hostgroup can be taken\",\"servers\":1,\"status\":\"unavailable\"}";
-    assert_eq!(ask("GET /health/hostgroup/1").await, told("503", full));
-    let (code, body) = ask("GET /health/hostgroup/2").await;
-    assert!(code == "503" && body.contains("no server is configured for this hostgroup"), "{body}");
+    assert_eq!(ask("GET /health/hostgroup/1").await, told("503", down));
+    for (hostgroup, why) in [
+        (2, "no server is configured for this hostgroup"),
+        (3, "the monitor knows no server that belongs into it"),
+    ] {
+        let (code, body) = ask(&format!("GET /health/hostgroup/{hostgroup}")).await;
+        assert!(code == "503" && body.contains(why), "{body}");
+    }
     for path in ["/", "/health/hostgroup/x", "/health/hostgroup/-1", "/health/", "/metrics"] {
         assert_eq!(ask(&format!("GET {path}")).await.0, "404", "{path}");
     }

@@ -226,7 +226,7 @@ impl DataPlane for Plane {
         !self.remote.is_paused()
     }
 
-    fn readiness(&self, hostgroup: u32) -> Vec<Option<String>> {
+    fn readiness(&self, hostgroup: u32) -> Option<Vec<Option<String>>> {
         self.remote.readiness(hostgroup)
     }
 }

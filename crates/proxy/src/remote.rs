@@ -11,13 +11,13 @@ use std::time::Instant;
 
 use config::{Config, Endpoint};
 use monitor::Check;
-use pool::Reason;
 use querylog::LateError;
 use route::RuleError;
 use rustls::ServerConfig;
 use tokio::runtime::Handle;
 use tokio::task::spawn_local;
 
+use crate::choosing::readiness;
 use crate::counts::{digests, report};
 use crate::limits::{ASK_WAIT_MAX, DIGESTS_PER_TURN, FLUSH_LOGS_MAX};
 use crate::listeners::{ListenError, Listeners};
@@ -154,14 +154,10 @@ impl Remote {
         self.listeners.is_closed()
     }
 
-    /// For each server of `hostgroup` why it cannot be taken now, nothing if it can. One that has failed and would be tried only
-    /// because there is no other cannot. Does not block.
-    pub fn readiness(&self, hostgroup: u32) -> Vec<Option<String>> {
-        let explained = self.shared.pool.explain(hostgroup, self.shared.uptime());
-        let of = |reason: &Reason| {
-            (!matches!(reason, Reason::Candidate { .. } | Reason::NotFirst)).then(|| reason.to_string())
-        };
-        explained.iter().map(|explained| of(&explained.reason)).collect()
+    /// For each server of `hostgroup` why nobody gets it now, nothing if somebody does; `None` if there is no such hostgroup. Does
+    /// not block.
+    pub fn readiness(&self, hostgroup: u32) -> Option<Vec<Option<String>>> {
+        readiness(&self.shared.pool, hostgroup, self.shared.uptime())
     }
 
     /// Ends the session with this connection id, whoever its user is: its statement is killed, and it is told error 1927.
