@@ -21,6 +21,7 @@ pub use credentials::{Credentials, InvalidCredentials};
 pub use hostgroup::{Balance, HostgroupAttributes, HostgroupSettings, ReplicationHostgroups};
 pub(crate) use listener::unix_path;
 pub use listener::{Address, InvalidAddress, Listener, Protocol, Role, Strategy, UNIX_PATH_MAX_BYTES};
+pub(crate) use monitor::is_table;
 pub use monitor::{BehindIn, MonitorVariables};
 pub use network::{InvalidNetworks, Network, Networks};
 pub use rule::{FastRoute, QueryRule};

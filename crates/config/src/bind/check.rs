@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use super::tables::Tables;
 use super::{Listeners, is_mysql};
-use crate::model::{Address, Config, Listener, Server, unix_path};
+use crate::model::{Address, Config, Listener, Server, is_table, unix_path};
 use crate::problem::Problem;
 use crate::row::PlacedRow;
 use crate::schema::{
@@ -33,6 +33,7 @@ pub(super) fn all(tables: &Tables, complete: bool, problems: &mut Vec<Problem>) 
         unique(section, tables.of(section), problems);
     }
     health_address(tables, problems);
+    heartbeat(tables, problems);
     listeners::strategies(tables, problems);
     if complete {
         listeners::served(&listeners, tables, problems);
@@ -103,6 +104,18 @@ fn health_address(tables: &Tables, problems: &mut Vec<Problem>) {
         let message =
             format!("`pointsman_variables.health_address` must be TCP addresses, not {}", path.display());
         report(problems, row.place("health_address"), message);
+    }
+}
+
+/// It becomes part of a statement.
+fn heartbeat(tables: &Tables, problems: &mut Vec<Problem>) {
+    const NAME: &str = "monitor_replication_lag_use_percona_heartbeat";
+    let Some(row) = tables.of(&MYSQL_VARIABLES).first().filter(|row| row.sound) else { return };
+    let table: String = row.row.get(NAME);
+    if !table.trim().is_empty() && !is_table(table.trim()) {
+        let message =
+            format!("`mysql_variables.{NAME}` must be the name of a table with its schema, not {table}");
+        report(problems, row.place(NAME), message);
     }
 }
 

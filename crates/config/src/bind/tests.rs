@@ -231,6 +231,24 @@ fn a_tcp_listener_needs_a_server() {
 }
 
 #[test]
+fn a_table_of_heartbeats_is_named_with_its_schema() {
+    let variable = |table: &str| {
+        format!("mysql_variables = {{ monitor_replication_lag_use_percona_heartbeat=\"{table}\" }}")
+    };
+    for table in ["", "percona.heartbeat", " `per-cona`.heartbeat"] {
+        let name = Some(table.trim()).filter(|table| !table.is_empty());
+        assert_eq!(config(&variable(table)).monitor.heartbeat_table(), name);
+    }
+    for table in ["heartbeat", "a.b; DROP TABLE c", "a.`b", "a."] {
+        let expected = format!(
+            "f:1: `mysql_variables.monitor_replication_lag_use_percona_heartbeat` must be the name of a table with its \
+             schema, not {table}"
+        );
+        assert_eq!(problems(&variable(table)), expected);
+    }
+}
+
+#[test]
 fn hostnames_and_ports_fit() {
     let server =
         |hostname: &str, port: u16| format!("mysql_servers = ( {{ address=\"{hostname}\", port={port} }} )");

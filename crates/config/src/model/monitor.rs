@@ -80,6 +80,23 @@ impl FromScalar for BehindIn {
     }
 }
 
+impl MonitorVariables {
+    /// The table of pt-heartbeat as it can stand in a statement; `None`: servers are asked for their lag.
+    pub fn heartbeat_table(&self) -> Option<&str> {
+        let table = self.replication_lag_use_percona_heartbeat.trim();
+        is_table(table).then_some(table)
+    }
+}
+
+/// Whether this is `schema.table`, each with or without backticks.
+pub(crate) fn is_table(text: &str) -> bool {
+    let is_name = |part: &str| {
+        let part = part.strip_prefix('`').and_then(|part| part.strip_suffix('`')).unwrap_or(part);
+        !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || "_$-".contains(c))
+    };
+    text.split_once('.').is_some_and(|(schema, name)| is_name(schema) && is_name(name))
+}
+
 from_row!(MonitorVariables, MYSQL_VARIABLES, {
     enabled = "monitor_enabled",
     username = "monitor_username",

@@ -32,17 +32,10 @@ pub(super) fn read_only(check_type: &str) -> String {
 
 /// The statement that asks for the lag in the table of pt-heartbeat; `None` if there is no such table.
 pub(super) fn heartbeat(variables: &MonitorVariables) -> Option<String> {
-    let table = variables.replication_lag_use_percona_heartbeat.trim();
-    let is_name = |part: &str| {
-        let part = part.strip_prefix('`').and_then(|part| part.strip_suffix('`')).unwrap_or(part);
-        !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || "_$-".contains(c))
-    };
-    let (schema, name) = table.split_once('.')?;
-    (is_name(schema) && is_name(name)).then(|| {
-        format!(
-            "SELECT MAX(ROUND(TIMESTAMPDIFF(MICROSECOND, ts, SYSDATE(6))/1000000)) AS Seconds_Behind_Master FROM {table}"
-        )
-    })
+    let table = variables.heartbeat_table()?;
+    Some(format!(
+        "SELECT MAX(ROUND(TIMESTAMPDIFF(MICROSECOND, ts, SYSDATE(6))/1000000)) AS Seconds_Behind_Master FROM {table}"
+    ))
 }
 
 /// A result set.
