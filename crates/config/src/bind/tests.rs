@@ -208,13 +208,6 @@ fn interfaces_are_listeners() {
     );
 }
 
-/// As a saved configuration has it.
-#[test]
-fn a_listener_may_give_the_default_hostgroup() {
-    let listener = "listeners = ( { address=\"127.0.0.1:1\", protocol=\"mysql\", hostgroup=0 } )";
-    assert_eq!(config(listener).listeners.len(), 1);
-}
-
 #[test]
 fn a_tcp_listener_needs_a_server() {
     let listener = "listeners = ( { address=\"127.0.0.1:1\", protocol=\"tcp\", hostgroup=1 } )";

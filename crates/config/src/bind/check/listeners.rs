@@ -187,6 +187,7 @@ mod tests {
                 "`listeners.role` cannot be `read_only` with protocol = \"tcp\"",
             ),
             ("hostgroup=1", "`listeners.hostgroup` may not be set with role = \"auto\""),
+            ("hostgroup=0", "`listeners.hostgroup` may not be set with role = \"auto\""),
             ("strategy=\"round_robin\"", "`listeners.strategy` may not be set with role = \"auto\""),
             (
                 "role=\"read_only\", strategy=\"round_robin\"",
