@@ -46,6 +46,12 @@ impl ClientError {
         Self::new(1040, *b"08004", format!("Too many connections (mysql-max_connections is {max})"))
     }
 
+    /// 1040: a listener has all the clients that it may have.
+    pub(crate) fn listener_full(max: u32) -> Self {
+        let message = format!("Too many connections (max_connections of this listener is {max})");
+        Self::new(1040, *b"08004", message)
+    }
+
     /// 1226: the user has all the connections that it may have.
     pub(crate) fn too_many_user_connections(user: &[u8], max: u32) -> Self {
         let user = String::from_utf8_lossy(user);
