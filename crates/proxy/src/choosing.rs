@@ -35,7 +35,7 @@ impl Policies {
         let of_group = |row: &HostgroupAttributes| Policy {
             max_online: usize::try_from(row.max_num_online_servers).unwrap_or(usize::MAX),
             // Where the variable keeps none, no row does: rows have a percentage whether or not somebody has chosen it.
-            resting_percent: row.free_connections_pct,
+            resting_percent: if others.resting_percent == 0 { 0 } else { row.free_connections_pct },
             ..chosen_by(others, row.hostgroup_settings.balance.unwrap_or_default())
         };
         let rows = config.hostgroup_attributes.iter();
@@ -159,6 +159,17 @@ mod tests {
         let (own, others) = (policies.of(3), policies.of(4));
         assert_eq!((own.balance, own.max_online), (Balance::FirstAvailable, 2));
         assert_eq!(others.balance, Balance::Weighted);
+    }
+
+    #[test]
+    fn where_the_variable_keeps_no_connections_no_row_does() {
+        let row = HostgroupAttributes { hostgroup_id: 3, free_connections_pct: 20, ..Default::default() };
+        let mut config = Config { hostgroup_attributes: vec![row], ..config() };
+        for (pct, expected) in [(50, (20, 50)), (0, (0, 0))] {
+            config.variables.free_connections_pct = pct;
+            let policies = Policies::new(&config);
+            assert_eq!((policies.of(3).resting_percent, policies.of(4).resting_percent), expected);
+        }
     }
 
     #[test]

@@ -125,7 +125,7 @@ const ATTRIBUTES: &[Field] = &[
     )
     .built(),
     int("autocommit", -1, (-1, 1), "no effect in ProxySQL either"),
-    percent("free_connections_pct", 10, "instead of the variable").built(),
+    percent("free_connections_pct", 10, "instead of the variable, where that is not 0").built(),
     text("init_connect", "", "instead of the variable"),
     switch("multiplex", true, "share connections between sessions").built(),
     switch("connection_warming", false, "instead of the variable"),
