@@ -166,8 +166,14 @@ impl DataPlane for Plane {
     }
 
     fn free_connections(&self) -> Vec<FreeConnection> {
-        // A session keeps its connection to its end.
-        Vec::new()
+        let row = |stats::FreeConnection { fd, hostgroup, host, port, user, schema, idle }| FreeConnection {
+            fd,
+            server: (hostgroup, host, port),
+            user,
+            schema,
+            idle_ms: u64::try_from(idle.as_millis()).unwrap_or(u64::MAX),
+        };
+        self.remote.free_connections().into_iter().map(row).collect()
     }
 
     fn collations(&self) -> Vec<Collation> {

@@ -27,8 +27,8 @@ use crate::servers::collations::collations;
 use crate::servers::probe_new;
 use crate::shared::Shared;
 use crate::stats::{
-    CheckStats, ClientHost, Collation, CommandCounts, DigestStats, ErrorStats, MemberStats, ServerEvent,
-    ServerStats, SessionStats, UserConnections,
+    CheckStats, ClientHost, Collation, CommandCounts, DigestStats, ErrorStats, FreeConnection, MemberStats,
+    ServerEvent, ServerStats, SessionStats, UserConnections,
 };
 use crate::tls::TlsError;
 use crate::worker::{Inbox, Message, Question, Worker};
@@ -190,6 +190,11 @@ impl Remote {
     /// The servers that are in use in each hostgroup, whoever has put them there.
     pub fn members(&self) -> Vec<MemberStats> {
         self.shared.watching.members(&self.shared.pool, &self.shared.snapshot())
+    }
+
+    /// The connections to servers that no session uses at the moment, in no order.
+    pub fn free_connections(&self) -> Vec<FreeConnection> {
+        self.ask(|worker| worker.kept.list()).into_iter().flatten().collect()
     }
 
     /// All sessions, those that log in among them.

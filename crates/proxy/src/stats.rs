@@ -17,6 +17,25 @@ pub struct Collation {
     pub is_default: bool,
 }
 
+/// A connection to a server that no session uses at the moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FreeConnection {
+    /// The socket's file descriptor; -1 if it has none.
+    pub fd: i32,
+    /// The hostgroup, and the server's host and port as in `mysql_servers`.
+    pub hostgroup: u32,
+    /// See there.
+    pub host: String,
+    /// See there.
+    pub port: u16,
+    /// Whose connection it is.
+    pub user: String,
+    /// The schema that it was left in.
+    pub schema: Option<String>,
+    /// Time since the server said something over it.
+    pub idle: Duration,
+}
+
 /// How many clients a user has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserConnections {

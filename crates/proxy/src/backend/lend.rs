@@ -77,6 +77,7 @@ async fn set_up(
     let (purposes, commands): (Vec<Purpose>, Vec<Asked>) = plan.into_iter().unzip();
     let asking = purposes.contains(&Purpose::LastId).then(|| left.results.asking());
     if purposes.contains(&Purpose::Reset) {
+        worker.counts.note(Counter::ResetKept);
         link.forget_statements();
     }
     let closings = link.take_closings();
