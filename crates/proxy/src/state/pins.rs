@@ -163,9 +163,14 @@ impl Pins {
         self.0.iter().find(|one| one.hostgroup == hostgroup).map(|one| one.pin)
     }
 
-    /// Whether the client would miss something of what is at this hostgroup.
-    pub(crate) fn are_missed_at(&self, hostgroup: u32) -> bool {
-        self.0.iter().any(|one| one.hostgroup == hostgroup && one.pin.is_missed())
+    /// The oldest pin at this hostgroup that the client would miss.
+    pub(crate) fn missed_at(&self, hostgroup: u32) -> Option<Pin> {
+        self.0.iter().find(|one| one.hostgroup == hostgroup && one.pin.is_missed()).map(|one| one.pin)
+    }
+
+    /// What is at this hostgroup is gone.
+    pub(crate) fn forget(&mut self, hostgroup: u32) {
+        self.0.retain(|one| one.hostgroup != hostgroup);
     }
 
     /// The hostgroup that the session cannot leave.

@@ -6,15 +6,16 @@ use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
-use config::{Config, Server};
+use config::{Config, QueryRule, Server};
 use proxy::memory::End;
 use proxy::stage::Stage;
 use testkit::script::ScriptedServer;
 use tokio::time::{Instant, sleep};
+use wire::StatusFlags;
 use wire::command::Kind;
 
 use super::support::{
-    CAPACITY, Client, Database, Servers, config as usual, database, log_in, ms, pair_of_servers, play,
+    CAPACITY, Client, Database, Servers, config as usual, database, log_in, ms, pair_of_servers, play, rule,
     stage_failing,
 };
 
@@ -125,6 +126,11 @@ async fn answer(world: &World, name: &str, server: &mut Database, command: &[u8]
             server.err(1290, "HY000", why).await;
         }
         _ => {
+            match text.as_str() {
+                "BEGIN" => server.status |= StatusFlags::IN_TRANSACTION,
+                "COMMIT" | "ROLLBACK" => server.status -= StatusFlags::IN_TRANSACTION,
+                _ => {}
+            }
             world.said.borrow_mut().push((name.to_owned(), text));
             server.ok().await;
         }
@@ -251,7 +257,78 @@ fn c31_a_refusal_is_passed_on_where_nothing_has_changed() {
 }
 
 #[test]
-fn c14_a_transaction_at_a_demoted_primary_ends_with_an_error() {
+fn c13_a_write_that_was_decided_for_a_primary_goes_to_its_successor() {
+    play(async || {
+        let mut config = pair();
+        config.query_rules.push(QueryRule { delay: Some(ms(5_000)), ..rule(1, "UPDATE") });
+        let (world, stage) = World::of(config);
+        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        sleep(ms(100)).await;
+        let mut client = log_in(&stage).await;
+        say(&mut client, "INSERT 1").await;
+        // While it waits, the servers change places.
+        client.send_query("UPDATE 1").await;
+        sleep(ms(1_000)).await;
+        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        until(&stage, (0, "a", "LEFT")).await;
+        world.read_only.borrow_mut().remove("b:3306");
+        client.expect_ok().await;
+        assert_eq!(world.told("UPDATE 1"), ["b:3306"]);
+    });
+}
+
+#[test]
+fn c14_a_transaction_at_a_demoted_primary_is_over() {
+    play(async || {
+        let (world, stage) = World::of(pair());
+        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        sleep(ms(100)).await;
+        let mut client = log_in(&stage).await;
+        say(&mut client, "BEGIN").await;
+        say(&mut client, "UPDATE 1").await;
+        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        until(&stage, (0, "a", "LEFT")).await;
+        client.send_query("UPDATE 2").await;
+        let error = client.expect_err(1213).await;
+        assert_eq!(
+            error.to_string(),
+            "1213 (40001): Transaction was rolled back: server a:3306 has left the hostgroup; try restarting transaction"
+        );
+        world.read_only.borrow_mut().remove("b:3306");
+        say(&mut client, "BEGIN").await;
+        say(&mut client, "UPDATE 2").await;
+        say(&mut client, "COMMIT").await;
+        assert_eq!(
+            (world.told("UPDATE 1"), world.told("UPDATE 2")),
+            (vec!["a:3306".to_owned()], vec!["b:3306".to_owned()])
+        );
+    });
+}
+
+#[test]
+fn c14_a_write_that_is_refused_in_a_transaction_ends_it() {
+    play(async || {
+        let (world, stage) = World::of(pair());
+        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        sleep(ms(100)).await;
+        let mut client = log_in(&stage).await;
+        say(&mut client, "BEGIN").await;
+        // The monitor does not know yet.
+        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        let begun = Instant::now();
+        client.send_query("INSERT 1").await;
+        let error = client.expect_err(1213).await;
+        assert!(error.message.contains("server a:3306 has left the hostgroup"), "{error:?}");
+        assert!(begun.elapsed() < ms(500), "{:?}", begun.elapsed());
+        world.read_only.borrow_mut().remove("b:3306");
+        say(&mut client, "BEGIN").await;
+        say(&mut client, "INSERT 1").await;
+        assert_eq!(world.told("INSERT 1"), ["b:3306"]);
+    });
+}
+
+#[test]
+fn what_is_left_at_a_demoted_primary_ends_the_session() {
     play(async || {
         let (world, stage) = World::of(pair());
         world.read_only.borrow_mut().insert("b:3306".to_owned());
@@ -277,9 +354,9 @@ fn c24_a_frozen_server_is_shunned_and_comes_back_with_the_first_answer() {
         say(&mut client, "SELECT 1").await;
         world.frozen.borrow_mut().insert("db:3306".to_owned());
         let frozen = Instant::now();
-        client.send_query("SELECT 2").await;
+        client.send_query("INSERT 2").await;
         // The ping that comes after at most 8 s, and two more: a second for each.
-        let error = client.expect_err(1053).await;
+        let error = client.expect_err(9009).await;
         assert!(error.message.contains("server db:3306 does not answer"), "{error:?}");
         assert!(frozen.elapsed() <= ms(11_100), "{:?}", frozen.elapsed());
         assert_eq!(status(&stage, 0, "db"), Some("SHUNNED"));

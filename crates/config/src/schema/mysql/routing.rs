@@ -32,7 +32,13 @@ pub(super) const FIELDS: &[Field] = &[
         (0, 100),
         "from this many candidates on, a read with a lag limit does not go to the writer; 0: off",
     ),
-    int("query_retries_on_failure", 1, (0, 1_000), "further attempts of a statement that may be repeated"),
+    int(
+        "query_retries_on_failure",
+        1,
+        (0, 1_000),
+        "further attempts of a statement that changes nothing, after its server was lost",
+    )
+    .built(),
     int(
         "shun_on_failures",
         5,
