@@ -40,6 +40,8 @@ struct World {
     /// Every other check is not answered.
     lossy: Cell<bool>,
     checks: Cell<u64>,
+    /// What the monitor has said.
+    asked: RefCell<Vec<Vec<u8>>>,
     /// What clients have said, and to whom.
     said: RefCell<Vec<(String, String)>>,
 }
@@ -94,6 +96,9 @@ async fn converse(world: Rc<World>, name: String, end: End) {
     server.let_in(&login).await;
     while let Some(command) = server.next_command().await {
         world.thaw(&name).await;
+        if is_monitor {
+            world.asked.borrow_mut().push(command.clone());
+        }
         if is_monitor && world.lossy.get() {
             world.checks.set(world.checks.get() + 1);
             if world.checks.get().is_multiple_of(2) {
@@ -455,6 +460,32 @@ fn c23_half_the_answers_lost_shun_nobody() {
         let lost = pings.iter().filter(|ping| ping.error.is_some()).count();
         assert!(lost > 50 && lost < pings.len() * 2 / 3, "{lost} of {}", pings.len());
     });
+}
+
+#[test]
+fn c30_the_monitor_only_reads() {
+    for heartbeat in ["", "percona.heartbeat"] {
+        play(async || {
+            let mut config = pair();
+            config.servers[1].max_replication_lag = Duration::from_secs(10);
+            config.monitor.replication_lag_use_percona_heartbeat = heartbeat.to_owned();
+            let (world, stage) = World::of(config);
+            world.lag.borrow_mut().insert("b:3306".to_owned(), Some("3"));
+            sleep(Duration::from_mins(5)).await;
+            world.read_only.borrow_mut().insert("a:3306".to_owned());
+            world.frozen.borrow_mut().insert("b:3306".to_owned());
+            until(&stage, (1, "b", "SHUNNED")).await;
+            let asked = world.asked.borrow();
+            let is_read = |command: &Vec<u8>| match command.split_first() {
+                Some((&kind, text)) if kind == Kind::Query as u8 => {
+                    text.starts_with(b"SELECT ") || text.starts_with(b"SHOW ")
+                }
+                Some((&kind, _)) => kind == Kind::Ping as u8 || kind == Kind::Quit as u8,
+                None => false,
+            };
+            assert!(asked.len() > 300 && asked.iter().all(is_read), "{asked:?}");
+        });
+    }
 }
 
 #[test]
