@@ -40,10 +40,10 @@ lint: ## Formatting, clippy, docs, and what may enter the dependency tree.
 	$(CARGO) deny --locked --all-features check --hide-inclusion-graph bans licenses sources
 	$(CARGO) check --quiet --locked --no-default-features --manifest-path fuzz/Cargo.toml
 
-soak: tools-test test-servers ## The model test with fresh seeds for ten minutes: make soak SECONDS=600 SERVER=mariadb
+soak: tools-test test-servers ## The model test with fresh seeds for ten minutes: make soak SECONDS=600 SERVER=mariadb SHARED=
 	$(CARGO) build --locked --package pointsman
 	POINTSMAN_MODEL_SECONDS=$(or $(SECONDS),600) $(CARGO) test --locked --package e2e --test model -- \
-		--ignored --nocapture --exact on_$(or $(SERVER),mariadb)::soak
+		--ignored --nocapture --exact on_$(or $(SERVER),mariadb)::soak$(if $(SHARED),_shared)
 
 bench: tools-bench ## Layer-4 floor, HAProxy and Pointsman side by side; writes bench/runs/.
 	$(CARGO) build --release --locked --package pointsman --package bench

@@ -3,6 +3,7 @@
 //! - [`Backend`]: a MariaDB or MySQL server, started once per test binary; [`on_each_server!`] makes tests for both;
 //! - [`Setup`] and [`Proxy`]: a configuration, and the proxy process that serves it;
 //! - [`Twin`]: two sessions, direct and through the proxy, that must get the same answers;
+//! - [`admin`]: the admin port;
 //! - [`tools`]: MariaDB's own client and sysbench;
 //! - [`memory`]: what a process holds;
 //! - [`run`] and [`wait_for`]: everything that waits has a deadline.
@@ -10,6 +11,7 @@
 //! Every test starts a proxy of its own, which takes some milliseconds, so that tests do not see each other.
 //! When a test fails, the log of its proxy is printed; when a proxy's thread panics, its test fails.
 
+pub mod admin;
 mod backend;
 mod binary;
 pub mod memory;

@@ -1,7 +1,7 @@
 //! Health checks: HTTP for load balancers and whoever else asks whether clients can be sent here.
 //!
-//! `GET /health` says whether the process accepts clients, `GET /health/hostgroup/N` also whether a server of that hostgroup can be
-//! taken now. Both are answered from memory, without the thread that owns SQLite, so that a busy admin port makes nobody sick.
+//! `GET /health` says whether the process accepts clients, `GET /health/hostgroup/N` also whether a server of that hostgroup
+//! works. Both are answered from memory, without the thread that owns SQLite, so that a busy admin port makes nobody sick.
 //! There are no accounts: an answer names no server, user or setting. Every connection is good for one request.
 
 use std::collections::HashMap;
@@ -41,7 +41,11 @@ pub(crate) async fn run(plane: Arc<dyn DataPlane>, mut settings: watch::Receiver
     let mut listening: HashMap<SocketAddr, Listening> = HashMap::new();
     loop {
         let wanted = settings.borrow_and_update().health_addresses.clone();
-        listening.retain(|address, _| wanted.contains(address));
+        for (_, mut other) in listening.extract_if(|address, _| !wanted.contains(address)) {
+            other.0.abort();
+            // Its port is free for another address when it has ended.
+            let _ = (&mut other.0).await;
+        }
         for address in wanted {
             if !listening.contains_key(&address)
                 && let Some(task) = listen(address, &plane, &places).await
@@ -131,8 +135,11 @@ fn answer(method: &Method, path: &str, plane: &dyn DataPlane) -> Response<Full<B
     }
     let Some(Ok(hostgroup)) = hostgroup else { return respond(StatusCode::OK, &json!({ "status": "ok" })) };
     let reasons = plane.readiness(hostgroup);
+    let is_there = reasons.is_some();
+    let reasons = reasons.unwrap_or_default();
     let ready = reasons.iter().filter(|reason| reason.is_none()).count();
     let mut body = match reasons.len() {
+        0 if is_there => unavailable("the monitor knows no server that belongs into it"),
         0 => unavailable("no server is configured for this hostgroup"),
         _ if ready > 0 => json!({ "status": "ok" }),
         _ => unavailable("no server of this hostgroup can be taken"),

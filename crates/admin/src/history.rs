@@ -312,8 +312,8 @@ mod tests {
         fn accepts(&self) -> bool {
             true
         }
-        fn readiness(&self, _: u32) -> Vec<Option<String>> {
-            Vec::new()
+        fn readiness(&self, _: u32) -> Option<Vec<Option<String>>> {
+            None
         }
     }
 

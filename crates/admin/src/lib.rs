@@ -40,7 +40,7 @@ pub use boot::{BootError, Booted, Imported, Start, boot, import};
 pub use engine::{Asked, Engine};
 pub use layers::{Module, Move};
 pub use plane::{
-    CheckKind, CheckResult, ClientHost, Collation, CommandCounter, DataPlane, Digest, Explained,
+    CheckDetail, CheckKind, CheckResult, ClientHost, Collation, CommandCounter, DataPlane, Digest, Explained,
     FreeConnection, Member, NotApplied, Order, PoolServer, Process, Question, ServerError, ServerEvent,
     UserConnections,
 };

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use config::{Config, RowProblem};
+use config::{Config, RowProblem, Server};
 use rustls::ServerConfig;
 
 /// The running proxy, as the admin port sees it.
@@ -87,9 +87,9 @@ pub trait DataPlane: Send + Sync + 'static {
     /// Whether new clients are accepted. Any thread may ask; does not block.
     fn accepts(&self) -> bool;
 
-    /// For each server of a hostgroup why it cannot be taken now, nothing if it can; no element if there is no such hostgroup.
-    /// Any thread may ask; does not block.
-    fn readiness(&self, hostgroup: u32) -> Vec<Option<String>>;
+    /// For each server of a hostgroup why nobody gets it now, nothing if somebody does; `None` if there is no such hostgroup. No
+    /// element: servers may belong there, none does. Any thread may ask; does not block.
+    fn readiness(&self, hostgroup: u32) -> Option<Vec<Option<String>>>;
 }
 
 /// Why a configuration was not applied.
@@ -235,6 +235,8 @@ pub struct Member {
     pub port: u16,
     /// As in [`PoolServer::status`].
     pub status: &'static str,
+    /// The row of a server that `mysql_servers` does not have, because others of its cluster name it.
+    pub discovered: Option<Server>,
 }
 
 /// What is checked of servers.
@@ -248,6 +250,8 @@ pub enum CheckKind {
     ReadOnly,
     /// How far they are behind.
     ReplicationLag,
+    /// How they see their replication group.
+    GroupReplication,
 }
 
 /// A row of a table `monitor.mysql_server_..._log`.
@@ -263,8 +267,19 @@ pub struct CheckResult {
     pub took_us: u64,
     /// What the server has said of itself: whether it is read-only (1 or 0), or seconds of lag.
     pub value: Option<i64>,
+    /// What a server of a cluster has said, in the order of the columns of its table; none if it has not.
+    pub details: Vec<CheckDetail>,
     /// Why it failed.
     pub error: Option<String>,
+}
+
+/// Something that a server of a cluster has said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CheckDetail {
+    /// In words.
+    Text(String),
+    /// As a number.
+    Number(i64),
 }
 
 /// A row of `stats_pointsman_server_events`.

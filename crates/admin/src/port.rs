@@ -68,7 +68,7 @@ async fn listen(mut server: Server, engine: Engine, runtime: Handle) {
     let mut settings = engine.settings();
     while settings.changed().await.is_ok() {
         let addresses = settings.borrow_and_update().addresses.clone();
-        if let Err(error) = server.listen(&addresses, &runtime) {
+        if let Err(error) = server.follow(&addresses, &runtime).await {
             tracing::error!("the admin port: {error}");
         }
     }

@@ -67,29 +67,71 @@ impl Server {
         Self { shared, listeners: Vec::new() }
     }
 
-    /// Listens on all of `addresses` and on no others, with tasks on `runtime`. Listeners that are there already are not
-    /// disturbed.
+    /// Listens on those of `addresses` that it does not listen on yet, with tasks on `runtime`.
     ///
     /// # Errors
     ///
-    /// One of the addresses cannot be listened on; the text names it. Those before it are.
+    /// One of the addresses cannot be listened on, the first of such; the text names it. All others are.
     pub(crate) fn listen(&mut self, addresses: &[Address], runtime: &Handle) -> io::Result<()> {
-        self.listeners.retain(|listener| addresses.contains(&listener.wanted));
+        let mut outcome = Ok(());
         for wanted in addresses {
-            if self.listeners.iter().any(|listener| listener.wanted == *wanted) {
-                continue;
+            if !self.listeners.iter().any(|listener| listener.wanted == *wanted) {
+                outcome = outcome.and(self.open(wanted, wanted, runtime));
             }
-            let bound = Bound::new(wanted)?;
-            let address = bound.address()?;
-            let task = runtime.spawn(bound.serve(Arc::clone(&self.shared)));
-            self.listeners.push(Listener { wanted: wanted.clone(), address, task });
         }
+        outcome
+    }
+
+    /// Listens on all of `addresses` and on no others. Listeners that are there already are not disturbed.
+    ///
+    /// # Errors
+    ///
+    /// One of the addresses cannot be listened on; the text names it. All others are, and so are those of before: there may be
+    /// no other way in.
+    pub(crate) async fn follow(&mut self, addresses: &[Address], runtime: &Handle) -> io::Result<()> {
+        match self.listen(addresses, runtime) {
+            // One of before may be in its way: that of all addresses, say.
+            Err(error) if error.kind() != io::ErrorKind::AddrInUse => return Err(error),
+            _ => {}
+        }
+        let (stay, go) = self.listeners.drain(..).partition(|listener| addresses.contains(&listener.wanted));
+        self.listeners = stay;
+        let mut closed = Vec::new();
+        for listener in go {
+            closed.push(listener.close().await);
+        }
+        let outcome = self.listen(addresses, runtime);
+        if outcome.is_err() {
+            for (wanted, address) in closed {
+                if let Err(error) = self.open(&wanted, &address, runtime) {
+                    tracing::error!("the admin port: {error}");
+                }
+            }
+        }
+        outcome
+    }
+
+    /// Listens on `address`, which is what `wanted` stands for.
+    fn open(&mut self, wanted: &Address, address: &Address, runtime: &Handle) -> io::Result<()> {
+        let bound = Bound::new(address)?;
+        let address = bound.address()?;
+        let task = runtime.spawn(bound.serve(Arc::clone(&self.shared)));
+        self.listeners.push(Listener { wanted: wanted.clone(), address, task });
         Ok(())
     }
 
     /// The addresses that it listens on; where port 0 was asked for, the kernel has chosen one.
     pub(crate) fn addresses(&self) -> Vec<Address> {
         self.listeners.iter().map(|listener| listener.address.clone()).collect()
+    }
+}
+
+impl Listener {
+    /// Closes it. Returns what was wanted and the address that it had, which is free now.
+    async fn close(mut self) -> (Address, Address) {
+        self.task.abort();
+        let _ = (&mut self.task).await;
+        (self.wanted.clone(), self.address.clone())
     }
 }
 

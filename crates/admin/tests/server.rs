@@ -357,6 +357,47 @@ async fn listeners_follow_their_variable() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_listener_stays_until_there_is_another() {
+    let admin = Admin::start();
+    let mut client = admin.client().await;
+    let port = admin.tcp().port();
+    let mut listen = async |addresses: &str| {
+        client.query(&format!("SET admin-mysql_ifaces='{addresses}'")).await.unwrap();
+        client.query("LOAD ADMIN VARIABLES TO RUNTIME").await.unwrap();
+    };
+    let connects = async |host: &str| TcpStream::connect((host, port)).await.is_ok();
+    let path = |name: &str| admin.folder.path().join(name);
+    let until_there = async |name: &str| {
+        while tokio::net::UnixStream::connect(path(name)).await.is_err() {
+            tokio::task::yield_now().await;
+        }
+    };
+    // The old listener is in the way of the new one.
+    listen(&format!("0.0.0.0:{port}")).await;
+    while !connects("127.0.0.2").await {
+        tokio::task::yield_now().await;
+    }
+    // One that cannot be had at all: others can.
+    listen(&format!("192.0.2.1:{port};{}", path("a").display())).await;
+    until_there("a").await;
+    assert!(connects("127.0.0.2").await);
+    // One that somebody else has.
+    let taken = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    for name in ["b", "c"] {
+        listen(&format!("{};{}", taken.local_addr().unwrap(), path(name).display())).await;
+        until_there(name).await;
+    }
+    while !connects("127.0.0.2").await {
+        tokio::task::yield_now().await;
+    }
+    listen(&path("c").display().to_string()).await;
+    while connects("127.0.0.2").await {
+        tokio::task::yield_now().await;
+    }
+    until_there("c").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn who_asks_for_a_new_version_of_the_servers_stops_nobody() {
     let admin = Admin::start();
     let (mut waiting, mut other) = (admin.client().await, admin.client().await);
@@ -436,11 +477,16 @@ async fn health_checks_are_answered_where_the_variable_says() {
         "{\"hostgroup\":0,\"not_ready\":[\"its weight is 0\"],\"ready\":1,\"servers\":2,\"status\":\"ok\"}";
     assert_eq!(ask("GET /health/hostgroup/0").await, told("200", ready));
     assert_eq!(ask("HEAD /health/hostgroup/0").await, ("200".to_owned(), String::new()));
-    let full = "{\"hostgroup\":1,\"not_ready\":[\"it has 5 of 5 connections\"],\"ready\":0,\
+    let down = "{\"hostgroup\":1,\"not_ready\":[\"it does not answer the monitor\"],\"ready\":0,\
                 \"reason\":\"no server of this hostgroup can be taken\",\"servers\":1,\"status\":\"unavailable\"}";
-    assert_eq!(ask("GET /health/hostgroup/1").await, told("503", full));
-    let (code, body) = ask("GET /health/hostgroup/2").await;
-    assert!(code == "503" && body.contains("no server is configured for this hostgroup"), "{body}");
+    assert_eq!(ask("GET /health/hostgroup/1").await, told("503", down));
+    for (hostgroup, why) in [
+        (2, "no server is configured for this hostgroup"),
+        (3, "the monitor knows no server that belongs into it"),
+    ] {
+        let (code, body) = ask(&format!("GET /health/hostgroup/{hostgroup}")).await;
+        assert!(code == "503" && body.contains(why), "{body}");
+    }
     for path in ["/", "/health/hostgroup/x", "/health/hostgroup/-1", "/health/", "/metrics"] {
         assert_eq!(ask(&format!("GET {path}")).await.0, "404", "{path}");
     }
@@ -452,6 +498,12 @@ async fn health_checks_are_answered_where_the_variable_says() {
     }
     client.query("PROXYSQL RESUME").await.unwrap();
     assert_eq!(ask("GET /health").await.0, "200");
+    // The same port at all addresses, which the old listener is in the way of.
+    client.query(&format!("SET pointsman-health_address='0.0.0.0:{port}'")).await.unwrap();
+    client.query("LOAD POINTSMAN VARIABLES TO RUNTIME").await.unwrap();
+    while TcpStream::connect(("127.0.0.2", port)).await.is_err() {
+        tokio::task::yield_now().await;
+    }
     client.query("SET pointsman-health_address=''").await.unwrap();
     client.query("LOAD POINTSMAN VARIABLES TO RUNTIME").await.unwrap();
     while TcpStream::connect(("127.0.0.1", port)).await.is_ok() {

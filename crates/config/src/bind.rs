@@ -11,14 +11,16 @@ use crate::Loaded;
 use crate::draft::{Checked, Draft};
 use crate::formats::Parsed;
 use crate::model::{
-    AdminVariables, Config, FastRoute, HostgroupAttributes, Listener, MonitorVariables, MysqlVariables,
-    PointsmanVariables, Protocol, QueryRule, ReplicationHostgroups, Server, ServerOptions, ServerTls, User,
+    AdminVariables, AuroraHostgroups, ClusterHostgroups, Config, FastRoute, HostgroupAttributes, Listener,
+    MonitorVariables, MysqlVariables, PointsmanVariables, Protocol, QueryRule, ReplicationHostgroups, Server,
+    ServerOptions, ServerTls, User,
 };
 use crate::nearest::suggestion;
 use crate::problem::{Problem, Problems};
 use crate::row::{PlacedRow, Row};
 use crate::schema::{
-    ADMIN_VARIABLES, Field, LISTENERS, MYSQL_HOSTGROUP_ATTRIBUTES, MYSQL_QUERY_RULES,
+    ADMIN_VARIABLES, Field, LISTENERS, MYSQL_AWS_AURORA_HOSTGROUPS, MYSQL_GALERA_HOSTGROUPS,
+    MYSQL_GROUP_REPLICATION_HOSTGROUPS, MYSQL_HOSTGROUP_ATTRIBUTES, MYSQL_QUERY_RULES,
     MYSQL_QUERY_RULES_FAST_ROUTING, MYSQL_REPLICATION_HOSTGROUPS, MYSQL_SERVERS, MYSQL_SERVERS_SSL_PARAMS,
     MYSQL_USERS, MYSQL_VARIABLES, POINTSMAN_SERVERS, POINTSMAN_VARIABLES, Preset, SECTIONS, Section, Shape,
     TOP_LEVEL,
@@ -79,6 +81,11 @@ fn config(tables: &Tables, listeners: Listeners) -> Config {
         replication_hostgroups: rows(&MYSQL_REPLICATION_HOSTGROUPS)
             .map(ReplicationHostgroups::from_row)
             .collect(),
+        group_replication_hostgroups: rows(&MYSQL_GROUP_REPLICATION_HOSTGROUPS)
+            .map(ClusterHostgroups::from_row)
+            .collect(),
+        galera_hostgroups: rows(&MYSQL_GALERA_HOSTGROUPS).map(ClusterHostgroups::from_row).collect(),
+        aurora_hostgroups: rows(&MYSQL_AWS_AURORA_HOSTGROUPS).map(AuroraHostgroups::from_row).collect(),
         hostgroup_attributes: rows(&MYSQL_HOSTGROUP_ATTRIBUTES).map(HostgroupAttributes::from_row).collect(),
         datadir: group(&TOP_LEVEL).map_or_else(String::new, |row| row.get("datadir")),
     }

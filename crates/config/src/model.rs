@@ -1,6 +1,7 @@
 //! The configuration as the rest of the program sees it: typed, complete, checked.
 
 mod admin;
+mod cluster;
 mod credentials;
 mod hostgroup;
 mod listener;
@@ -15,11 +16,13 @@ mod user_attributes;
 mod variables;
 
 pub use admin::AdminVariables;
+pub use cluster::{AuroraHostgroups, ClusterHostgroups, ServersDefaults, WritersRead};
 pub use credentials::{Credentials, InvalidCredentials};
 pub use hostgroup::{Balance, HostgroupAttributes, HostgroupSettings, ReplicationHostgroups};
 pub(crate) use listener::unix_path;
 pub use listener::{Address, InvalidAddress, Listener, Protocol, Role, Strategy, UNIX_PATH_MAX_BYTES};
-pub use monitor::MonitorVariables;
+pub(crate) use monitor::is_table;
+pub use monitor::{BehindIn, MonitorVariables};
 pub use network::{InvalidNetworks, Network, Networks};
 pub use rule::{FastRoute, QueryRule};
 pub use server::{Endpoint, Server, ServerStatus};
@@ -58,6 +61,12 @@ pub struct Config {
     pub fast_routes: Vec<FastRoute>,
     /// The rows of `mysql_replication_hostgroups`.
     pub replication_hostgroups: Vec<ReplicationHostgroups>,
+    /// The rows of `mysql_group_replication_hostgroups`, inactive ones too.
+    pub group_replication_hostgroups: Vec<ClusterHostgroups>,
+    /// The rows of `mysql_galera_hostgroups`, inactive ones too.
+    pub galera_hostgroups: Vec<ClusterHostgroups>,
+    /// The rows of `mysql_aws_aurora_hostgroups`, inactive ones too.
+    pub aurora_hostgroups: Vec<AuroraHostgroups>,
     /// The rows of `mysql_hostgroup_attributes`.
     pub hostgroup_attributes: Vec<HostgroupAttributes>,
     /// The folder of the process's files; empty if there is none.
@@ -65,6 +74,42 @@ pub struct Config {
 }
 
 impl Config {
+    /// Hostgroups of writers, each with that of its readers, from all tables that say so.
+    pub fn pairs(&self) -> impl Iterator<Item = (u32, u32)> {
+        let clusters = self.group_replication_hostgroups.iter().chain(&self.galera_hostgroups);
+        let clusters =
+            clusters.filter(|row| row.active).map(|row| (row.writer_hostgroup, row.reader_hostgroup));
+        let aurora = self.aurora_hostgroups.iter().filter(|row| row.active);
+        let aurora = aurora.map(|row| (row.writer_hostgroup, row.reader_hostgroup));
+        let plain =
+            self.replication_hostgroups.iter().map(|row| (row.writer_hostgroup, row.reader_hostgroup));
+        plain.chain(clusters).chain(aurora)
+    }
+
+    /// The hostgroups of each cluster.
+    pub fn clusters(&self) -> impl Iterator<Item = Vec<u32>> {
+        let clusters = self.group_replication_hostgroups.iter().chain(&self.galera_hostgroups);
+        let clusters = clusters.filter(|row| row.active).map(|row| {
+            vec![
+                row.writer_hostgroup,
+                row.backup_writer_hostgroup,
+                row.reader_hostgroup,
+                row.offline_hostgroup,
+            ]
+        });
+        let aurora = self.aurora_hostgroups.iter().filter(|row| row.active);
+        clusters.chain(aurora.map(|row| vec![row.writer_hostgroup, row.reader_hostgroup]))
+    }
+
+    /// Whether hostgroups consist of the same servers of pairs and clusters in both.
+    pub fn has_topologies_of(&self, other: &Self) -> bool {
+        self.replication_hostgroups == other.replication_hostgroups
+            && self.group_replication_hostgroups == other.group_replication_hostgroups
+            && self.galera_hostgroups == other.galera_hostgroups
+            && self.aurora_hostgroups == other.aurora_hostgroups
+            && self.hostgroup_attributes == other.hostgroup_attributes
+    }
+
     /// Frees its memory, in turns with other threads: there may be many rows.
     pub fn free(self) {
         in_turns(self.users).for_each(drop);
@@ -89,6 +134,9 @@ impl Default for Config {
             query_rules: Vec::new(),
             fast_routes: Vec::new(),
             replication_hostgroups: Vec::new(),
+            group_replication_hostgroups: Vec::new(),
+            galera_hostgroups: Vec::new(),
+            aurora_hostgroups: Vec::new(),
             hostgroup_attributes: Vec::new(),
             datadir: String::new(),
         }

@@ -321,11 +321,13 @@ pub(crate) use from_row;
 mod tests {
     use super::*;
     use crate::model::{
-        AdminVariables, FastRoute, HostgroupAttributes, MonitorVariables, MysqlVariables, PointsmanVariables,
-        QueryRule, ReplicationHostgroups, Server, ServerOptions, ServerTls, User,
+        AdminVariables, AuroraHostgroups, ClusterHostgroups, FastRoute, HostgroupAttributes,
+        MonitorVariables, MysqlVariables, PointsmanVariables, QueryRule, ReplicationHostgroups, Server,
+        ServerOptions, ServerTls, User,
     };
     use crate::schema::{
-        ADMIN_VARIABLES, LISTENERS, MYSQL_HOSTGROUP_ATTRIBUTES, MYSQL_QUERY_RULES,
+        ADMIN_VARIABLES, LISTENERS, MYSQL_AWS_AURORA_HOSTGROUPS, MYSQL_GALERA_HOSTGROUPS,
+        MYSQL_GROUP_REPLICATION_HOSTGROUPS, MYSQL_HOSTGROUP_ATTRIBUTES, MYSQL_QUERY_RULES,
         MYSQL_QUERY_RULES_FAST_ROUTING, MYSQL_REPLICATION_HOSTGROUPS, MYSQL_SERVERS,
         MYSQL_SERVERS_SSL_PARAMS, MYSQL_USERS, MYSQL_VARIABLES, POINTSMAN_SERVERS, POINTSMAN_VARIABLES,
         TOP_LEVEL,
@@ -374,6 +376,9 @@ mod tests {
             (&MYSQL_QUERY_RULES, QueryRule::COLUMNS),
             (&MYSQL_QUERY_RULES_FAST_ROUTING, FastRoute::COLUMNS),
             (&MYSQL_REPLICATION_HOSTGROUPS, ReplicationHostgroups::COLUMNS),
+            (&MYSQL_GROUP_REPLICATION_HOSTGROUPS, ClusterHostgroups::COLUMNS),
+            (&MYSQL_GALERA_HOSTGROUPS, ClusterHostgroups::COLUMNS),
+            (&MYSQL_AWS_AURORA_HOSTGROUPS, AuroraHostgroups::COLUMNS),
             (&MYSQL_HOSTGROUP_ATTRIBUTES, HostgroupAttributes::COLUMNS),
         ] {
             let missing = section.fields().filter(|field| !columns.contains(&field.name));
@@ -381,6 +386,14 @@ mod tests {
                 assert_eq!(field.doc, "no effect in ProxySQL either", "{}.{}", section.name, field.name);
             }
         }
+    }
+
+    #[test]
+    fn what_rules_do_not_do_yet_is_known() {
+        let missing = MYSQL_QUERY_RULES.fields().filter(|field| !field.built);
+        let missing = missing.filter(|field| field.doc != "no effect in ProxySQL either");
+        let missing: Vec<_> = missing.map(|field| field.name).collect();
+        assert_eq!(missing, ["cache_ttl", "cache_empty_result", "retries", "gtid_from_hostgroup"]);
     }
 
     #[test]
@@ -396,6 +409,9 @@ mod tests {
             &MYSQL_QUERY_RULES,
             &MYSQL_QUERY_RULES_FAST_ROUTING,
             &MYSQL_REPLICATION_HOSTGROUPS,
+            &MYSQL_GROUP_REPLICATION_HOSTGROUPS,
+            &MYSQL_GALERA_HOSTGROUPS,
+            &MYSQL_AWS_AURORA_HOSTGROUPS,
             &MYSQL_HOSTGROUP_ATTRIBUTES,
         ] {
             let mut least = Row::presets(section);
@@ -426,6 +442,10 @@ mod tests {
                     "mysql_query_rules" => drop(QueryRule::from_row(&row)),
                     "mysql_query_rules_fast_routing" => drop(FastRoute::from_row(&row)),
                     "mysql_replication_hostgroups" => drop(ReplicationHostgroups::from_row(&row)),
+                    "mysql_group_replication_hostgroups" | "mysql_galera_hostgroups" => {
+                        drop(ClusterHostgroups::from_row(&row));
+                    }
+                    "mysql_aws_aurora_hostgroups" => drop(AuroraHostgroups::from_row(&row)),
                     "mysql_hostgroup_attributes" => drop(HostgroupAttributes::from_row(&row)),
                     _ => drop(User::from_row(&row)),
                 }

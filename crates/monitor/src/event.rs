@@ -24,6 +24,8 @@ pub enum Change {
     Up,
     /// It lags so much, which is more than it may.
     Lags(Duration),
+    /// It has so many transactions to apply, which are more than it may.
+    Behind(u64),
     /// It lags no more than it may.
     KeepsUp,
     /// It is in the hostgroup now.

@@ -7,6 +7,7 @@
 //! stays the same; time that goes backwards counts as time that stands still.
 //!
 //! - `plan`: what the operator wants: rows, pairs of hostgroups, intervals and limits;
+//! - `cluster`: Group Replication: what servers say of themselves and each other, and what follows for each of them;
 //! - `placement`: which rows are in use in which hostgroups, from what the operator wants and what servers say of themselves;
 //! - `watch`: what is known of one server;
 //! - `schedule`: which checks are due, in a heap.
@@ -14,6 +15,7 @@
 //! What the operator wants ([`Plan`]) and what was observed are different types: nothing that was observed finds its way back
 //! into the plan.
 
+mod cluster;
 mod event;
 mod finding;
 mod monitor;
@@ -22,9 +24,12 @@ mod plan;
 mod schedule;
 mod watch;
 
+pub use cluster::{
+    AlsoRead, Cluster, GroupLimits, GroupMember, GroupWord, MemberState, Role, Spare, Topology, Word,
+};
 pub use event::{Change, Event};
 pub use finding::{Finding, Lag, Told};
-pub use monitor::{Health, Monitor};
+pub use monitor::{Health, Monitor, Places};
 pub use placement::{Member, place};
 pub use plan::{Pace, Pair, Plan, Row, Settings};
 pub use schedule::{Check, Order};

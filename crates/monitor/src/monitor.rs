@@ -1,16 +1,29 @@
 //! The state of all checks, and what follows from it.
+//!
+//! - `clusters`: what servers of clusters say, and the servers that only they know of;
+//! - `changes`: what is different between two moments.
 
-use std::collections::{BTreeMap, HashMap};
+mod changes;
+mod clusters;
+
+use std::collections::HashMap;
 use std::hash::Hash;
 use std::time::Duration;
 
-use crate::placement::pairs_by_hostgroup;
+use crate::cluster::Nodes;
+use crate::placement::{Groups, clusters_by_hostgroup, pairs_by_hostgroup, place_in};
 use crate::schedule::Schedule;
 use crate::watch::{Lagging, Watch};
-use crate::{Change, Check, Event, Finding, Lag, Member, Order, Pace, Pair, Plan, Row, Told, place};
+use crate::{Check, Event, Finding, Lag, Member, Order, Pace, Pair, Plan, Row, Told, Word};
+use changes::events;
+
+pub use changes::Places;
 
 /// Time between the first checks of two servers: those of 2,000 are spread over a second.
 const SPREAD: Duration = Duration::from_micros(500);
+
+/// A server of a cluster that breaks off is asked again so many times in the time of one timeout: unlike silence, that takes no time.
+const RETRIES: u32 = 4;
 
 /// What is known of all servers.
 #[derive(Debug)]
@@ -19,6 +32,12 @@ pub struct Monitor<E> {
     /// The rows of each server.
     rows: HashMap<E, Vec<usize>>,
     pairs: HashMap<u32, Pair>,
+    /// The rows behind these are of servers that the operator has not named.
+    configured: usize,
+    /// The cluster that each hostgroup is part of.
+    cluster_of: HashMap<u32, usize>,
+    /// What is known of the servers of each cluster, by its writer hostgroup.
+    clusters: HashMap<u32, Nodes<E>>,
     watches: HashMap<E, Watch>,
     schedule: Schedule<E>,
     now: Duration,
@@ -31,19 +50,21 @@ pub struct Health {
     pub down: bool,
     /// Its lag, if that is more than it may have.
     pub lag: Option<Duration>,
+    /// The transactions that it has to apply, if they are more than it may have.
+    pub behind: Option<u64>,
 }
 
-/// Where one server is, and how it is there.
-type Places = BTreeMap<u32, Health>;
-
-impl<E: Clone + Eq + Hash> Monitor<E> {
+impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
     /// Nothing is known yet; the first checks are due at `now`.
     pub fn new(plan: Plan<E>, now: Duration) -> Self {
-        let empty = Plan { rows: Vec::new(), pairs: Vec::new(), ..plan.clone() };
+        let empty = Plan { rows: Vec::new(), pairs: Vec::new(), clusters: Vec::new(), ..plan.clone() };
         let mut monitor = Self {
             plan: empty,
             rows: HashMap::new(),
             pairs: HashMap::new(),
+            configured: 0,
+            cluster_of: HashMap::new(),
+            clusters: HashMap::new(),
             watches: HashMap::new(),
             schedule: Schedule::default(),
             now,
@@ -56,13 +77,23 @@ impl<E: Clone + Eq + Hash> Monitor<E> {
     /// moments of their checks.
     pub fn configure(&mut self, plan: Plan<E>, now: Duration) {
         let now = self.tell(now);
-        let paces_differ = plan.settings != self.plan.settings;
+        let paces_differ = plan.settings != self.plan.settings || plan.clusters != self.plan.clusters;
+        let discovered = self.plan.rows.split_off(self.configured.min(self.plan.rows.len()));
+        self.configured = plan.rows.len();
+        self.pairs = pairs_by_hostgroup(&plan.pairs);
+        self.cluster_of = clusters_by_hostgroup(&plan.clusters);
+        let before = std::mem::replace(&mut self.plan, plan);
+        self.keep_clusters(&before.clusters);
+        self.adopt(discovered);
+        self.follow_rows(now, paces_differ);
+    }
+
+    /// Takes over the rows as they are now: servers that are new are watched, and those that are gone are not any more.
+    fn follow_rows(&mut self, now: Duration, anew: bool) {
         self.rows.clear();
-        for (at, row) in plan.rows.iter().enumerate() {
+        for (at, row) in self.plan.rows.iter().enumerate() {
             self.rows.entry(row.server.clone()).or_default().push(at);
         }
-        self.pairs = pairs_by_hostgroup(&plan.pairs);
-        self.plan = plan;
         let gone: Vec<E> = self.watches.keys().filter(|server| !self.is_in_use(server)).cloned().collect();
         for server in gone {
             self.watches.remove(&server);
@@ -74,7 +105,7 @@ impl<E: Clone + Eq + Hash> Monitor<E> {
         servers.retain(|(_, server)| self.is_in_use(server));
         for (nth, (_, server)) in servers.into_iter().enumerate() {
             let first = now.saturating_add(SPREAD.saturating_mul(u32::try_from(nth).unwrap_or(u32::MAX)));
-            self.watch(&server, first, paces_differ);
+            self.watch(&server, first, anew);
         }
     }
 
@@ -102,7 +133,8 @@ impl<E: Clone + Eq + Hash> Monitor<E> {
         let now = self.tell(now);
         let mut orders = Vec::new();
         while let Some((server, check)) = self.schedule.take(now) {
-            orders.push(Order { server, check, limit: self.pace(check).limit });
+            let limit = self.pace(&server, check).limit;
+            orders.push(Order { server, check, limit });
         }
         orders
     }
@@ -121,12 +153,31 @@ impl<E: Clone + Eq + Hash> Monitor<E> {
         why: &str,
         now: Duration,
     ) -> Vec<Event<E>> {
+        self.conclude(server, check, (finding, None), why, now)
+    }
+
+    /// The same for a server of a cluster that has said this.
+    pub fn hear(&mut self, server: &E, check: Check, word: Word<E>, now: Duration) -> Vec<Event<E>> {
+        self.conclude(server, check, (Finding::Well(Told::Alive), Some(word)), "", now)
+    }
+
+    fn conclude(
+        &mut self,
+        server: &E,
+        check: Check,
+        (finding, word): (Finding, Option<Word<E>>),
+        why: &str,
+        now: Duration,
+    ) -> Vec<Event<E>> {
         let now = self.tell(now);
         let interval = self.interval(server, check, finding);
         if !self.schedule.done(server, check, now, interval) {
             return Vec::new();
         }
         let Some(mut before) = self.watches.get(server).cloned() else { return Vec::new() };
+        if self.is_clustered(server) {
+            return self.conclude_of_cluster(server, check, (finding, word), why, now);
+        }
         let cause = self.learn(server, check, finding, why, now);
         // Mostly nothing has.
         if self.watches.get(server).is_none_or(|watch| watch.means_the_same_as(&before)) {
@@ -136,7 +187,7 @@ impl<E: Clone + Eq + Hash> Monitor<E> {
         self.swap(server, &mut before);
         let places = self.places(server);
         self.swap(server, &mut before);
-        events(server, &places, &after, &cause)
+        events(server, &places, &after, |_| cause.clone())
     }
 
     fn swap(&mut self, server: &E, other: &mut Watch) {
@@ -148,23 +199,47 @@ impl<E: Clone + Eq + Hash> Monitor<E> {
     /// Somebody has reason to believe that a server does not answer: it is pinged at once.
     pub fn suspect(&mut self, server: &E, now: Duration) {
         let now = self.tell(now);
-        if self.schedule.has(server, Check::Ping) {
-            self.schedule.hurry(server, Check::Ping, now);
+        for check in [Check::Ping, Check::Group] {
+            self.hurry(server, check, now);
+        }
+    }
+
+    fn hurry(&mut self, server: &E, check: Check, now: Duration) {
+        if self.schedule.has(server, check) {
+            self.schedule.hurry(server, check, now);
         }
     }
 
     /// Somebody has reason to believe that a server has changed its role: it is asked at once.
     pub fn doubt(&mut self, server: &E, now: Duration) {
         let now = self.tell(now);
-        if self.schedule.has(server, Check::ReadOnly) {
-            self.schedule.hurry(server, Check::ReadOnly, now);
+        for check in [Check::ReadOnly, Check::Group] {
+            self.hurry(server, check, now);
         }
     }
 
     /// The members of all hostgroups.
     pub fn members(&self) -> Vec<Member> {
-        let Plan { rows, pairs, settings } = &self.plan;
-        place(rows, pairs, settings.writer_is_also_reader, |server| self.read_only(server))
+        self.place(&self.plan.rows)
+    }
+
+    /// The hostgroups that a server is in, and how. Takes time in proportion to its own rows, and in a cluster to those of all its
+    /// servers.
+    pub fn places(&self, server: &E) -> Places {
+        if self.is_clustered(server) {
+            return self.places_around(server).remove(server).unwrap_or_default();
+        }
+        let rows: Vec<usize> = self.rows.get(server).cloned().unwrap_or_default();
+        let own: Vec<Row<E>> = rows.iter().filter_map(|at| self.plan.rows.get(*at)).cloned().collect();
+        let at = |member: Member| Some(Member { row: *rows.get(member.row)?, ..member });
+        let members = self.place(&own).into_iter().filter_map(at);
+        members.map(|member| (member.hostgroup, self.health(member))).collect()
+    }
+
+    fn place(&self, rows: &[Row<E>]) -> Vec<Member> {
+        let groups = Groups::of(&self.plan, &self.pairs, &self.cluster_of);
+        let role = |writer, server: &E| self.role(writer, server);
+        place_in(rows, &groups, |server| self.read_only(server), role)
     }
 
     /// Whether a server of a pair is read-only, as far as it has said so or that is to be assumed.
@@ -176,8 +251,12 @@ impl<E: Clone + Eq + Hash> Monitor<E> {
     pub fn health(&self, member: Member) -> Health {
         let Some(row) = self.plan.rows.get(member.row) else { return Health::default() };
         let Some(watch) = self.watches.get(&row.server) else { return Health::default() };
-        let lag = watch.lags.get(&row.hostgroup).and_then(|lagging| lagging.lag);
-        Health { down: watch.down, lag }
+        // Who writes is what others are behind. A replica that has become the primary goes on to say that it lags as long
+        // as nobody makes it forget its source, and it may be all that there is.
+        let writes = watch.read_only == Some(false) && self.pairs.contains_key(&member.hostgroup);
+        let lagging = watch.lags.get(&row.hostgroup).filter(|_| !writes);
+        let lag = lagging.and_then(|lagging| lagging.lag);
+        Health { down: watch.down, lag, behind: self.behind(member.hostgroup, &row.server) }
     }
 
     /// The row at this index.
@@ -191,20 +270,28 @@ impl<E: Clone + Eq + Hash> Monitor<E> {
         self.now
     }
 
-    const fn pace(&self, check: Check) -> Pace {
+    fn pace(&self, server: &E, check: Check) -> Pace {
         let settings = &self.plan.settings;
         match check {
             Check::Connect => settings.connect,
             Check::Ping => settings.ping,
             Check::ReadOnly => settings.read_only,
             Check::Lag => settings.lag,
+            Check::Group => self.clusters_of(server).next().map_or(settings.ping, |cluster| cluster.pace),
         }
     }
 
     /// The time to the next check of this kind. A server of which it is not certain that it is there is pinged more often: a
-    /// verdict takes no more than the time of so many timeouts, and so does its end.
+    /// verdict takes no more than the time of so many timeouts, and so does its end. So is one of a cluster asked.
     fn interval(&self, server: &E, check: Check, finding: Finding) -> Duration {
-        let Pace { interval, limit } = self.pace(check);
+        let Pace { interval, limit } = self.pace(server, check);
+        if check.is_of_cluster() {
+            return match finding {
+                Finding::Unreachable if self.may_miss(server) => interval.min(limit / RETRIES),
+                Finding::TimedOut if self.may_miss(server) => interval.min(limit),
+                _ => interval,
+            };
+        }
         let is_down = self.watches.get(server).is_some_and(|watch| watch.down);
         let is_bad = finding.is_miss() || is_down && !finding.is_sign_of_life();
         let is_urgent = check == Check::Ping && is_bad;
@@ -232,17 +319,8 @@ impl<E: Clone + Eq + Hash> Monitor<E> {
                 self.rows_of(server).any(|row| row.in_use && self.pairs.contains_key(&row.hostgroup))
             }
             Check::Lag => self.limited(server).next().is_some(),
+            Check::Group => self.clusters_of(server).any(|cluster| cluster.topology.check() == check),
         }
-    }
-
-    /// The hostgroups that a server is in, and how.
-    fn places(&self, server: &E) -> Places {
-        let rows: Vec<usize> = self.rows.get(server).cloned().unwrap_or_default();
-        let own: Vec<Row<E>> = rows.iter().filter_map(|at| self.plan.rows.get(*at)).cloned().collect();
-        let also = self.plan.settings.writer_is_also_reader;
-        let members = place(&own, &self.plan.pairs, also, |server| self.read_only(server));
-        let at = |member: Member| Some(Member { row: *rows.get(member.row)?, ..member });
-        members.into_iter().filter_map(at).map(|member| (member.hostgroup, self.health(member))).collect()
     }
 
     /// Takes note of a finding. Says in words what it was.
@@ -250,6 +328,7 @@ impl<E: Clone + Eq + Hash> Monitor<E> {
         let is_of_pair = self.wants(server, Check::ReadOnly);
         let settings = &self.plan.settings;
         let Some(watch) = self.watches.get_mut(server) else { return String::new() };
+        let was_returning = watch.returning;
         let mut cause = match finding {
             Finding::Well(Told::ReadOnly(read_only)) => format!("read_only={}", u8::from(read_only)),
             Finding::Well(Told::Lag(Lag::Behind(lag))) => format!("a lag of {} s", lag.as_secs()),
@@ -276,11 +355,16 @@ impl<E: Clone + Eq + Hash> Monitor<E> {
                     watch.read_only_timeouts = watch.read_only_timeouts.saturating_add(1);
                     if watch.read_only_timeouts >= settings.read_only_timeouts.max(1) {
                         watch.read_only = Some(true);
+                        // Nothing more is waited for: it answers, if not to this.
+                        if watch.returning {
+                            (watch.down, watch.returning) = (false, false);
+                        }
                         let times = watch.read_only_timeouts;
                         cause =
                             format!("{times} read_only checks in a row timed out: it counts as read-only");
                     }
                 }
+                Finding::Void => {}
                 _ => watch.read_only_timeouts = 0,
             }
         }
@@ -295,7 +379,8 @@ impl<E: Clone + Eq + Hash> Monitor<E> {
         if let Finding::Well(Told::Lag(lag)) = finding {
             self.learn_lag(server, lag);
         }
-        if returning {
+        // Once: if it does not say it then, it is asked again as usual.
+        if returning && !was_returning {
             self.schedule.hurry(server, Check::ReadOnly, now);
         } else if check != Check::Ping && finding.is_miss() && missed == 0 {
             self.schedule.hurry(server, Check::Ping, now);
@@ -313,28 +398,4 @@ impl<E: Clone + Eq + Hash> Monitor<E> {
             lagging.see(lag, max, when_unknown, enough);
         }
     }
-}
-
-/// What has changed between two moments of a server. It leaves before it joins, and it is in its place before it is used.
-fn events<E: Clone>(server: &E, before: &Places, after: &Places, cause: &str) -> Vec<Event<E>> {
-    let event =
-        |hostgroup: u32, change| Event { hostgroup, server: server.clone(), change, cause: cause.to_owned() };
-    let left = before.keys().filter(|hostgroup| !after.contains_key(hostgroup));
-    let joined = after.keys().filter(|hostgroup| !before.contains_key(hostgroup));
-    let mut events: Vec<_> = left.map(|hostgroup| event(*hostgroup, Change::Left)).collect();
-    events.extend(joined.map(|hostgroup| event(*hostgroup, Change::Joined)));
-    for (hostgroup, health) in after {
-        let was = before.get(hostgroup).or_else(|| before.values().next()).copied().unwrap_or_default();
-        match (was.down, health.down) {
-            (false, true) => events.push(event(*hostgroup, Change::Down)),
-            (true, false) => events.push(event(*hostgroup, Change::Up)),
-            _ => {}
-        }
-        match (was.lag, health.lag) {
-            (None, Some(lag)) => events.push(event(*hostgroup, Change::Lags(lag))),
-            (Some(_), None) => events.push(event(*hostgroup, Change::KeepsUp)),
-            _ => {}
-        }
-    }
-    events
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::Cluster;
+
 /// How often something is checked, and for how long an answer is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
@@ -41,6 +43,8 @@ pub struct Row<E> {
     pub server: E,
     /// Whether the operator wants it to be used: it is neither `OFFLINE_SOFT` nor `OFFLINE_HARD`.
     pub in_use: bool,
+    /// Its weight, which decides who writes where several could.
+    pub weight: u32,
     /// The lag that it may have; `None`: any, and nobody looks.
     pub max_lag: Option<Duration>,
     /// The lag that it counts as having if it is a replica that does not know.
@@ -65,4 +69,6 @@ pub struct Plan<E> {
     pub rows: Vec<Row<E>>,
     /// The pairs.
     pub pairs: Vec<Pair>,
+    /// The clusters. A hostgroup of a cluster is part of no pair.
+    pub clusters: Vec<Cluster>,
 }

@@ -16,11 +16,21 @@ pub enum Check {
     Lag,
     /// Whether it takes a new connection and a login.
     Connect,
+    /// How it stands in its replication group.
+    Group,
 }
 
 impl Check {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::ReadOnly, Self::Ping, Self::Lag, Self::Connect];
+    pub const ALL: [Self; 5] = [Self::ReadOnly, Self::Ping, Self::Lag, Self::Connect, Self::Group];
+
+    /// Those that ask servers of clusters.
+    pub const OF_CLUSTERS: [Self; 1] = [Self::Group];
+
+    /// Whether it asks servers of clusters.
+    pub fn is_of_cluster(self) -> bool {
+        Self::OF_CLUSTERS.contains(&self)
+    }
 }
 
 /// A check that is to be made now.

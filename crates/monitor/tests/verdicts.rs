@@ -21,6 +21,7 @@ fn plan() -> Plan<Server> {
         hostgroup,
         server,
         in_use: true,
+        weight: 1,
         max_lag,
         lag_when_unknown: s(60),
     };
@@ -37,6 +38,7 @@ fn plan() -> Plan<Server> {
         },
         rows: vec![row(10, "a", None), row(20, "b", Some(s(10))), row(30, "c", None)],
         pairs: vec![Pair { writer: 10, reader: 20 }],
+        clusters: Vec::new(),
     }
 }
 
@@ -177,6 +179,40 @@ fn c13_a_primary_comes_back_when_it_has_said_what_it_is() {
 }
 
 #[test]
+fn c13_a_server_that_never_says_what_it_is_comes_back_as_a_reader() {
+    let mut scene = Scene::new();
+    scene.next("a", Check::ReadOnly, WRITES);
+    for _ in 0..3 {
+        scene.next("a", Check::Ping, Finding::TimedOut);
+    }
+    assert_eq!(scene.changes("a", Check::Ping, ALIVE), [], "it is there, but who is it?");
+    for _ in 0..2 {
+        assert_eq!(scene.changes("a", Check::ReadOnly, Finding::TimedOut), []);
+        assert_eq!(scene.changes("a", Check::Ping, ALIVE), []);
+    }
+    let changes = scene.changes("a", Check::ReadOnly, Finding::TimedOut);
+    assert_eq!(changes, [(10, Change::Left), (20, Change::Joined), (20, Change::Up)]);
+    assert_eq!(scene.changes("a", Check::Ping, ALIVE), []);
+}
+
+#[test]
+fn c24_a_server_that_answers_nothing_but_pings_is_not_asked_without_a_pause() {
+    for finding in [Finding::Unreachable, Finding::Void] {
+        let mut scene = Scene::new();
+        for _ in 0..3 {
+            scene.next("a", Check::Ping, Finding::TimedOut);
+        }
+        scene.next("a", Check::Ping, ALIVE);
+        let begun = scene.now;
+        for _ in 0..10 {
+            scene.next("a", Check::ReadOnly, finding);
+            scene.next("a", Check::Ping, ALIVE);
+        }
+        assert!(scene.now.saturating_sub(begun) >= s(9), "{finding:?}: {:?}", scene.now);
+    }
+}
+
+#[test]
 fn a_primary_that_denies_the_monitor_comes_back_all_the_same() {
     let mut scene = Scene::new();
     for _ in 0..3 {
@@ -197,12 +233,39 @@ fn c12_replicas_lag_and_catch_up() {
     let unknown = Finding::Well(Told::Lag(Lag::Unknown));
     assert_eq!(scene.changes("b", Check::Lag, unknown), []);
     assert_eq!(scene.changes("b", Check::Lag, unknown), [(20, Change::Lags(s(60)))]);
-    // Its row goes on to hold where it has been moved.
-    assert_eq!(scene.changes("b", Check::ReadOnly, WRITES), [(20, Change::Left), (10, Change::Joined)]);
     assert_eq!(
         scene.changes("b", Check::Lag, Finding::Well(Told::Lag(Lag::NoReplica))),
-        [(10, Change::KeepsUp)]
+        [(20, Change::KeepsUp)]
     );
+}
+
+#[test]
+fn c12_a_replica_that_becomes_the_primary_lags_behind_nobody() {
+    for also in [false, true] {
+        let mut scene = Scene::new();
+        let mut other = plan();
+        other.settings.writer_is_also_reader = also;
+        scene.monitor.configure(other, scene.now);
+        // Its source has died: it does not know how far it is behind.
+        let unknown = Finding::Well(Told::Lag(Lag::Unknown));
+        scene.next("b", Check::Lag, unknown);
+        assert_eq!(scene.changes("b", Check::Lag, unknown), [(20, Change::Lags(s(60)))]);
+        let mut expected = vec![(20, Change::Left), (10, Change::Joined), (10, Change::KeepsUp)];
+        if also {
+            expected = vec![(10, Change::Joined), (10, Change::KeepsUp), (20, Change::KeepsUp)];
+        }
+        assert_eq!(scene.changes("b", Check::ReadOnly, WRITES), expected);
+        // It still has a source, which it does not follow any more.
+        for _ in 0..3 {
+            assert_eq!(scene.changes("b", Check::Lag, unknown), []);
+        }
+        let lags = [Change::Lags(s(60))];
+        let of = scene
+            .changes("b", Check::ReadOnly, READS)
+            .into_iter()
+            .filter(|(_, change)| lags.contains(change));
+        assert_eq!(of.collect::<Vec<_>>(), [(20, lags[0])], "it is a replica again");
+    }
 }
 
 #[test]
@@ -256,7 +319,7 @@ proptest! {
                     (Check::ReadOnly, Finding::Well(Told::ReadOnly(_))) | (Check::Lag, Finding::Well(Told::Lag(_))) => finding,
                     (Check::ReadOnly, Finding::Well(_)) => WRITES,
                     (Check::Lag, Finding::Well(_)) => Finding::Well(Told::Lag(Lag::NoReplica)),
-                    (Check::Ping | Check::Connect, Finding::Well(_)) => ALIVE,
+                    (Check::Ping | Check::Connect | Check::Group, Finding::Well(_)) => ALIVE,
                     _ => finding,
                 };
                 let count: &mut u32 = missed.entry(order.server).or_default();
@@ -272,7 +335,9 @@ proptest! {
                         prop_assert!(missed[event.server] >= 3, "{:?}", event);
                     }
                     if event.change == Change::Up {
-                        prop_assert!(finding.is_sign_of_life());
+                        // Or it was there just now, and does not say what it is.
+                        let is_silent = order.check == Check::ReadOnly && missed[event.server] == 0;
+                        prop_assert!(finding.is_sign_of_life() || is_silent, "{:?}", event);
                     }
                 }
             }

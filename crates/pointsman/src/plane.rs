@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use admin::{
-    CheckKind, CheckResult, ClientHost, Collation, CommandCounter, DataPlane, Digest, Explained,
+    CheckDetail, CheckKind, CheckResult, ClientHost, Collation, CommandCounter, DataPlane, Digest, Explained,
     FreeConnection, Member, NotApplied, Order, PoolServer, Process, Question, ServerError, ServerEvent,
     UserConnections,
 };
@@ -118,12 +118,13 @@ impl DataPlane for Plane {
     }
 
     fn members(&self) -> Option<Vec<Member>> {
-        let row = |stats::MemberStats { hostgroup, configured_in, host, port, status }| Member {
+        let row = |stats::MemberStats { hostgroup, configured_in, host, port, status, discovered }| Member {
             hostgroup,
             configured_in,
             host,
             port,
             status,
+            discovered,
         };
         Some(self.remote.members().into_iter().map(row).collect())
     }
@@ -134,13 +135,19 @@ impl DataPlane for Plane {
             CheckKind::Ping => Check::Ping,
             CheckKind::ReadOnly => Check::ReadOnly,
             CheckKind::ReplicationLag => Check::Lag,
+            CheckKind::GroupReplication => Check::Group,
         };
-        let row = |stats::CheckStats { host, port, start_us, took_us, value, error }| CheckResult {
+        let detail = |detail| match detail {
+            stats::Detail::Text(text) => CheckDetail::Text(text),
+            stats::Detail::Number(number) => CheckDetail::Number(number),
+        };
+        let row = |stats::CheckStats { host, port, start_us, took_us, value, details, error }| CheckResult {
             host,
             port,
             start_us,
             took_us,
             value,
+            details: details.into_iter().map(detail).collect(),
             error,
         };
         self.remote.checks(check).into_iter().map(row).collect()
@@ -159,8 +166,14 @@ impl DataPlane for Plane {
     }
 
     fn free_connections(&self) -> Vec<FreeConnection> {
-        // A session keeps its connection to its end.
-        Vec::new()
+        let row = |stats::FreeConnection { fd, hostgroup, host, port, user, schema, idle }| FreeConnection {
+            fd,
+            server: (hostgroup, host, port),
+            user,
+            schema,
+            idle_ms: u64::try_from(idle.as_millis()).unwrap_or(u64::MAX),
+        };
+        self.remote.free_connections().into_iter().map(row).collect()
     }
 
     fn collations(&self) -> Vec<Collation> {
@@ -219,7 +232,7 @@ impl DataPlane for Plane {
         !self.remote.is_paused()
     }
 
-    fn readiness(&self, hostgroup: u32) -> Vec<Option<String>> {
+    fn readiness(&self, hostgroup: u32) -> Option<Vec<Option<String>>> {
         self.remote.readiness(hostgroup)
     }
 }

@@ -97,9 +97,10 @@ fn ready_or<'a, E>(
 /// How many servers are online, full or not, whatever their weights.
 pub(crate) fn online<E>(servers: &[Arc<Server<E>>], policy: &Policy, now: Duration) -> usize {
     let is_online = |server: &Arc<Server<E>>| {
-        use Standing::{Configured, Discarded, Down, Lagging, Removed, Shunned};
+        use Standing::{Behind, Configured, Discarded, Down, Lagging, Removed, Shunned};
         let standing = server.standing(now, &policy.shunning);
-        !matches!(standing, Removed | Configured(_) | Down | Shunned { .. } | Discarded { .. } | Lagging(_))
+        let is_off = matches!(standing, Removed | Configured(_) | Down | Shunned { .. } | Discarded { .. });
+        !is_off && !matches!(standing, Lagging(_) | Behind(_))
     };
     servers.iter().filter(|server| is_online(server)).count()
 }

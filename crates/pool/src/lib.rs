@@ -91,6 +91,8 @@ pub enum Mark {
     Works,
     /// It lags this much, more than it may: it is passed over until it keeps up.
     Lags(Duration),
+    /// It has so many transactions to apply, more than it may: it is passed over until it keeps up.
+    Behind(u64),
     /// It lags no more than it may.
     KeepsUp,
     /// It does not belong into this hostgroup any more: connections that were made in it are to be closed. Until it is among
@@ -247,7 +249,11 @@ impl<E: Clone + Eq + Hash> Pool<E> {
                 }
                 Mark::Left => server.health().set_left(true),
                 Mark::Lags(lag) => server.health().set_lag(Some(lag)),
-                Mark::KeepsUp => server.health().set_lag(None),
+                Mark::Behind(behind) => server.health().set_behind(Some(behind)),
+                Mark::KeepsUp => {
+                    server.health().set_lag(None);
+                    server.health().set_behind(None);
+                }
             }
         }
         group.queue.serve(&group);

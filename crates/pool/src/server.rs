@@ -165,7 +165,7 @@ impl<E> Server<E> {
         match self.spec.status {
             Status::Online if self.life.health.is_down() => Status::Shunned,
             Status::Online if self.life.health.shunned_since().is_some() => Status::Shunned,
-            Status::Online if self.life.health.lag().is_some() => Status::ShunnedReplicationLag,
+            Status::Online if self.life.health.is_late() => Status::ShunnedReplicationLag,
             configured => configured,
         }
     }

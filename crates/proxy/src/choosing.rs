@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use config::{Config, HostgroupAttributes, MysqlVariables};
-use pool::{Balance, Policy, Pool, Shunning};
+use pool::{Balance, Policy, Pool, Reason, Shunning, Standing};
 use route::Candidate;
 
 use crate::backend::Target;
@@ -35,7 +35,7 @@ impl Policies {
         let of_group = |row: &HostgroupAttributes| Policy {
             max_online: usize::try_from(row.max_num_online_servers).unwrap_or(usize::MAX),
             // Where the variable keeps none, no row does: rows have a percentage whether or not somebody has chosen it.
-            resting_percent: row.free_connections_pct,
+            resting_percent: if others.resting_percent == 0 { 0 } else { row.free_connections_pct },
             ..chosen_by(others, row.hostgroup_settings.balance.unwrap_or_default())
         };
         let rows = config.hostgroup_attributes.iter();
@@ -108,6 +108,18 @@ pub(crate) fn candidates(pool: &Pool<Target>, hostgroup: u32, now: Duration) -> 
     explained.collect()
 }
 
+/// For each server of a hostgroup why nobody gets it at `now`, nothing if somebody does; `None` if there is no such hostgroup. Sessions
+/// wait for one that is full. One that has failed and would be tried only because there is no other is of no use.
+pub(crate) fn readiness(pool: &Pool<Target>, hostgroup: u32, now: Duration) -> Option<Vec<Option<String>>> {
+    let is_ready = |reason: &Reason| {
+        matches!(reason, Reason::Candidate { .. } | Reason::NotFirst | Reason::Not(Standing::Full { .. }))
+    };
+    let explained = pool.explain(hostgroup, now);
+    let why = |reason: &Reason| (!is_ready(reason)).then(|| reason.to_string());
+    let is_there = !explained.is_empty() || pool.usage(hostgroup).awaited;
+    is_there.then(|| explained.iter().map(|explained| why(&explained.reason)).collect())
+}
+
 /// Error numbers of servers that say something about the user, the schema or the session, not about the server: they do
 /// not count against it. ProxySQL's, and those by which newer servers say the same: passwords that have expired (1862, 1820)
 /// or are missing (1698), accounts that are locked (3955; MariaDB 4151), login methods (1251, 1275, 1524).
@@ -122,6 +134,9 @@ pub(crate) const fn is_about_session(code: u16) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use config::Endpoint;
+    use pool::{Choice, ServerSpec, Status};
+
     use super::*;
 
     fn config() -> Config {
@@ -144,6 +159,40 @@ mod tests {
         let (own, others) = (policies.of(3), policies.of(4));
         assert_eq!((own.balance, own.max_online), (Balance::FirstAvailable, 2));
         assert_eq!(others.balance, Balance::Weighted);
+    }
+
+    #[test]
+    fn where_the_variable_keeps_no_connections_no_row_does() {
+        let row = HostgroupAttributes { hostgroup_id: 3, free_connections_pct: 20, ..Default::default() };
+        let mut config = Config { hostgroup_attributes: vec![row], ..config() };
+        for (pct, expected) in [(50, (20, 50)), (0, (0, 0))] {
+            config.variables.free_connections_pct = pct;
+            let policies = Policies::new(&config);
+            assert_eq!((policies.of(3).resting_percent, policies.of(4).resting_percent), expected);
+        }
+    }
+
+    #[test]
+    fn a_server_that_is_full_is_as_ready_as_one_that_has_room() {
+        let spec = |hostgroup, weight| ServerSpec {
+            hostgroup,
+            weight,
+            max_connections: 1,
+            status: Status::Online,
+            max_latency: None,
+            endpoint: Target::at(Endpoint::Unix("db".into())),
+        };
+        let pool = Pool::default();
+        let policy = |id| Policy { awaited: id == 2, ..Policy::default() };
+        pool.replace_all([spec(0, 1), spec(1, 0)], [2], policy);
+        let now = Duration::ZERO;
+        let permit = pool.choose(0, 0, now, |_| false);
+        assert!(
+            matches!(permit, Choice::Granted(_)) && matches!(pool.choose(0, 0, now, |_| false), Choice::Busy)
+        );
+        let weightless = Some("its weight is 0".to_owned());
+        let expected = [Some(vec![None]), Some(vec![weightless]), Some(vec![]), None];
+        assert_eq!([0, 1, 2, 3].map(|hostgroup| readiness(&pool, hostgroup, now)), expected);
     }
 
     #[test]

@@ -33,8 +33,11 @@ pub(crate) enum Counter {
     ClientsAborted,
     /// Connections to servers that were made.
     ServersCreated,
-    /// Connections that were kept, and used again.
+    /// Connections that sessions laid aside where others get them.
+    LaidAside,
+    /// Of those, the ones that another session got, and the ones that were reset for it.
     TookKept,
+    ResetKept,
     /// Connections to servers that could not be made, or broke.
     ServersAborted,
     /// Statements of clients: as text, prepared, and executed.

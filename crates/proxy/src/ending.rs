@@ -6,7 +6,7 @@ use std::rc::Rc;
 use wire::Capabilities;
 use wire::frame::MessageScanner;
 
-use crate::error::ClientError;
+use crate::error::{ClientError, Gone};
 use crate::limits::{LINGER_BYTES_MAX, LINGER_MAX};
 use crate::sock::Sock;
 use crate::worker::Worker;
@@ -24,6 +24,9 @@ pub(crate) enum Ending {
         /// See above; `None` between commands.
         answer_seq: Option<u8>,
     },
+    /// The server of the connection in use is lost, and the client has seen nothing of the answer that it owes: the session goes
+    /// on.
+    ServerLost(Gone),
     /// Nothing may be said: an answer was cut in the middle, or the time is up.
     Silent,
     /// The client is told something.

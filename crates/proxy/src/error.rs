@@ -7,6 +7,26 @@ use pool::Off;
 use wire::frame::put_packet;
 use wire::{Capabilities, packet};
 
+/// How a server was lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Gone {
+    /// It has closed the connection, or it broke.
+    Closed,
+    /// Nobody is to use it any more.
+    Off(Off),
+}
+
+impl Display for Gone {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Closed => "has closed the connection",
+            Self::Off(Off::Configured) => "was set OFFLINE_HARD",
+            Self::Off(Off::Down) => "does not answer",
+            Self::Off(Off::Left) => "has left the hostgroup",
+        })
+    }
+}
+
 /// An ERR packet made by the proxy: code, SQLSTATE and a text with the numbers that explain it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{code} ({}): {message}", String::from_utf8_lossy(.sql_state))]
@@ -44,6 +64,12 @@ impl ClientError {
     /// 1040: the proxy has all the clients that it may have.
     pub(crate) fn too_many_connections(max: u32) -> Self {
         Self::new(1040, *b"08004", format!("Too many connections (mysql-max_connections is {max})"))
+    }
+
+    /// 1040: a listener has all the clients that it may have.
+    pub(crate) fn listener_full(max: u32) -> Self {
+        let message = format!("Too many connections (max_connections of this listener is {max})");
+        Self::new(1040, *b"08004", message)
     }
 
     /// 1226: the user has all the connections that it may have.
@@ -87,13 +113,45 @@ impl ClientError {
 
     /// 1053: the server of the session is of no use any more, in the middle of something that only it knows.
     pub(crate) fn switched_off(server: &impl Display, off: Off) -> Self {
-        let what = match off {
-            Off::Configured => "was set OFFLINE_HARD",
-            Off::Down => "does not answer",
-            Off::Left => "has left the hostgroup",
-        };
-        let message = format!("Server shutdown in progress: server {server} {what}");
+        let message = format!("Server shutdown in progress: server {server} {}", Gone::Off(off));
         Self::new(1053, *b"08S01", message)
+    }
+
+    /// 1053: a server is lost, and with it what only it knows; `lost` is the pin's name.
+    pub(crate) fn lost_with(server: &impl Display, gone: Gone, lost: &str) -> Self {
+        let message = format!("Server shutdown in progress: server {server} {gone}; lost with it: {lost}");
+        Self::new(1053, *b"08S01", message)
+    }
+
+    /// 1213: the transaction is lost with its server. It is what servers say when they roll back: clients know that they may begin
+    /// again.
+    pub(crate) fn rolled_back(server: &impl Display, gone: Gone) -> Self {
+        let message =
+            format!("Transaction was rolled back: server {server} {gone}; try restarting transaction");
+        Self::new(1213, *b"40001", message)
+    }
+
+    /// 1213: a server was lost before it answered to what changes nothing there.
+    pub(crate) fn nothing_done(server: &impl Display, gone: Gone) -> Self {
+        Self::new(1213, *b"40001", format!("Nothing was changed: server {server} {gone}; try again"))
+    }
+
+    /// The same about a COMMIT: whether it was done is not known.
+    pub(crate) fn of_commit(self) -> Self {
+        let message = format!(
+            "Outcome unknown: the transaction may have been committed, and is not repeated; {}",
+            self.message
+        );
+        Self::new(9009, *b"08007", message)
+    }
+
+    /// 9009: a server was lost before it answered to what may have been done. The SQLSTATE is that of transactions of which nobody knows
+    /// how they ended; clients do not take it for one that may be repeated.
+    pub(crate) fn outcome_unknown(server: &impl Display, gone: Gone) -> Self {
+        let message = format!(
+            "Outcome unknown: server {server} {gone} before it answered; the statement may have been done, and is not repeated"
+        );
+        Self::new(9009, *b"08007", message)
     }
 
     /// 1094: no session of this user has the id.

@@ -131,11 +131,15 @@ pub(crate) async fn kill(shot: Shot, victim: Victim, request: Request) {
     }
 }
 
-/// Kills for another user, if the server lets him: the statement that is meant, or the whole connection. The session learns
-/// of the latter when its server closes it.
+/// Kills for another user, if the server lets him: the statement that is meant, or the whole connection and the session.
 pub(crate) async fn kill_for_stranger(shot: Shot, victim: Victim, request: Request) {
-    let victim = (request.kill.what == What::Query).then_some(&victim);
-    request.answer(shot.fire(victim).await);
+    let is_query = request.kill.what == What::Query;
+    let verdict = shot.fire(is_query.then_some(&victim)).await;
+    if !is_query && matches!(verdict, Verdict::Done) {
+        // It is over with its connection, even if it could do without that.
+        victim.control.send(Signal::Kill);
+    }
+    request.answer(verdict);
 }
 
 /// Kills what a client that has vanished left running on `backend`, which counts until that is done.

@@ -184,7 +184,7 @@ fn hand_over(
     let listener = Some(config.max_connections).filter(|max| *max > 0);
     let Ok(listener) = listener.map(|max| Slot::take(clients, max).ok_or(max)).transpose() else {
         shared.note_refused();
-        return refuse(&stream, &ClientError::too_many_connections(config.max_connections));
+        return refuse(&stream, &ClientError::listener_full(config.max_connections));
     };
     let Some(all) = shared.admit() else {
         return refuse(

@@ -4,11 +4,15 @@
 //! It is late all the same when the machine is; what it finds then counts for nothing. The thread has a worker without sessions,
 //! so that servers are reached and logged in to as sessions do it, with TLS and all.
 //!
+//! - [`plan`]: what a configuration says about it;
 //! - [`probe`]: one check, over a connection that is kept for the next;
 //! - [`question`]: the statements, and what the answers mean;
+//! - [`cluster`]: the same for servers of clusters;
 //! - [`watching`]: where it meets the rest of the proxy: who is in which hostgroup, and is used there;
 //! - [`records`]: what was found, for the admin port.
 
+mod cluster;
+mod plan;
 mod probe;
 mod question;
 mod records;
@@ -27,7 +31,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::shared::Shared;
 use crate::snapshot::Snapshot;
-use crate::worker::Worker;
+use crate::worker::{WATCHER, Worker};
 use probe::{Outcome, Prober};
 pub(crate) use watching::{News, Watching};
 
@@ -44,7 +48,7 @@ pub(crate) fn spawn(shared: Arc<Shared>) -> io::Result<JoinHandle<()>> {
         runtime.block_on(async {
             // Nobody has anything to tell this worker.
             let inbox = mpsc::unbounded_channel().0.downgrade();
-            let worker = Worker::new(u16::MAX, shared, Arc::default(), inbox);
+            let worker = Worker::new(WATCHER, shared, Arc::default(), inbox);
             run(Rc::new(worker)).await;
         });
     })?;
@@ -59,11 +63,15 @@ pub(crate) async fn run(worker: Rc<Worker>) {
     let shared = Arc::clone(&worker.shared);
     let mut news = shared.watching.subscribe();
     loop {
-        let snapshot = shared.snapshot();
+        // Before the configuration is looked at: whatever changes behind that is news again.
         let is_over = news.borrow_and_update().is_over;
+        let snapshot = shared.snapshot();
         if !is_over && snapshot.monitor().enabled {
             Watch::begin(&worker, &snapshot).run(&mut news).await;
-            shared.watching.let_go(&shared);
+            // At the end what was found goes on to hold: sessions may still look for a server.
+            if !news.borrow().is_over {
+                shared.watching.let_go(&shared);
+            }
         }
         if is_over || news.borrow().is_over || news.changed().await.is_err() {
             return;
@@ -85,7 +93,9 @@ impl Watch {
     fn begin(worker: &Rc<Worker>, snapshot: &Arc<Snapshot>) -> Self {
         let (sender, outcomes) = mpsc::unbounded_channel();
         worker.use_settings(Arc::clone(snapshot));
-        let monitor = Monitor::new(watching::plan(snapshot.config()), worker.shared.uptime());
+        // Everybody is asked now. A doubt that stayed would keep later ones from being told.
+        worker.shared.watching.take_doubts();
+        let monitor = Monitor::new(plan::plan(snapshot.config()), worker.shared.uptime());
         worker.shared.watching.begin(&worker.shared, &monitor);
         Self {
             worker: Rc::clone(worker),
@@ -141,9 +151,12 @@ impl Watch {
         let Order { server, check, .. } = order;
         shared.watching.records.note(*check, server, outcome, shared.snapshot().monitor().history);
         let why = outcome.error.as_deref().unwrap_or_default();
-        let events = self.monitor.observe(server, *check, outcome.finding, why, shared.uptime());
+        let events = match &outcome.word {
+            Some(word) => self.monitor.hear(server, *check, word.clone(), shared.uptime()),
+            None => self.monitor.observe(server, *check, outcome.finding, why, shared.uptime()),
+        };
         if let Some(latency) = outcome.latency {
-            watching::note_latency(shared, server, latency);
+            watching::note_latency(shared, &self.monitor, server, latency);
         }
         if !events.is_empty() {
             shared.watching.carry_out(shared, &self.monitor, &events);
@@ -165,7 +178,7 @@ impl Watch {
         }
         if !self.prober.is_for(&snapshot) {
             self.worker.use_settings(Arc::clone(&snapshot));
-            self.monitor.configure(watching::plan(snapshot.config()), shared.uptime());
+            self.monitor.configure(plan::plan(snapshot.config()), shared.uptime());
             // What checks that run find out with the old one goes to the new one all the same.
             self.prober = Rc::new(Prober::new(&snapshot, Some(&self.prober)));
             shared.watching.begin(shared, &self.monitor);

@@ -21,7 +21,8 @@ use crate::worker::{self, Inbox, Message};
 #[derive(Debug)]
 pub struct Proxy {
     remote: Remote,
-    threads: Vec<JoinHandle<()>>,
+    workers: Vec<JoinHandle<()>>,
+    monitor: JoinHandle<()>,
 }
 
 /// Why the proxy could not start. Nothing is left behind.
@@ -62,12 +63,13 @@ impl Proxy {
             worker::spawn(index, Arc::clone(&shared)).map_err(|source| StartError::Worker { index, source })
         };
         let workers: Vec<_> = (0..config.variables.threads).map(spawn).collect::<Result<_, _>>()?;
-        let (workers, mut threads): (Vec<_>, Vec<_>) = workers.into_iter().unzip();
-        threads.push(crate::monitor::spawn(Arc::clone(&shared)).map_err(StartError::Monitor)?);
+        let (workers, threads): (Vec<_>, Vec<_>) = workers.into_iter().unzip();
+        let monitor = crate::monitor::spawn(Arc::clone(&shared)).map_err(StartError::Monitor)?;
         let workers: Arc<[Inbox]> = workers.into();
         let _runtime = control.enter();
         let listeners = Listeners::start(bound, &shared, &workers);
-        Ok(Self { remote: Remote::new(shared, workers, listeners, control), threads })
+        let remote = Remote::new(shared, workers, listeners, control);
+        Ok(Self { remote, workers: threads, monitor })
     }
 
     /// What others can steer it with while it runs.
@@ -107,22 +109,24 @@ impl Proxy {
     /// Stops accepting, closes idle clients with error 1053, lets transactions finish for `drain_timeout_ms`, ends
     /// what is left then, and waits for the workers to be gone.
     pub async fn drain(self) {
-        let Self { remote, threads } = self;
+        let Self { remote, workers, monitor } = self;
         // Closed for certain before anybody is sent away.
         if let Some(closing) = remote.listeners.close() {
             closing.await;
         }
-        remote.shared.watching.stop();
         let timeout = remote.shared.snapshot().drain_timeout;
         for worker in remote.workers.iter() {
             worker.send(Message::Drain(timeout));
         }
         let shared = Arc::clone(&remote.shared);
         let joined = tokio::task::spawn_blocking(move || {
-            for thread in threads {
-                // A worker that panicked has said so on standard error.
-                let _ = thread.join();
+            // A thread that panicked has said so on standard error.
+            for worker in workers {
+                let _ = worker.join();
             }
+            // Not earlier: transactions that finish need their servers where they are.
+            shared.watching.stop();
+            let _ = monitor.join();
             if let Err(error) = shared.logs.end(END_LOGS_MAX) {
                 tracing::warn!(%error, "what is left of the query log is lost");
             }

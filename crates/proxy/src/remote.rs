@@ -11,13 +11,13 @@ use std::time::Instant;
 
 use config::{Config, Endpoint};
 use monitor::Check;
-use pool::Reason;
 use querylog::LateError;
 use route::RuleError;
 use rustls::ServerConfig;
 use tokio::runtime::Handle;
 use tokio::task::spawn_local;
 
+use crate::choosing::readiness;
 use crate::counts::{digests, report};
 use crate::limits::{ASK_WAIT_MAX, DIGESTS_PER_TURN, FLUSH_LOGS_MAX};
 use crate::listeners::{ListenError, Listeners};
@@ -27,8 +27,8 @@ use crate::servers::collations::collations;
 use crate::servers::probe_new;
 use crate::shared::Shared;
 use crate::stats::{
-    CheckStats, ClientHost, Collation, CommandCounts, DigestStats, ErrorStats, MemberStats, ServerEvent,
-    ServerStats, SessionStats, UserConnections,
+    CheckStats, ClientHost, Collation, CommandCounts, DigestStats, ErrorStats, FreeConnection, MemberStats,
+    ServerEvent, ServerStats, SessionStats, UserConnections,
 };
 use crate::tls::TlsError;
 use crate::worker::{Inbox, Message, Question, Worker};
@@ -154,14 +154,10 @@ impl Remote {
         self.listeners.is_closed()
     }
 
-    /// For each server of `hostgroup` why it cannot be taken now, nothing if it can. One that has failed and would be tried only
-    /// because there is no other cannot. Does not block.
-    pub fn readiness(&self, hostgroup: u32) -> Vec<Option<String>> {
-        let explained = self.shared.pool.explain(hostgroup, self.shared.uptime());
-        let of = |reason: &Reason| {
-            (!matches!(reason, Reason::Candidate { .. } | Reason::NotFirst)).then(|| reason.to_string())
-        };
-        explained.iter().map(|explained| of(&explained.reason)).collect()
+    /// For each server of `hostgroup` why nobody gets it now, nothing if somebody does; `None` if there is no such hostgroup. Does
+    /// not block.
+    pub fn readiness(&self, hostgroup: u32) -> Option<Vec<Option<String>>> {
+        readiness(&self.shared.pool, hostgroup, self.shared.uptime())
     }
 
     /// Ends the session with this connection id, whoever its user is: its statement is killed, and it is told error 1927.
@@ -194,6 +190,11 @@ impl Remote {
     /// The servers that are in use in each hostgroup, whoever has put them there.
     pub fn members(&self) -> Vec<MemberStats> {
         self.shared.watching.members(&self.shared.pool, &self.shared.snapshot())
+    }
+
+    /// The connections to servers that no session uses at the moment, in no order.
+    pub fn free_connections(&self) -> Vec<FreeConnection> {
+        self.ask(|worker| worker.kept.list()).into_iter().flatten().collect()
     }
 
     /// All sessions, those that log in among them.

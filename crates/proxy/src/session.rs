@@ -19,6 +19,7 @@
 //! - [`last_words`]: what a backend says out of turn;
 //! - [`leave`]: what becomes of backends when the client leaves;
 //! - [`measure`](mod@measure): counting;
+//! - [`lost`]: servers that are lost, [`unanswered`]: what may have become of what was sent there;
 //! - [`mirror`]: copies for other hostgroups;
 //! - [`off`]: servers that are switched off;
 //! - [`overdue`]: statements that take too long;
@@ -40,6 +41,7 @@ mod kill;
 mod last_result;
 mod last_words;
 mod leave;
+mod lost;
 mod measure;
 mod mirror;
 mod off;
@@ -51,6 +53,7 @@ mod route;
 mod switch;
 mod tell;
 mod trace;
+mod unanswered;
 
 use std::convert::Infallible;
 use std::future::poll_fn;

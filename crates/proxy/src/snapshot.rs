@@ -9,7 +9,9 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use config::{CheckLogins, Config, Endpoint, MonitorVariables, MysqlVariables, ServerStatus, same_in_turns};
+use config::{
+    CheckLogins, Config, Endpoint, MonitorVariables, MysqlVariables, Server, ServerStatus, same_in_turns,
+};
 use monitor::Member;
 use pool::{Policy, ServerSpec, Status};
 use route::RuleError;
@@ -113,13 +115,20 @@ impl Snapshot {
         &self.config
     }
 
-    /// The servers as the pool keeps them, each where the monitor has found that it belongs.
-    pub(crate) fn specs(&self, members: &[Member]) -> Vec<ServerSpec<Target>> {
+    /// The servers as the pool keeps them, each where the monitor has found that it belongs. Behind the rows of `mysql_servers`
+    /// are those of `discovered`.
+    pub(crate) fn specs(&self, discovered: &[Server], members: &[Member]) -> Vec<ServerSpec<Target>> {
         let spec = |member: &Member| {
-            let server = self.config.servers.get(member.row)?;
+            let server = self.server(discovered, member.row)?;
             Some(ServerSpec { hostgroup: member.hostgroup, ..spec(server, &self.variables) })
         };
         members.iter().filter_map(spec).collect()
+    }
+
+    /// The row at an index, behind those of `mysql_servers` one of these.
+    pub(crate) fn server<'a>(&'a self, discovered: &'a [Server], row: usize) -> Option<&'a Server> {
+        let configured = &self.config.servers;
+        configured.get(row).or_else(|| discovered.get(row.checked_sub(configured.len())?))
     }
 
     /// How its hostgroups choose.
@@ -136,7 +145,7 @@ impl Snapshot {
     pub(crate) fn endpoints(&self) -> Vec<Endpoint> {
         let mut seen = HashSet::new();
         let online = self.config.servers.iter().filter(|server| server.status == ServerStatus::Online);
-        online.map(config::Server::endpoint).filter(|endpoint| seen.insert(endpoint.clone())).collect()
+        online.map(Server::endpoint).filter(|endpoint| seen.insert(endpoint.clone())).collect()
     }
 
     /// Whether both have the same rows of servers.
@@ -144,15 +153,14 @@ impl Snapshot {
         self.config.servers == other.config.servers
     }
 
-    /// Whether this hostgroup has the writers of a pair.
+    /// Whether this hostgroup has the writers of a pair or a cluster.
     pub(crate) fn is_writer(&self, hostgroup: u32) -> bool {
-        self.config.replication_hostgroups.iter().any(|pair| pair.writer_hostgroup == hostgroup)
+        self.config.pairs().any(|(writer, _)| writer == hostgroup)
     }
 
     /// Whether servers are found in the same hostgroups with both.
     pub(crate) fn places_like(&self, other: &Self) -> bool {
-        self.config.replication_hostgroups == other.config.replication_hostgroups
-            && self.config.monitor == other.config.monitor
+        self.config.has_topologies_of(&other.config) && self.config.monitor == other.config.monitor
     }
 
     /// Whether the servers of both are chosen alike.
@@ -162,7 +170,7 @@ impl Snapshot {
     }
 }
 
-fn spec(server: &config::Server, variables: &MysqlVariables) -> ServerSpec<Target> {
+fn spec(server: &Server, variables: &MysqlVariables) -> ServerSpec<Target> {
     let status = match server.status {
         ServerStatus::Online => Status::Online,
         ServerStatus::Shunned => Status::Shunned,

@@ -21,6 +21,7 @@ use std::cell::RefCell;
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::RawFd;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
@@ -107,6 +108,11 @@ impl Sock {
     /// This end's address; `None` where it is no TCP socket.
     pub(crate) fn local_addr(&self) -> Option<SocketAddr> {
         self.link.local_addr()
+    }
+
+    /// The socket's file descriptor; -1 where there is none.
+    pub(crate) fn fd(&self) -> RawFd {
+        self.link.fd()
     }
 
     /// Whether the compressed protocol is spoken.

@@ -27,7 +27,8 @@ use crate::routing::Routing;
 use crate::shared::Shared;
 use crate::sock::Sock;
 use crate::stats::{
-    CheckStats, ClientHost, CommandCounts, DigestStats, ErrorStats, ServerEvent, ServerStats, SessionStats,
+    CheckStats, ClientHost, CommandCounts, DigestStats, ErrorStats, FreeConnection, ServerEvent, ServerStats,
+    SessionStats,
 };
 use crate::tls::Tls;
 use crate::worker::{Inbox, Message, Worker};
@@ -92,6 +93,11 @@ impl Stage {
         tokio::task::spawn_local(crate::monitor::run(Rc::clone(&self.worker)));
     }
 
+    /// Ends watching them for good, as a proxy does that has drained.
+    pub fn stop_watching(&self) {
+        self.shared.watching.stop();
+    }
+
     /// What has changed of servers.
     pub fn server_events(&self) -> Vec<ServerEvent> {
         self.shared.watching.records.events()
@@ -120,6 +126,11 @@ impl Stage {
     /// The servers; with `reset` their counters begin again at 0.
     pub fn servers(&self, reset: bool) -> Vec<ServerStats> {
         report::servers(&self.shared.pool, &[self.worker.counts.by_server(reset)], reset)
+    }
+
+    /// The connections to servers that no session uses at the moment.
+    pub fn free_connections(&self) -> Vec<FreeConnection> {
+        self.worker.kept.list()
     }
 
     /// The sessions.

@@ -17,6 +17,25 @@ pub struct Collation {
     pub is_default: bool,
 }
 
+/// A connection to a server that no session uses at the moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FreeConnection {
+    /// The socket's file descriptor; -1 if it has none.
+    pub fd: i32,
+    /// The hostgroup, and the server's host and port as in `mysql_servers`.
+    pub hostgroup: u32,
+    /// See there.
+    pub host: String,
+    /// See there.
+    pub port: u16,
+    /// Whose connection it is.
+    pub user: String,
+    /// The schema that it was left in.
+    pub schema: Option<String>,
+    /// Time since the server said something over it.
+    pub idle: Duration,
+}
+
 /// How many clients a user has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserConnections {
@@ -55,8 +74,19 @@ pub struct CheckStats {
     pub took_us: u64,
     /// What the server has said: whether it is read-only (1 or 0), or its lag in seconds; `None`: nothing, or that it does not know.
     pub value: Option<i64>,
+    /// What a server of a cluster has said, in the order of the columns of its table; none if it has not.
+    pub details: Vec<Detail>,
     /// Why it failed.
     pub error: Option<String>,
+}
+
+/// Something that a server of a cluster has said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Detail {
+    /// In words.
+    Text(String),
+    /// As a number.
+    Number(i64),
 }
 
 /// A change of a server in a hostgroup.
@@ -89,6 +119,8 @@ pub struct MemberStats {
     pub port: u16,
     /// `ONLINE`, `SHUNNED`, `SHUNNED_REPLICATION_LAG`, `OFFLINE_SOFT` or `OFFLINE_HARD`.
     pub status: &'static str,
+    /// The row of a server that the configuration does not have, because others of its cluster name it.
+    pub discovered: Option<config::Server>,
 }
 
 /// One server of a hostgroup.

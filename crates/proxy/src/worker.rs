@@ -27,6 +27,7 @@ use crate::counts::digests::Table;
 use crate::counts::report::{ErrorRow, Report, error_row};
 use crate::counts::{Counter, Counts};
 use crate::directory::Seat;
+use crate::keys::RsaError;
 use crate::kill::{Request, Verdict};
 use crate::limits::{KILLS_MAX, SCRATCH_BYTES, SWEEP_INTERVAL};
 use crate::mirror::Mirrors;
@@ -103,6 +104,9 @@ impl Inbox {
         self.sessions.load(Ordering::Relaxed)
     }
 }
+
+/// The number of the worker that watches servers and has no sessions. `mysql-threads` is far below.
+pub(crate) const WATCHER: u16 = u16::MAX;
 
 /// What the sessions of one worker share.
 #[derive(Debug)]
@@ -296,6 +300,15 @@ impl Worker {
         self.index
     }
 
+    /// Takes a step that takes longer than sessions may wait for: on a thread of the control runtime, or here if there are none.
+    /// The watcher's steps do not stand in line there behind those of clients that all log in at once.
+    pub(crate) async fn off_thread<T: Send + 'static>(
+        &self,
+        step: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, RsaError> {
+        if self.index == WATCHER { Ok(step()) } else { self.shared.keys.off_thread(step).await }
+    }
+
     /// The configuration that holds now. It stays what it is for who has got it.
     pub(crate) fn settings(&self) -> Rc<Settings> {
         Rc::clone(&self.settings.borrow())
@@ -455,5 +468,29 @@ impl Drop for Registered {
         self.leave_directory();
         self.worker.controls.borrow_mut().remove(self.key);
         self.worker.sessions.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use config::Config;
+    use tokio::runtime::Handle;
+
+    use super::*;
+    use crate::keys::Keys;
+    use crate::tls::Tls;
+
+    #[tokio::test]
+    async fn who_watches_servers_takes_long_steps_itself() {
+        let config = Arc::new(Config::default());
+        let keys = Keys::new(&Handle::current());
+        let shared = Arc::new(Shared::new(&config, keys, Tls::new(&config).unwrap()).unwrap());
+        let inbox = mpsc::unbounded_channel().0.downgrade();
+        let worker = |index| Worker::new(index, Arc::clone(&shared), Arc::default(), inbox.clone());
+        let here = || thread::current().id();
+        assert_eq!(worker(WATCHER).off_thread(here).await, Ok(here()));
+        assert_ne!(worker(0).off_thread(here).await, Ok(here()));
     }
 }

@@ -21,6 +21,7 @@ mod scripted {
     mod kill;
     mod kill_races;
     mod listing;
+    mod lost;
     mod methods;
     mod mirror;
     mod monitor;

@@ -5,7 +5,6 @@
 
 use std::collections::HashMap;
 
-use config::ReplicationHostgroups;
 use sql::hint::AccessMode;
 
 use crate::destination::{Hold, Session};
@@ -16,9 +15,9 @@ use crate::query::{Effects, Facts, Kind};
 pub struct Pairs(HashMap<u32, u32>);
 
 impl Pairs {
-    /// The pairs of `mysql_replication_hostgroups`.
-    pub fn new(rows: &[ReplicationHostgroups]) -> Self {
-        Self(rows.iter().map(|row| (row.writer_hostgroup, row.reader_hostgroup)).collect())
+    /// These pairs, each of the hostgroup of writers and that of their readers. Of several with the same writers the last counts.
+    pub fn new(pairs: impl IntoIterator<Item = (u32, u32)>) -> Self {
+        Self(pairs.into_iter().collect())
     }
 
     /// With a pair of another table.

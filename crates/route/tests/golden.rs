@@ -126,7 +126,7 @@ fn meaning(toml: &Path) -> String {
             return lines.join("\n") + "\n";
         }
     };
-    let pairs = Pairs::new(&loaded.config.replication_hostgroups);
+    let pairs = Pairs::new(loaded.config.pairs());
     let mut verdicts = Verdicts::new(&rules);
     let statements = std::fs::read_to_string(toml.with_extension("statements")).unwrap();
     let mut out = String::new();

@@ -7,6 +7,7 @@
 //! Tests that need MySQL begin with [`find_or_skip`]. The first server of a version creates system tables (3 s) and
 //! leaves a copy in the cache folder; later ones begin with that copy and start in less than a second.
 
+mod group;
 mod router;
 
 use std::env::consts::ARCH;
@@ -23,6 +24,7 @@ use crate::guard::Sandbox;
 use crate::server::{Programs, path_option, run_as_root, tail};
 
 pub use crate::server::{PASSWORD, Server, Setup, USER};
+pub use group::Group;
 pub use router::Router;
 
 /// Longest time to create the system tables.

@@ -24,12 +24,23 @@ pub(crate) const ACCOUNTS: [(&str, &str); 3] =
 /// Slots for prepared statements.
 const SLOTS: usize = 8;
 
+/// What may be written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scope {
+    /// Also statements whose answers are known to differ.
+    pub(crate) gaps: bool,
+    /// Sessions share connections: what `FOUND_ROWS()` says is only certain behind a `SELECT`, and `GET DIAGNOSTICS` does not know how
+    /// many rows there were.
+    pub(crate) shares: bool,
+}
+
 /// Who writes the script of one client.
 #[derive(Debug)]
 pub(crate) struct Author {
     dice: Dice,
-    /// Whether statements are written whose answers are known to differ.
     gaps: bool,
+    /// Whether what is not certain for sessions that share connections is left out.
+    is_certain: bool,
     client: usize,
     /// The client's schema; there is another with a `b` behind its name.
     db: String,
@@ -103,10 +114,11 @@ const TOPICS: [(usize, Topic); 16] = [
 
 impl Author {
     /// The script of one client: at least this many commands.
-    pub(crate) fn script(seed: u64, client: usize, gaps: bool, db: &str, commands: usize) -> Vec<Step> {
+    pub(crate) fn script(seed: u64, client: usize, scope: Scope, db: &str, commands: usize) -> Vec<Step> {
         let mut author = Self {
             dice: Dice::new(seed, client),
-            gaps,
+            gaps: scope.gaps,
+            is_certain: scope.shares && !scope.gaps,
             client,
             db: db.to_owned(),
             steps: Vec::new(),
@@ -150,6 +162,14 @@ impl Author {
 
     /// A statement, written in one of several ways.
     fn query(&mut self, sql: impl Into<String>) {
+        let mut sql = sql.into();
+        if self.is_certain {
+            sql = sql.replace(", @r = ROW_COUNT", "");
+            if sql.to_lowercase().contains("found_rows()") {
+                let read = self.filled("SELECT {tag}, id FROM shared.s ORDER BY id LIMIT 3");
+                self.say(Command::Query(read));
+            }
+        }
         let command = self.spelled(sql);
         self.say(command);
     }

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
-use crate::author::{ACCOUNTS, Author};
+use crate::author::{ACCOUNTS, Author, Scope};
 use crate::number;
 use crate::play::Player;
 use crate::report::Failure;
 use crate::shrink;
 use crate::step::{Login, Step};
-use crate::world::{World, connections};
+use crate::world::World;
 
 /// Clients at once.
 pub(crate) const CLIENTS: usize = 64;
@@ -40,19 +40,15 @@ pub(crate) async fn seed(world: &Arc<World>, seed: u64, commands: usize) -> usiz
     static RUNS: AtomicUsize = AtomicUsize::new(0);
     let run = RUNS.fetch_add(1, Ordering::Relaxed);
     let begun = Instant::now();
-    println!("seed {seed}: {CLIENTS} clients, {commands} commands, {} connections", connections());
+    println!("seed {seed}: {CLIENTS} clients, {commands} commands, {} connections", world.connections);
     let mut clients = JoinSet::new();
     for client in 0..CLIENTS {
         let world = Arc::clone(world);
         clients.spawn(async move {
             let schema = format!("m{run}c{client:02}");
-            let script = Author::script(
-                seed,
-                client,
-                number("POINTSMAN_MODEL_GAPS").is_some(),
-                &schema,
-                commands / CLIENTS,
-            );
+            let scope =
+                Scope { gaps: number("POINTSMAN_MODEL_GAPS").is_some(), shares: world.connections < CLIENTS };
+            let script = Author::script(seed, client, scope, &schema, commands / CLIENTS);
             world.clear(&schema).await;
             play(&world, &schema, &script).await.map_err(|difference| {
                 Box::new(Failure { seed, commands, client, schema, script, difference })
@@ -108,9 +104,9 @@ async fn fail(world: &World, failure: &Failure) -> ! {
 async fn check_pool(world: &World) {
     let (used, free) = world.pool().await;
     assert!(
-        used + free <= connections(),
+        used + free <= world.connections,
         "{used} connections are used and {free} free, of {}",
-        connections()
+        world.connections
     );
 }
 
@@ -120,7 +116,7 @@ async fn wait_for_rest(world: &World) {
     loop {
         let (used, free) = world.pool().await;
         if used == 0 {
-            assert!(free <= connections(), "{free} connections are free, of {}", connections());
+            assert!(free <= world.connections, "{free} connections are free, of {}", world.connections);
             return;
         }
         assert!(Instant::now() < deadline, "{used} connections are still used when all clients have gone");

@@ -13,7 +13,9 @@ use crate::shared::{OWN, SHARED};
 
 /// Connections that the server behind the proxy may have, if nothing else is said: as many as a run needs while each
 /// session has one of its own.
-const CONNECTIONS: usize = 80;
+pub(crate) const CONNECTIONS: usize = 80;
+/// The same for sessions that share them.
+pub(crate) const SHARED_CONNECTIONS: usize = 4;
 /// Sleepers at once, each of which takes a connection from the others, and waits for another.
 const SLEEPERS: usize = 2;
 
@@ -71,6 +73,8 @@ pub(crate) struct World {
     pub(crate) direct: &'static Backend,
     pub(crate) proxied: &'static Backend,
     pub(crate) proxy: Proxy,
+    /// The most connections that the server behind the proxy may have.
+    pub(crate) connections: usize,
     /// Who may have a statement that sleeps.
     pub(crate) sleepers: Semaphore,
     watchers: [Mutex<Client>; 2],
@@ -78,10 +82,15 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// A new proxy in front of one of the servers, with `more` configuration.
-    pub(crate) async fn new(pair: &'static Pair, more: impl FnOnce(Setup) -> Setup) -> Self {
+    /// A new proxy in front of one of the servers, which has so many connections to it at most unless `POINTSMAN_MODEL_CONNECTIONS`
+    /// says something else, with `more` configuration.
+    pub(crate) async fn new(
+        pair: &'static Pair,
+        connections: usize,
+        more: impl FnOnce(Setup) -> Setup,
+    ) -> Self {
         let Pair { direct, proxied } = pair;
-        let connections = connections();
+        let connections = crate::number("POINTSMAN_MODEL_CONNECTIONS").unwrap_or(connections);
         let mut setup = Setup::new(&proxied.sandbox)
             .server(&proxied.server, &format!("max_connections = {connections}"))
             // Sessions wait for each other when there are few connections.
@@ -96,6 +105,7 @@ impl World {
             direct,
             proxied,
             proxy,
+            connections,
             sleepers: Semaphore::new(SLEEPERS),
             watchers,
             tags: AtomicUsize::new(0),
@@ -155,11 +165,6 @@ impl World {
         let (used, free) = value.split_once(' ').unwrap();
         (used.parse().unwrap(), free.parse().unwrap())
     }
-}
-
-/// The most connections that the server behind the proxy may have: `POINTSMAN_MODEL_CONNECTIONS`.
-pub(crate) fn connections() -> usize {
-    crate::number("POINTSMAN_MODEL_CONNECTIONS").unwrap_or(CONNECTIONS)
 }
 
 /// A connection to a server itself, with all privileges.

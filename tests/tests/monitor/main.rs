@@ -4,8 +4,8 @@ mod servers;
 mod switch;
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 
+use e2e::admin::{connect as admin, value, wait_for_value};
 use e2e::{Backend, Proxy, Setup};
 use testkit::client::{Client, Options};
 use testkit::server::PASSWORD;
@@ -39,29 +39,6 @@ fn setup(backend: &Backend) -> Setup {
 /// A client of the proxy.
 async fn client(proxy: &Proxy) -> Client {
     Client::connect(&Options::tcp(proxy.tcp(), PLAIN, PASSWORD).schema("test")).await.unwrap()
-}
-
-/// A connection to the admin port.
-async fn admin(proxy: &Proxy) -> Client {
-    Client::connect(&Options::tcp(proxy.admin(), "admin", "admin")).await.unwrap()
-}
-
-/// The first value of a statement's result.
-async fn value(client: &mut Client, sql: &str) -> String {
-    client.query(sql).await.unwrap_or_else(|error| panic!("{sql}: {error}")).first().unwrap_or_default()
-}
-
-/// Waits until a statement's first value is this.
-async fn wait_for_value(client: &mut Client, sql: &str, expected: &str) {
-    let deadline = tokio::time::Instant::now() + e2e::WAIT_MAX;
-    loop {
-        let got = value(client, sql).await;
-        if got == expected {
-            return;
-        }
-        assert!(tokio::time::Instant::now() < deadline, "{sql}: {got}, not {expected}");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
 }
 
 /// A number that no other row has.

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use rusqlite::types::Value;
 
 use crate::plane::{
-    CheckKind, CheckResult, ClientHost, CommandCounter, DataPlane, FreeConnection, PoolServer, Process,
-    ServerError, ServerEvent, UserConnections,
+    CheckDetail, CheckKind, CheckResult, ClientHost, CommandCounter, DataPlane, FreeConnection, PoolServer,
+    Process, ServerError, ServerEvent, UserConnections,
 };
 
 /// A row of any of them.
@@ -104,25 +104,37 @@ fn pairs(values: Vec<(&'static str, u64)>) -> Vec<Row> {
 }
 
 /// The tables of `monitor` that have something in them, and what was checked.
-pub(super) const CHECKS: [(&str, CheckKind); 4] = [
+pub(super) const CHECKS: [(&str, CheckKind); 5] = [
     ("mysql_server_connect_log", CheckKind::Connect),
     ("mysql_server_ping_log", CheckKind::Ping),
     ("mysql_server_read_only_log", CheckKind::ReadOnly),
     ("mysql_server_replication_lag_log", CheckKind::ReplicationLag),
+    ("mysql_server_group_replication_log", CheckKind::GroupReplication),
 ];
 
 /// A row of one of them.
 pub(super) fn check_result(kind: CheckKind, result: CheckResult) -> Row {
-    let CheckResult { host, port, start_us, took_us, value, error } = result;
+    let CheckResult { host, port, start_us, took_us, value, details, error } = result;
     let mut row = vec![text(host), number(port.into()), number(start_us), number(took_us)];
     match kind {
         CheckKind::Connect | CheckKind::Ping => {}
         CheckKind::ReadOnly | CheckKind::ReplicationLag => {
             row.push(value.map_or(Value::Null, Value::Integer));
         }
+        CheckKind::GroupReplication if details.is_empty() => {
+            row.extend([text("NO"), text("YES"), Value::Integer(0)]);
+        }
+        CheckKind::GroupReplication => row.extend(details.into_iter().map(detail)),
     }
     row.push(optional(error));
     row
+}
+
+fn detail(detail: CheckDetail) -> Value {
+    match detail {
+        CheckDetail::Text(said) => text(said),
+        CheckDetail::Number(number) => Value::Integer(number),
+    }
 }
 
 fn server_event(event: ServerEvent) -> Row {

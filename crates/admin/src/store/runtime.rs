@@ -55,7 +55,9 @@ fn in_use(rows: &[Row], members: &[Member]) -> Vec<Vec<Value>> {
         let key = (i64::from(member.configured_in), member.host.clone(), i64::from(member.port));
         // Both ways of being shunned are one here, as in ProxySQL.
         let status = if member.status.starts_with("SHUNNED") { "SHUNNED" } else { member.status };
-        let row = configured.get(&key)?.with("hostgroup_id", Scalar::Int(member.hostgroup.into()));
+        let discovered = member.discovered.as_ref().map(config::Server::row);
+        let row = configured.get(&key).copied().or(discovered.as_ref())?;
+        let row = row.with("hostgroup_id", Scalar::Int(member.hostgroup.into()));
         Some(cells(&row.with("status", Scalar::Text(status.to_owned()))))
     };
     members.iter().filter_map(row).collect()

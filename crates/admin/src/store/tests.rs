@@ -121,8 +121,8 @@ impl DataPlane for Plane {
         true
     }
 
-    fn readiness(&self, _: u32) -> Vec<Option<String>> {
-        Vec::new()
+    fn readiness(&self, _: u32) -> Option<Vec<Option<String>>> {
+        None
     }
 }
 

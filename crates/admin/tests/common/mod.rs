@@ -213,11 +213,12 @@ impl DataPlane for FakePlane {
         !self.paused.load(Ordering::Relaxed)
     }
 
-    fn readiness(&self, hostgroup: u32) -> Vec<Option<String>> {
+    fn readiness(&self, hostgroup: u32) -> Option<Vec<Option<String>>> {
         match hostgroup {
-            0 => vec![None, Some("its weight is 0".to_owned())],
-            1 => vec![Some("it has 5 of 5 connections".to_owned())],
-            _ => Vec::new(),
+            0 => Some(vec![None, Some("its weight is 0".to_owned())]),
+            1 => Some(vec![Some("it does not answer the monitor".to_owned())]),
+            3 => Some(Vec::new()),
+            _ => None,
         }
     }
 }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use super::tables::Tables;
 use super::{Listeners, is_mysql};
-use crate::model::{Address, Config, Listener, Server, unix_path};
+use crate::model::{Address, Config, Listener, Server, is_table, unix_path};
 use crate::problem::Problem;
 use crate::row::PlacedRow;
 use crate::schema::{
@@ -33,6 +33,7 @@ pub(super) fn all(tables: &Tables, complete: bool, problems: &mut Vec<Problem>) 
         unique(section, tables.of(section), problems);
     }
     health_address(tables, problems);
+    heartbeat(tables, problems);
     listeners::strategies(tables, problems);
     if complete {
         listeners::served(&listeners, tables, problems);
@@ -106,6 +107,18 @@ fn health_address(tables: &Tables, problems: &mut Vec<Problem>) {
     }
 }
 
+/// It becomes part of a statement.
+fn heartbeat(tables: &Tables, problems: &mut Vec<Problem>) {
+    const NAME: &str = "monitor_replication_lag_use_percona_heartbeat";
+    let Some(row) = tables.of(&MYSQL_VARIABLES).first().filter(|row| row.sound) else { return };
+    let table: String = row.row.get(NAME);
+    if !table.trim().is_empty() && !is_table(table.trim()) {
+        let message =
+            format!("`mysql_variables.{NAME}` must be the name of a table with its schema, not {table}");
+        report(problems, row.place(NAME), message);
+    }
+}
+
 /// A host name and a port must fit each other.
 fn servers(rows: &[PlacedRow], problems: &mut Vec<Problem>) {
     for row in in_turns(rows).filter(|row| row.sound) {
@@ -170,7 +183,13 @@ fn unique(section: &Section, rows: &[PlacedRow], problems: &mut Vec<Problem>) {
 
 /// Users that `config` lets log in and gives no server; and whether nobody may log in at all.
 pub(super) fn warnings(config: &Config) -> Vec<String> {
-    let served: HashSet<u32> = config.servers.iter().map(|server| server.hostgroup_id).collect();
+    let mut served: HashSet<u32> = config.servers.iter().map(|server| server.hostgroup_id).collect();
+    // Servers of one hostgroup of a cluster may be in any other of it.
+    for hostgroups in config.clusters() {
+        if hostgroups.iter().any(|hostgroup| served.contains(hostgroup)) {
+            served.extend(hostgroups);
+        }
+    }
     let mut unserved: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
     let mut users = 0_usize;
     for user in in_turns(&config.users).filter(|user| user.active && user.frontend) {

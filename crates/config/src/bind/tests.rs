@@ -208,13 +208,6 @@ fn interfaces_are_listeners() {
     );
 }
 
-/// As a saved configuration has it.
-#[test]
-fn a_listener_may_give_the_default_hostgroup() {
-    let listener = "listeners = ( { address=\"127.0.0.1:1\", protocol=\"mysql\", hostgroup=0 } )";
-    assert_eq!(config(listener).listeners.len(), 1);
-}
-
 #[test]
 fn a_tcp_listener_needs_a_server() {
     let listener = "listeners = ( { address=\"127.0.0.1:1\", protocol=\"tcp\", hostgroup=1 } )";
@@ -228,6 +221,24 @@ fn a_tcp_listener_needs_a_server() {
         problems("listeners = ( { address=\"127.0.0.1:1\", hostgroup=1 } )"),
         "f:1: `listeners.hostgroup` may not be set with role = \"auto\": the users' rows decide where statements go"
     );
+}
+
+#[test]
+fn a_table_of_heartbeats_is_named_with_its_schema() {
+    let variable = |table: &str| {
+        format!("mysql_variables = {{ monitor_replication_lag_use_percona_heartbeat=\"{table}\" }}")
+    };
+    for table in ["", "percona.heartbeat", " `per-cona`.heartbeat"] {
+        let name = Some(table.trim()).filter(|table| !table.is_empty());
+        assert_eq!(config(&variable(table)).monitor.heartbeat_table(), name);
+    }
+    for table in ["heartbeat", "a.b; DROP TABLE c", "a.`b", "a."] {
+        let expected = format!(
+            "f:1: `mysql_variables.monitor_replication_lag_use_percona_heartbeat` must be the name of a table with its \
+             schema, not {table}"
+        );
+        assert_eq!(problems(&variable(table)), expected);
+    }
 }
 
 #[test]

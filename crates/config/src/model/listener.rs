@@ -39,9 +39,7 @@ impl Listener {
         let hostgroup: Option<u32> = row.get("hostgroup");
         let hostgroup = match role {
             Role::Tcp => Some(hostgroup.unwrap_or(0)),
-            // Saved files of earlier versions give the default, which was 0.
-            Role::Auto => hostgroup.filter(|hostgroup| *hostgroup != 0),
-            Role::ReadWrite | Role::ReadOnly => hostgroup,
+            Role::Auto | Role::ReadWrite | Role::ReadOnly => hostgroup,
         };
         let (strategy, max_connections) = (row.get("strategy"), row.get("max_connections"));
         Self { address: row.get("address"), role, hostgroup, strategy, max_connections }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::row::from_row;
-use crate::schema::MYSQL_VARIABLES;
+use crate::row::{FromScalar, from_row};
+use crate::schema::{Field, MYSQL_VARIABLES, Scalar};
 
 /// How servers are checked. The manual has the meanings, units and ranges.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +46,55 @@ pub struct MonitorVariables {
     pub replication_lag_use_percona_heartbeat: String,
     /// The lag of a replica that does not know it.
     pub slave_lag_when_null: Duration,
+    /// From one question to a member of a replication group to the next.
+    pub group_interval: Duration,
+    /// The longest time for the answer.
+    pub group_timeout: Duration,
+    /// Questions in a row that were not answered after which a member is used no more.
+    pub group_max_timeout_count: u32,
+    /// Looks in a row that see a member too far behind after which it is passed over.
+    pub group_behind_count: u32,
+    /// Where it is then passed over.
+    pub group_behind_in: BehindIn,
+}
+
+/// In which hostgroups of a replication group members are passed over that are too far behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BehindIn {
+    /// That of writers.
+    Writers,
+    /// That of readers.
+    Readers,
+    /// Both.
+    Both,
+}
+
+impl FromScalar for BehindIn {
+    fn from_scalar(scalar: &Scalar, _: &Field) -> Option<Self> {
+        match scalar {
+            Scalar::Int(0) => Some(Self::Writers),
+            Scalar::Int(1) => Some(Self::Readers),
+            Scalar::Int(2) => Some(Self::Both),
+            _ => None,
+        }
+    }
+}
+
+impl MonitorVariables {
+    /// The table of pt-heartbeat as it can stand in a statement; `None`: servers are asked for their lag.
+    pub fn heartbeat_table(&self) -> Option<&str> {
+        let table = self.replication_lag_use_percona_heartbeat.trim();
+        is_table(table).then_some(table)
+    }
+}
+
+/// Whether this is `schema.table`, each with or without backticks.
+pub(crate) fn is_table(text: &str) -> bool {
+    let is_name = |part: &str| {
+        let part = part.strip_prefix('`').and_then(|part| part.strip_suffix('`')).unwrap_or(part);
+        !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || "_$-".contains(c))
+    };
+    text.split_once('.').is_some_and(|(schema, name)| is_name(schema) && is_name(name))
 }
 
 from_row!(MonitorVariables, MYSQL_VARIABLES, {
@@ -68,4 +117,9 @@ from_row!(MonitorVariables, MYSQL_VARIABLES, {
     replication_lag_group_by_host = "monitor_replication_lag_group_by_host",
     replication_lag_use_percona_heartbeat = "monitor_replication_lag_use_percona_heartbeat",
     slave_lag_when_null = "monitor_slave_lag_when_null",
+    group_interval = "monitor_groupreplication_healthcheck_interval",
+    group_timeout = "monitor_groupreplication_healthcheck_timeout",
+    group_max_timeout_count = "monitor_groupreplication_healthcheck_max_timeout_count",
+    group_behind_count = "monitor_groupreplication_max_transactions_behind_count",
+    group_behind_in = "monitor_groupreplication_max_transactions_behind_for_read_only",
 });

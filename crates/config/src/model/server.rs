@@ -4,8 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::row::from_row;
-use crate::schema::MYSQL_SERVERS;
+use crate::row::{Row, from_row};
+use crate::schema::{MYSQL_SERVERS, Scalar};
 
 /// One server in one hostgroup. `Default` has the table's defaults and no host name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +49,27 @@ from_row!(Server, MYSQL_SERVERS, {
 });
 
 impl Server {
+    /// The row of `mysql_servers` that says this.
+    pub fn row(&self) -> Row {
+        let milliseconds = |time: Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+        let seconds = |time: Duration| i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
+        let cells = [
+            ("hostgroup_id", Scalar::Int(self.hostgroup_id.into())),
+            ("hostname", Scalar::Text(self.hostname.clone())),
+            ("port", Scalar::Int(self.port.into())),
+            ("status", Scalar::Text(self.status.name().to_owned())),
+            ("weight", Scalar::Int(self.weight.into())),
+            ("max_connections", Scalar::Int(self.max_connections.into())),
+            ("max_replication_lag", Scalar::Int(seconds(self.max_replication_lag))),
+            ("max_latency_ms", Scalar::Int(milliseconds(self.max_latency))),
+            ("use_ssl", Scalar::Bool(self.use_ssl)),
+            ("compression", Scalar::Bool(self.compression)),
+            ("comment", Scalar::Text(self.comment.clone())),
+        ];
+        let presets = Row::presets(&MYSQL_SERVERS);
+        cells.into_iter().fold(presets, |row, (name, cell)| row.with(name, cell))
+    }
+
     /// Where the server is reached.
     pub fn endpoint(&self) -> Endpoint {
         endpoint(&self.hostname, self.port)
@@ -77,8 +98,20 @@ pub enum ServerStatus {
     OfflineHard,
 }
 
+impl ServerStatus {
+    /// The word for it in `mysql_servers`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Online => "ONLINE",
+            Self::Shunned => "SHUNNED",
+            Self::OfflineSoft => "OFFLINE_SOFT",
+            Self::OfflineHard => "OFFLINE_HARD",
+        }
+    }
+}
+
 /// How to reach a server. Displayed as `db1:3306`, `[::1]:3306` or `/run/mysqld/mysqld.sock`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Endpoint {
     /// A DNS name or an IP address (without brackets), and a port.
     Tcp {
@@ -104,6 +137,25 @@ impl fmt::Display for Endpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_row_says_what_the_server_does() {
+        let server = Server {
+            hostgroup_id: 3,
+            hostname: "db1".to_owned(),
+            port: 3307,
+            status: ServerStatus::OfflineSoft,
+            weight: 4,
+            max_connections: 5,
+            max_replication_lag: Duration::from_secs(6),
+            max_latency: Duration::from_millis(7),
+            use_ssl: true,
+            compression: false,
+            comment: "x".to_owned(),
+        };
+        assert_eq!(Server::from_row(&server.row()), server);
+        assert_eq!(Server::from_row(&Server::default().row()), Server::default());
+    }
 
     #[test]
     fn port_zero_means_a_unix_socket() {

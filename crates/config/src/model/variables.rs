@@ -55,6 +55,8 @@ pub struct MysqlVariables {
     pub default_max_latency: Duration,
     /// From this many candidates on, those that are slower than the average are passed over.
     pub min_num_servers_latency_awareness: u32,
+    /// Further attempts of a statement that changes nothing, after its server was lost.
+    pub query_retries_on_failure: u32,
     /// Connect errors in a second after which a server is shunned.
     pub shun_on_failures: u32,
     /// How long a server stays shunned; zero: until no other is left.
@@ -155,6 +157,7 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     connect_timeout_server_max,
     connect_retries_on_failure,
     connect_retries_delay,
+    query_retries_on_failure,
     free_connections_pct,
     multiplexing,
     connection_max_age = "connection_max_age_ms",

@@ -22,6 +22,8 @@ pub(crate) struct Health {
     left: AtomicBool,
     /// 0 unless it lags too much; otherwise the lag in seconds, plus 1.
     lag: AtomicU64,
+    /// 0 unless it has too many transactions to apply; otherwise their number, plus 1.
+    behind: AtomicU64,
     latency_us: AtomicU64,
     /// The microsecond in which that was measured.
     measured: AtomicU64,
@@ -100,6 +102,21 @@ impl Health {
     /// How much a server lags that lags too much.
     pub(crate) fn lag(&self) -> Option<Duration> {
         self.lag.load(Ordering::SeqCst).checked_sub(1).map(Duration::from_secs)
+    }
+
+    /// The server has so many transactions to apply, which are too many; `None`: it has not.
+    pub(crate) fn set_behind(&self, behind: Option<u64>) {
+        self.behind.store(behind.map_or(0, |behind| behind.saturating_add(1)), Ordering::SeqCst);
+    }
+
+    /// How many transactions a server has to apply that has too many.
+    pub(crate) fn behind(&self) -> Option<u64> {
+        self.behind.load(Ordering::SeqCst).checked_sub(1)
+    }
+
+    /// Whether it lags, in time or in transactions, more than it may.
+    pub(crate) fn is_late(&self) -> bool {
+        self.lag().is_some() || self.behind().is_some()
     }
 
     pub(crate) fn note_latency(&self, latency: Duration, now: Duration) {

@@ -33,6 +33,8 @@ pub enum Standing {
     },
     /// It lags too much.
     Lagging(Duration),
+    /// It has so many transactions to apply, too many.
+    Behind(u64),
     /// It answers too slowly.
     Slow {
         /// The latency that was measured last.
@@ -59,6 +61,7 @@ impl Standing {
             | Self::Down
             | Self::Shunned { .. }
             | Self::Lagging(_)
+            | Self::Behind(_)
             | Self::Slow { .. }
             | Self::Full { .. } => true,
             Self::Removed | Self::Configured(_) | Self::Weightless | Self::Discarded { .. } => false,
@@ -94,6 +97,7 @@ impl fmt::Display for Standing {
                 write!(f, "it failed {ago:.1?} ago and is not tried again before it is configured anew")
             }
             Self::Lagging(lag) => write!(f, "it lags {} s, more than it may", lag.as_secs()),
+            Self::Behind(behind) => write!(f, "it has {behind} transactions to apply, more than it may"),
             Self::Slow { latency, limit, .. } => {
                 write!(f, "its latency is {latency:.1?}, more than {limit:.1?}")
             }
@@ -150,6 +154,9 @@ impl<E> Server<E> {
         }
         if let Some(lag) = health.lag() {
             return Standing::Lagging(lag);
+        }
+        if let Some(behind) = health.behind() {
+            return Standing::Behind(behind);
         }
         let (latency, end) = health.current_latency(now);
         if let Some(limit) = self.spec.max_latency.filter(|limit| latency > *limit) {

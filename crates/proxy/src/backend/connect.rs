@@ -4,7 +4,7 @@ use std::io;
 
 use config::{Endpoint, MysqlVariables};
 use socket2::SockRef;
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::{TcpStream, UnixStream, lookup_host};
 
 use crate::choosing::is_about_session;
 use crate::exchange::ReceiveError;
@@ -18,6 +18,10 @@ type Dial = dyn Fn(&Endpoint) -> io::Result<Sock>;
 /// What servers say to bytes that are no login: `ER_HANDSHAKE_ERROR`, `ER_UNKNOWN_COM_ERROR`,
 /// `ER_NET_PACKETS_OUT_OF_ORDER`, `ER_MALFORMED_PACKET`.
 const NOT_UNDERSTOOD: [u16; 4] = [1043, 1047, 1156, 1835];
+
+/// What the system says when this machine has no more memory, files, ports or buffers for another connection, whoever it would
+/// be to: `ENOMEM`, `ENFILE`, `EMFILE`, `EADDRNOTAVAIL`, `ENOBUFS`, as Linux has them.
+const NOTHING_LEFT: [i32; 5] = [12, 23, 24, 99, 105];
 
 /// How a worker reaches servers.
 #[derive(Default)]
@@ -50,12 +54,17 @@ const HEADER_HINT: &str =
 
 impl OpenError {
     /// Whether it says that the server is not well, and not something about who asked.
-    pub(crate) const fn is_servers(&self) -> bool {
+    pub(crate) fn is_servers(&self) -> bool {
         match self {
-            Self::Unreachable(_) => true,
+            Self::Unreachable(error) => !is_ours(error),
             Self::Refused { code, .. } => !is_about_session(*code),
             Self::Login(_) => false,
         }
+    }
+
+    /// Whether it is this machine that can open no connection, to whatever server.
+    pub(crate) fn is_ours(&self) -> bool {
+        matches!(self, Self::Unreachable(error) if is_ours(error))
     }
 
     /// The same failure of a login that began with a PROXY header. A server that does not know headers takes it for a
@@ -73,6 +82,10 @@ impl OpenError {
             refused @ Self::Refused { .. } => refused,
         }
     }
+}
+
+fn is_ours(error: &io::Error) -> bool {
+    error.raw_os_error().is_some_and(|code| NOTHING_LEFT.contains(&code))
 }
 
 impl From<ReceiveError> for OpenError {
@@ -97,11 +110,25 @@ impl Dialer {
             #[cfg(feature = "memory")]
             (Self::Scripted(dial), endpoint) => dial(endpoint),
             (_, Endpoint::Tcp { host, port }) => {
-                let stream = TcpStream::connect((host.as_str(), *port)).await?;
+                let stream = dial(host, *port).await?;
                 tune(&SockRef::from(&stream), variables)?;
                 Ok(stream.into())
             }
             (_, Endpoint::Unix(path)) => UnixStream::connect(path).await.map(Sock::from),
         }
     }
+}
+
+/// Connects to the first address of a host that can be reached. What one of them says about the server counts for more than
+/// what only says that this machine cannot reach another, such as that it has no IPv6.
+async fn dial(host: &str, port: u16) -> io::Result<TcpStream> {
+    let mut failure: Option<io::Error> = None;
+    for address in lookup_host((host, port)).await? {
+        match TcpStream::connect(address).await {
+            Ok(stream) => return Ok(stream),
+            Err(error) if is_ours(&error) && failure.is_some() => {}
+            Err(error) => failure = Some(error),
+        }
+    }
+    Err(failure.unwrap_or_else(|| io::Error::new(io::ErrorKind::NotFound, "its name has no address")))
 }

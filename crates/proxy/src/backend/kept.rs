@@ -24,9 +24,12 @@ use super::line::{Line, Wish};
 use super::passport::Passport;
 use super::{Backend, QUIT, ask};
 use crate::client::login::Identity;
+use crate::counts::Counter;
+use crate::counts::report::address;
 use crate::limits::{KEPT_IDLE, LOOKS_MAX};
 use crate::state::results::Asking;
 use crate::state::{Results, Settings};
+use crate::stats::FreeConnection;
 use crate::worker::Worker;
 
 /// Connections of the same kind: good for the same clients, in the same hostgroup.
@@ -148,6 +151,7 @@ impl Kept {
             }
             entry.backend.connection().set_resting(true);
         }
+        worker.counts.note(Counter::LaidAside);
         Some(self.shelf.borrow_mut().put(key, *entry))
     }
 
@@ -243,6 +247,12 @@ impl Kept {
         }
     }
 
+    /// All that are there at the moment.
+    pub(crate) fn list(&self) -> Vec<FreeConnection> {
+        let now = Instant::now();
+        self.shelf.borrow().iter().map(|(_, entry)| entry.row(now)).collect()
+    }
+
     /// Ends all.
     pub(crate) fn clear(&self, worker: &Rc<Worker>) {
         let all = self.shelf.borrow_mut().take_all(|_| true);
@@ -282,6 +292,21 @@ impl Entry {
     /// Whether the configuration still holds that the connection was opened under.
     fn is_valid(&self, worker: &Worker) -> bool {
         self.backend.connection().version() == worker.version() && !self.backend.server().is_off()
+    }
+
+    fn row(&self, now: Instant) -> FreeConnection {
+        let (server, caller) = (self.backend.server(), &self.left.caller);
+        let (host, port) = address(&server.endpoint().endpoint);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        FreeConnection {
+            fd: self.backend.connection().fd(),
+            hostgroup: server.hostgroup(),
+            host,
+            port,
+            user: text(caller.user()),
+            schema: Some(text(caller.schema())).filter(|schema| !schema.is_empty()),
+            idle: now.saturating_duration_since(self.heard),
+        }
     }
 
     /// Whether somebody may have it who wishes for this. What is passed over for new connections is so for these, too.

@@ -93,6 +93,9 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
     }
     let plan = plan(&left, asker);
     let (purposes, commands): (Vec<Purpose>, Vec<Asked>) = plan.into_iter().unzip();
+    if purposes.contains(&Purpose::Reset) {
+        worker.counts.note(Counter::ResetKept);
+    }
     let closings = if purposes.contains(&Purpose::Reset) { Vec::new() } else { link.take_closings() };
     if !closings.is_empty() && link.write_all(&closings).await.is_err() {
         return Lent::Useless;

@@ -206,7 +206,7 @@ async fn converse(
                     let payload = login.derive();
                     (login, payload)
                 };
-                let derived = exchange.worker().shared.keys.off_thread(derive).await;
+                let derived = exchange.worker().off_thread(derive).await;
                 let (back, payload) = derived.map_err(|error| OpenError::Login(error.to_string()))?;
                 login = back;
                 exchange.send(&payload).await?;

@@ -44,6 +44,8 @@ pub(crate) struct Running {
     text: RefCell<Vec<u8>>,
     /// Bytes that the text has, kept or not.
     text_len: Cell<usize>,
+    /// The command, if it is the execution of a prepared statement, and short.
+    execution: RefCell<Vec<u8>>,
     /// The client's number of the prepared statement, if there is one.
     statement: Cell<u32>,
     /// How long it may take; nothing means as long as all statements may.
@@ -93,8 +95,27 @@ impl Running {
         let mut buffer = self.text.borrow_mut();
         buffer.clear();
         buffer.extend_from_slice(&also.text);
+        self.execution.borrow_mut().clear();
         self.text_len.set(also.text_len);
         self.statement.set(also.statement);
+    }
+
+    /// What runs is this execution of a prepared statement; it is kept if it is short.
+    pub(crate) fn keep_execution(&self, shown: &Shown, payload: &[u8]) {
+        if payload.len() > SHOWN_BYTES_MAX {
+            return;
+        }
+        let mut buffer = self.execution.borrow_mut();
+        if buffer.capacity() == 0 {
+            *buffer = shown.take();
+        }
+        buffer.clear();
+        buffer.extend_from_slice(payload);
+    }
+
+    /// The command that runs, if it is a short execution of a prepared statement; empty if not.
+    pub(crate) fn execution(&self) -> Vec<u8> {
+        self.execution.borrow().clone()
     }
 
     /// What runs may take so long; returns when that is over.
@@ -165,6 +186,15 @@ impl Running {
         if text.capacity() > 0 {
             shown.give_back(std::mem::take(&mut *text));
         }
+        let mut execution = self.execution.borrow_mut();
+        if execution.capacity() > 0 {
+            shown.give_back(std::mem::take(&mut *execution));
+        }
+    }
+
+    /// Bytes of the command that runs, without headers.
+    pub(crate) fn bytes(&self) -> Option<usize> {
+        self.current.get().and_then(|(measured, _)| usize::try_from(measured.bytes).ok())
     }
 
     /// What kind of command runs.

@@ -55,7 +55,7 @@ pub(crate) struct Globals {
     pub(crate) paused: bool,
     pub(crate) logs: querylog::Counts,
     /// Checks of servers that went well, and those that did not, in the order of [`monitor::Check::ALL`].
-    pub(crate) monitor: [[u64; 2]; 4],
+    pub(crate) monitor: [[u64; 2]; monitor::Check::ALL.len()],
     /// Whether there is a monitor.
     pub(crate) monitors: u64,
 }
@@ -172,13 +172,12 @@ const ROWS: &[(&str, Source)] = &[
         From(|report, _| report.of(Counter::GotConnection) + report.of(Counter::NoConnection)),
     ),
     ("MyHGM_myconnpoll_get_ok", Counted(Counter::GotConnection)),
-    // A session keeps its connection to its end.
-    ("MyHGM_myconnpoll_push", Absent),
+    ("MyHGM_myconnpoll_push", Counted(Counter::LaidAside)),
     (
         "MyHGM_myconnpoll_destroy",
         From(|report, globals| report.of(Counter::ServersCreated).saturating_sub(globals.servers)),
     ),
-    ("MyHGM_myconnpoll_reset", Absent),
+    ("MyHGM_myconnpoll_reset", Counted(Counter::ResetKept)),
     ("SQLite3_memory_bytes", Absent),
     ("ConnPool_memory_bytes", Absent),
     ("Stmt_Client_Active_Total", Absent),

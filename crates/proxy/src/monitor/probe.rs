@@ -7,13 +7,14 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, SystemTime};
 
 use config::Endpoint;
-use monitor::{Check, Finding, Lag, Order, Told};
+use monitor::{Check, Finding, Lag, Order, Told, Word};
 use tokio::time::{Instant, timeout};
 use wire::auth::Secret;
 use wire::command::Kind;
 use wire::reply::Answer;
 use wire::{Codec as _, packet};
 
+use super::cluster;
 use super::question::{self, Rows};
 use crate::arrival::Peer;
 use crate::backend::{Connection, OpenError, QUIT, Reply, Target, ask, open};
@@ -34,12 +35,21 @@ const PARSE_ERROR: u16 = 1064;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Outcome {
     pub(crate) finding: Finding,
+    /// What a server of a cluster has said.
+    pub(crate) word: Option<Word<Endpoint>>,
     /// When it began, in microseconds of Unix time.
     pub(crate) start_us: u64,
     pub(crate) took: Duration,
     /// The time from a ping to its answer.
     pub(crate) latency: Option<Duration>,
     pub(crate) error: Option<String>,
+}
+
+/// What a check brings besides its finding.
+#[derive(Debug, Default)]
+struct Learned {
+    latency: Option<Duration>,
+    word: Option<Word<Endpoint>>,
 }
 
 /// Why a check has failed.
@@ -113,8 +123,8 @@ impl Prober {
     pub(super) async fn check(&self, worker: &Worker, order: &Order<Endpoint>) -> Outcome {
         let begun = Instant::now();
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let mut latency = None;
-        let made = timeout(order.limit, Box::pin(self.make(worker, order, &mut latency))).await;
+        let mut learned = Learned::default();
+        let made = timeout(order.limit, Box::pin(self.make(worker, order, &mut learned))).await;
         let took = begun.elapsed();
         let (finding, error) = match made {
             Ok(Ok(told)) => (Finding::Well(told), None),
@@ -126,14 +136,16 @@ impl Prober {
             Err(_) => (Finding::TimedOut, Some(timed_out(order.check).to_owned())),
         };
         let start_us = u64::try_from(since.as_micros()).unwrap_or(u64::MAX);
-        Outcome { finding, start_us, took, latency, error }
+        // What was said too late was not said.
+        let word = learned.word.filter(|_| error.is_none());
+        Outcome { finding, word, start_us, took, latency: learned.latency, error }
     }
 
     async fn make(
         &self,
         worker: &Worker,
         order: &Order<Endpoint>,
-        latency: &mut Option<Duration>,
+        learned: &mut Learned,
     ) -> Result<Told, Failure> {
         let Order { server, check, .. } = order;
         if *check == Check::Connect {
@@ -145,13 +157,13 @@ impl Prober {
         // A connection that was kept says nothing about the server when it is gone: the server closes those that are idle.
         let kept = self.idle.borrow_mut().get_mut(server).and_then(Vec::pop);
         if let Some(link) = kept {
-            match self.use_link(worker, link, server, *check, latency).await {
+            match self.use_link(worker, link, server, *check, learned).await {
                 Err(Failure::Stale(_)) => {}
                 outcome => return outcome,
             }
         }
         let link = self.open(worker, server).await?;
-        self.use_link(worker, link, server, *check, latency).await
+        self.use_link(worker, link, server, *check, learned).await
     }
 
     /// Makes a check over this connection, and keeps it if it goes on to be of use.
@@ -161,13 +173,13 @@ impl Prober {
         mut link: Connection,
         server: &Endpoint,
         check: Check,
-        latency: &mut Option<Duration>,
+        learned: &mut Learned,
     ) -> Result<Told, Failure> {
         let told = match check {
             Check::Connect | Check::Ping => {
                 let begun = Instant::now();
                 request(worker, &mut link, vec![Kind::Ping as u8], Answer::Single).await?;
-                *latency = Some(begun.elapsed());
+                learned.latency = Some(begun.elapsed());
                 Ok(Told::Alive)
             }
             Check::ReadOnly => {
@@ -177,6 +189,13 @@ impl Prober {
                     .and_then(|told| told.ok_or_else(|| "it does not say whether it is read-only".to_owned()))
             }
             Check::Lag => self.ask_lag(worker, &mut link, server).await?,
+            Check::Group => {
+                let rows = query(worker, &mut link, cluster::group::QUESTION).await?;
+                let word = rows.and_then(|rows| {
+                    cluster::group::read(&rows).ok_or_else(|| "it does not say how its group is".to_owned())
+                });
+                word.map(|word| learned.word = Some(word)).map(|()| Told::Alive)
+            }
         };
         let mut idle = self.idle.borrow_mut();
         let idle = idle.entry(server.clone()).or_default();
@@ -215,14 +234,19 @@ impl Prober {
     }
 
     async fn open(&self, worker: &Worker, server: &Endpoint) -> Result<Connection, Failure> {
-        let Some(target) = self.targets.get(server) else {
+        // One that was discovered is in no row.
+        let discovered =
+            || worker.shared.watching.discovered(&self.snapshot, server).map(|row| Target::new(&row));
+        let Some(target) = self.targets.get(server).cloned().or_else(discovered) else {
             return Err(Failure::Finding(Finding::Void, "it is configured no more".to_owned()));
         };
         let stranger =
             Stranger { user: Arc::clone(&self.user), secret: self.secret.clone(), peer: Peer::Local };
         let identity = Identity::of_proxy(worker.shared.connection_id(), stranger);
-        open(worker, target, &identity).await.map_err(|error| {
+        open(worker, &target, &identity).await.map_err(|error| {
             let finding = match &error {
+                // It says nothing about the server, and it would say it about all of them at once.
+                error if error.is_ours() => Finding::Void,
                 OpenError::Unreachable(_) | OpenError::Refused { code: SERVER_SHUTDOWN, .. } => {
                     Finding::Unreachable
                 }
@@ -247,7 +271,7 @@ const fn timed_out(check: Check) -> &'static str {
     match check {
         Check::Connect => "timeout on creating new connection",
         Check::Ping => "timeout during ping",
-        Check::ReadOnly | Check::Lag => "timeout check",
+        Check::ReadOnly | Check::Lag | Check::Group => "timeout check",
     }
 }
 

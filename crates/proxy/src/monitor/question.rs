@@ -7,7 +7,6 @@ use wire::frame::MessageReader;
 use wire::{Codec as _, packet};
 
 use crate::client::login::PLAIN;
-use crate::limits::LOGIN_MESSAGE_BYTES_MAX;
 
 /// How servers are asked for their lag: MariaDB, with all sources of a replica; MySQL since 8.0.22; others.
 pub(super) const LAG: [&str; 3] = ["SHOW ALL SLAVES STATUS", "SHOW REPLICA STATUS", "SHOW SLAVE STATUS"];
@@ -33,17 +32,10 @@ pub(super) fn read_only(check_type: &str) -> String {
 
 /// The statement that asks for the lag in the table of pt-heartbeat; `None` if there is no such table.
 pub(super) fn heartbeat(variables: &MonitorVariables) -> Option<String> {
-    let table = variables.replication_lag_use_percona_heartbeat.trim();
-    let is_name = |part: &str| {
-        let part = part.strip_prefix('`').and_then(|part| part.strip_suffix('`')).unwrap_or(part);
-        !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || "_$-".contains(c))
-    };
-    let (schema, name) = table.split_once('.')?;
-    (is_name(schema) && is_name(name)).then(|| {
-        format!(
-            "SELECT MAX(ROUND(TIMESTAMPDIFF(MICROSECOND, ts, SYSDATE(6))/1000000)) AS Seconds_Behind_Master FROM {table}"
-        )
-    })
+    let table = variables.heartbeat_table()?;
+    Some(format!(
+        "SELECT MAX(ROUND(TIMESTAMPDIFF(MICROSECOND, ts, SYSDATE(6))/1000000)) AS Seconds_Behind_Master FROM {table}"
+    ))
 }
 
 /// A result set.
@@ -56,7 +48,8 @@ pub(super) struct Rows {
 impl Rows {
     /// The rows in the packets of an answer.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
-        let mut messages = MessageReader::new(LOGIN_MESSAGE_BYTES_MAX);
+        // Whoever has read them has seen to it that they are not too many.
+        let mut messages = MessageReader::new(bytes.len());
         messages.expect(1);
         messages.feed(bytes);
         let mut next = || messages.message().ok().flatten();
@@ -80,6 +73,18 @@ impl Rows {
             rows.push(row.iter().map(|cell| cell.map(<[u8]>::to_vec)).collect());
         }
         Some(Self { columns, rows })
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The text in a column of a row, by the column's name in any case; `None` if it is NULL, or is not there.
+    pub(super) fn text(&self, row: usize, column: &str) -> Option<String> {
+        let at = self.columns.iter().position(|name| name.eq_ignore_ascii_case(column.as_bytes()))?;
+        let cell = self.rows.get(row)?.get(at)?.as_deref()?;
+        Some(String::from_utf8_lossy(cell).into_owned())
     }
 
     /// Whether the server says that it is read-only. MariaDB 12 has words for it.
@@ -108,13 +113,14 @@ impl Rows {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use wire::StatusFlags;
     use wire::frame::put_packet;
 
     use super::*;
 
-    fn answer(columns: &[&str], rows: &[&[Option<&str>]]) -> Option<Rows> {
+    /// The rows of an answer with these columns and cells.
+    pub(in super::super) fn answer(columns: &[&str], rows: &[&[Option<&str>]]) -> Option<Rows> {
         let mut bytes = Vec::new();
         let count = packet::ColumnCount { count: columns.len() as u64, metadata_follows: None };
         let mut seq = put_packet(&mut bytes, 1, &count, PLAIN);
@@ -155,6 +161,14 @@ mod tests {
         assert_eq!(lag(&[&[Some("a"), Some("3")], &[Some("b"), None]]), Some(Told::Lag(Lag::Unknown)));
         assert_eq!(lag(&[&[Some("a"), Some("-1")]]), behind(0));
         assert_eq!(answer(&["x"], &[&[Some("1")]]).unwrap().lag(), None);
+    }
+
+    #[test]
+    fn a_replica_may_have_much_to_say() {
+        // The sets of transactions of servers that were primaries often.
+        let set = "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-77,".repeat(5_000);
+        let said = answer(&["Executed_Gtid_Set", "Seconds_Behind_Source"], &[&[Some(&set), Some("3")]]);
+        assert_eq!(said.unwrap().lag(), Some(Told::Lag(Lag::Behind(Duration::from_secs(3)))));
     }
 
     #[test]

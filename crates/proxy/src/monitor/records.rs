@@ -8,10 +8,11 @@ use std::time::{Duration, SystemTime};
 use config::Endpoint;
 use monitor::{Check, Finding};
 
+use super::cluster::details;
 use super::probe::Outcome;
 use crate::counts::report::address;
 use crate::limits::{CHECKS_KEPT_MAX, SERVER_EVENTS_MAX};
-use crate::stats::{CheckStats, ServerEvent};
+use crate::stats::{CheckStats, Detail, ServerEvent};
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -29,6 +30,7 @@ struct Entry {
     start_us: u64,
     took_us: u64,
     value: Option<i64>,
+    details: Box<[Detail]>,
     error: Option<Box<str>>,
 }
 
@@ -65,6 +67,7 @@ impl Records {
             start_us: outcome.start_us,
             took_us: if well { took_us } else { 0 },
             value: outcome.value(),
+            details: outcome.word.as_ref().map(details).unwrap_or_default().into(),
             error: outcome.error.as_deref().map(Box::from),
         });
     }
@@ -106,6 +109,7 @@ impl Records {
                 start_us,
                 took_us,
                 value,
+                details: entry.details.to_vec(),
                 error: entry.error.as_deref().map(str::to_owned),
             }
         };

@@ -8,11 +8,12 @@ use std::fmt::Display;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use config::{Config, Endpoint, MonitorVariables, ServerStatus};
-use monitor::{Change, Event, Health, Member, Monitor, Pace, Pair, Plan, Row, Settings, place};
-use pool::{Mark, Policy, Pool};
+use config::{Endpoint, Server};
+use monitor::{Change, Event, Health, Member, Monitor, Role, place};
+use pool::{Mark, Off, Policy, Pool};
 use tokio::sync::watch;
 
+use super::plan::{discovered_servers, plan, row};
 use super::records::Records;
 use crate::backend::Target;
 use crate::shared::Shared;
@@ -48,6 +49,10 @@ struct Found {
     /// Whether somebody asks them.
     is_running: bool,
     read_only: HashMap<Endpoint, bool>,
+    /// What they are good for in clusters, by the writer hostgroups of those.
+    roles: HashMap<(u32, Endpoint), Role>,
+    /// Servers that only others of their clusters name, with the writer hostgroups of those.
+    discovered: Vec<(u32, Endpoint)>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -62,21 +67,35 @@ impl Watching {
 
     /// Gives the pool the servers of a configuration, each where it belongs. The caller is [`alone`](Self::alone).
     pub(crate) fn place(&self, pool: &Pool<Target>, snapshot: &Snapshot) {
-        let members = self.placed(snapshot);
+        let (discovered, members) = self.placed(snapshot);
         let is_running = lock(&self.found).is_running;
-        let pairs = &snapshot.config().replication_hostgroups;
-        let awaited: HashSet<u32> = (pairs.iter().filter(|_| is_running))
-            .flat_map(|pair| [pair.writer_hostgroup, pair.reader_hostgroup])
+        let awaited: HashSet<u32> = (snapshot.config().pairs().filter(|_| is_running))
+            .flat_map(|(writer, reader)| [writer, reader])
             .collect();
         let policy = |id: u32| Policy { awaited: awaited.contains(&id), ..snapshot.policy(id) };
-        pool.replace_all(snapshot.specs(&members), awaited.iter().copied(), policy);
+        pool.replace_all(snapshot.specs(&discovered, &members), awaited.iter().copied(), policy);
     }
 
-    fn placed(&self, snapshot: &Snapshot) -> Vec<Member> {
-        let plan = plan(snapshot.config());
+    /// The members of all hostgroups, and the rows of servers that were discovered, which come behind those of `mysql_servers`.
+    fn placed(&self, snapshot: &Snapshot) -> (Vec<Server>, Vec<Member>) {
         let found = lock(&self.found);
+        let mut plan = plan(snapshot.config());
+        let discovered = discovered_servers(snapshot.config(), &found.discovered);
+        let mut rows = std::mem::take(&mut plan.rows);
+        rows.extend(discovered.iter().map(|server| row(server, snapshot.config())));
         let read_only = |server: &Endpoint| found.read_only.get(server).copied().filter(|_| found.is_running);
-        place(&plan.rows, &plan.pairs, plan.settings.writer_is_also_reader, read_only)
+        let role = |writer: u32, server: &Endpoint| {
+            found.roles.get(&(writer, server.clone())).copied().unwrap_or_default()
+        };
+        let members = place(&rows, &plan, read_only, role);
+        (discovered, members)
+    }
+
+    /// The row of a server that was discovered.
+    pub(super) fn discovered(&self, snapshot: &Snapshot, server: &Endpoint) -> Option<Server> {
+        let found = lock(&self.found);
+        let servers = discovered_servers(snapshot.config(), &found.discovered);
+        servers.into_iter().find(|row| row.endpoint() == *server)
     }
 
     /// The servers that are in use in each hostgroup.
@@ -86,8 +105,9 @@ impl Watching {
         let status: HashMap<(u32, &Endpoint), &'static str> = servers
             .map(|server| ((server.hostgroup(), &server.endpoint().endpoint), server.status().as_str()))
             .collect();
+        let (discovered, members) = self.placed(snapshot);
         let row = |member: Member| {
-            let server = snapshot.config().servers.get(member.row)?;
+            let server = snapshot.server(&discovered, member.row)?;
             let status = status.get(&(member.hostgroup, &server.endpoint())).copied();
             Some(MemberStats {
                 hostgroup: member.hostgroup,
@@ -95,9 +115,10 @@ impl Watching {
                 host: server.hostname.clone(),
                 port: server.port,
                 status: status?,
+                discovered: (member.row >= snapshot.config().servers.len()).then(|| server.clone()),
             })
         };
-        self.placed(snapshot).into_iter().filter_map(row).collect()
+        members.into_iter().filter_map(row).collect()
     }
 
     /// Whether there is somebody who watches.
@@ -151,7 +172,7 @@ impl Watching {
         lock(&self.found).is_running = true;
         self.find(shared, monitor);
         drop(alone);
-        mark_all(shared, monitor, None);
+        mark_all(shared, monitor);
     }
 
     /// Nobody watches any more: servers are where their rows are, and are used there.
@@ -180,8 +201,10 @@ impl Watching {
                 shared.pool.mark(*hostgroup, &Target::at(server.clone()), Mark::Left, shared.uptime());
             }
         }
-        let server = events.first().map(|event| &event.server);
-        mark_all(shared, monitor, server);
+        let servers: HashSet<&Endpoint> = events.iter().map(|event| &event.server).collect();
+        for server in servers {
+            mark_one(shared, monitor, server);
+        }
         if events.iter().any(|event| matches!(event.change, Change::Left | Change::Down)) {
             shared.siblings.recall();
         }
@@ -193,11 +216,14 @@ impl Watching {
     /// Takes over what the monitor knows, and gives the pool the servers where they belong.
     fn find(&self, shared: &Shared, monitor: &Monitor<Endpoint>) {
         let snapshot = shared.snapshot();
-        let said = |server: &config::Server| {
+        let said = |server: &Server| {
             let endpoint = server.endpoint();
             monitor.read_only(&endpoint).map(|read_only| (endpoint, read_only))
         };
-        lock(&self.found).read_only = snapshot.config().servers.iter().filter_map(said).collect();
+        let mut found = lock(&self.found);
+        found.read_only = snapshot.config().servers.iter().filter_map(said).collect();
+        (found.roles, found.discovered) = (monitor.roles(), monitor.discovered());
+        drop(found);
         self.place(&shared.pool, &snapshot);
     }
 
@@ -206,13 +232,13 @@ impl Watching {
         let name = match change {
             Change::Down => "SHUNNED",
             Change::Up => "ONLINE",
-            Change::Lags(_) => "SHUNNED_REPLICATION_LAG",
+            Change::Lags(_) | Change::Behind(_) => "SHUNNED_REPLICATION_LAG",
             Change::KeepsUp => "CAUGHT_UP",
             Change::Joined => "JOINED",
             Change::Left => "LEFT",
         };
         match change {
-            Change::Down | Change::Lags(_) | Change::Left => {
+            Change::Down | Change::Lags(_) | Change::Behind(_) | Change::Left => {
                 tracing::warn!(%server, hostgroup, event = name, %cause, "a server has changed");
             }
             Change::Up | Change::KeepsUp | Change::Joined => {
@@ -223,75 +249,47 @@ impl Watching {
     }
 }
 
-/// What a configuration says about watching servers.
-pub(super) fn plan(config: &Config) -> Plan<Endpoint> {
-    let variables = &config.monitor;
-    let when_unknown: HashMap<u32, Duration> = (config.hostgroup_attributes.iter())
-        .filter_map(|row| {
-            let seconds = row.hostgroup_settings.monitor_slave_lag_when_null?;
-            Some((row.hostgroup_id, Duration::from_secs(seconds)))
-        })
-        .collect();
-    let row = |server: &config::Server| Row {
-        hostgroup: server.hostgroup_id,
-        server: server.endpoint(),
-        in_use: !matches!(server.status, ServerStatus::OfflineSoft | ServerStatus::OfflineHard),
-        max_lag: Some(server.max_replication_lag).filter(|lag| !lag.is_zero()),
-        lag_when_unknown: when_unknown
-            .get(&server.hostgroup_id)
-            .copied()
-            .unwrap_or(variables.slave_lag_when_null),
-    };
-    let pair = |row: &config::ReplicationHostgroups| Pair {
-        writer: row.writer_hostgroup,
-        reader: row.reader_hostgroup,
-    };
-    Plan {
-        settings: settings(variables),
-        rows: config.servers.iter().map(row).collect(),
-        pairs: config.replication_hostgroups.iter().map(pair).collect(),
-    }
-}
-
-fn settings(variables: &MonitorVariables) -> Settings {
-    let pace = |interval, limit| Pace { interval, limit };
-    Settings {
-        connect: pace(variables.connect_interval, variables.connect_timeout),
-        ping: pace(variables.ping_interval, variables.ping_timeout),
-        read_only: pace(variables.read_only_interval, variables.read_only_timeout),
-        lag: pace(variables.replication_lag_interval, variables.replication_lag_timeout),
-        ping_failures: variables.ping_max_failures,
-        read_only_timeouts: variables.read_only_max_timeout_count,
-        lag_checks: variables.replication_lag_count,
-        writer_is_also_reader: variables.writer_is_also_reader,
-    }
-}
-
 /// Takes note of the time that a server takes to answer a ping.
-pub(super) fn note_latency(shared: &Shared, server: &Endpoint, latency: Duration) {
-    let rows = shared.pool.servers();
-    for row in rows.iter().filter(|row| row.endpoint().endpoint == *server) {
-        row.note_latency(latency, shared.uptime());
+pub(super) fn note_latency(
+    shared: &Shared,
+    monitor: &Monitor<Endpoint>,
+    server: &Endpoint,
+    latency: Duration,
+) {
+    let target = Target::at(server.clone());
+    for hostgroup in monitor.places(server).into_keys() {
+        if let Some(row) = shared.pool.find(hostgroup, &target) {
+            row.note_latency(latency, shared.uptime());
+        }
     }
 }
 
-/// Says to the pool how the servers are, or only this one.
-fn mark_all(shared: &Shared, monitor: &Monitor<Endpoint>, only: Option<&Endpoint>) {
+/// Says to the pool how all servers are.
+fn mark_all(shared: &Shared, monitor: &Monitor<Endpoint>) {
     for member in monitor.members() {
-        let Some(row) = monitor.row(member.row) else { continue };
-        if only.is_some_and(|only| *only != row.server) {
-            continue;
+        if let Some(row) = monitor.row(member.row) {
+            let target = Target::at(row.server.clone());
+            mark(shared, member.hostgroup, &target, monitor.health(member));
         }
-        let target = Target::at(row.server.clone());
-        let mark = |mark| shared.pool.mark(member.hostgroup, &target, mark, shared.uptime());
-        let Health { down, lag } = monitor.health(member);
-        let is_marked = |server: &pool::Server<Target>| server.off() == Some(pool::Off::Down);
-        let was = shared.pool.find(member.hostgroup, &target);
-        match (was.is_some_and(|server| is_marked(&server)), down) {
-            (false, true) => mark(Mark::Down),
-            (true, false) => mark(Mark::Works),
-            _ => {}
-        }
-        mark(lag.map_or(Mark::KeepsUp, Mark::Lags));
     }
+}
+
+/// Says to the pool how this server is. There may be thousands of others.
+fn mark_one(shared: &Shared, monitor: &Monitor<Endpoint>, server: &Endpoint) {
+    let target = Target::at(server.clone());
+    for (hostgroup, health) in monitor.places(server) {
+        mark(shared, hostgroup, &target, health);
+    }
+}
+
+fn mark(shared: &Shared, hostgroup: u32, target: &Target, health: Health) {
+    let Health { down, lag, behind } = health;
+    let mark = |mark| shared.pool.mark(hostgroup, target, mark, shared.uptime());
+    let was = shared.pool.find(hostgroup, target);
+    match (was.is_some_and(|server| server.off() == Some(Off::Down)), down) {
+        (false, true) => mark(Mark::Down),
+        (true, false) => mark(Mark::Works),
+        _ => {}
+    }
+    mark(lag.map(Mark::Lags).or(behind.map(Mark::Behind)).unwrap_or(Mark::KeepsUp));
 }

@@ -33,7 +33,7 @@ impl Routes {
         };
         Ok(Self {
             rules,
-            pairs: Pairs::new(&config.replication_hostgroups),
+            pairs: Pairs::new(config.pairs()),
             split_on: config.variables.read_write_split,
             digests: config.variables.query_digests.then(|| digests(config)),
         })

@@ -4,16 +4,19 @@
 use std::pin::pin;
 use std::time::Duration;
 
+use pool::Off;
 use tokio::time::{Instant, sleep, timeout_at};
-use wire::StatusFlags;
-use wire::frame::put_message;
+use wire::command::Kind;
 use wire::reply::{End, Event, Outcome};
+use wire::{Capabilities, StatusFlags};
 
 use super::Session;
-use super::course::Course;
+use super::course::{Course, Loss};
 use super::kill::while_waiting;
+use super::lost::command_that_runs;
 use crate::control::Control;
 use crate::ending::Ending;
+use crate::error::{ClientError, Gone};
 
 /// What servers say to a write that they do not take: `ER_OPTION_PREVENTS_STATEMENT`, `ER_READ_ONLY_MODE`.
 const REFUSALS: [u16; 2] = [1290, 1836];
@@ -27,43 +30,49 @@ const LOOK: Duration = Duration::from_millis(2);
 /// A statement that was refused.
 #[derive(Debug)]
 pub(super) struct Refused {
-    text: Box<[u8]>,
+    /// The command, if it may be sent again.
+    command: Option<Vec<u8>>,
     /// What the client gets if nothing else comes of it.
     answer: Vec<u8>,
 }
 
-/// What is to be said again of the statement that was answered by `output`, whole; `status` is what the server has said before it.
-/// Only a `COM_QUERY` of which all is known, and outside a transaction.
+/// Whether an answer that ends with this event, and is `output`, is such a refusal.
+pub(super) fn is_refusal(event: Event, output: &[u8]) -> bool {
+    let Event::Done(Outcome { end: End::Err { code }, .. }) = event else { return false };
+    REFUSALS.contains(&code)
+        && (code != REFUSALS[0] || output.windows(OPTION.len()).any(|part| part == OPTION))
+}
+
+/// What is to be done about the refusal `output` of the only statement that was sent; `status` is what the server has said before
+/// it, `runs` the kind of the command and its bytes. It may be sent again if all of it is known, and it is outside a transaction.
 pub(super) fn refused(
     course: &Course,
     control: &Control,
     status: StatusFlags,
-    event: Event,
+    caps: Capabilities,
+    runs: (Option<Kind>, Option<usize>),
     output: &[u8],
 ) -> Option<Box<Refused>> {
-    let Event::Done(Outcome { end: End::Err { code }, .. }) = event else { return None };
-    let is_refusal = REFUSALS.contains(&code)
-        && (code != REFUSALS[0] || output.windows(OPTION.len()).any(|part| part == OPTION));
-    let is_alone = status.contains(StatusFlags::AUTOCOMMIT)
-        && !status.contains(StatusFlags::IN_TRANSACTION)
-        && course.watched.is_none();
-    if !is_refusal || !is_alone {
+    let in_transaction = status.contains(StatusFlags::IN_TRANSACTION);
+    let is_alone = !in_transaction && status.contains(StatusFlags::AUTOCOMMIT);
+    if course.watched.is_some() || !(is_alone || in_transaction) {
         return None;
     }
-    let (text, len) = control.running.text(usize::MAX);
-    let is_whole = !text.is_empty() && text.len() as u64 == len;
-    is_whole.then(|| Box::new(Refused { text, answer: output.to_vec() }))
+    let command =
+        if is_alone { Some(command_that_runs(course, control, caps, runs.0?, runs.1?)?) } else { None };
+    Some(Box::new(Refused { command, answer: output.to_vec() }))
 }
 
 impl Session {
     /// Says a statement again that was refused, as soon as its server is known not to take writes. If it is not, or the session
-    /// cannot do without the server, the client gets the refusal.
+    /// cannot do without the server, the client gets the refusal. One in a transaction is not said again: the client hears that the
+    /// transaction is over.
     pub(super) async fn say_again(&mut self) -> Result<(), Ending> {
         let Some(refused) = self.course.refused.take() else { return Ok(()) };
         let settings = self.worker.settings();
         let server = self.backend.as_ref().map(|backend| std::sync::Arc::clone(backend.server()));
-        let hostgroup = self.course.hostgroup;
-        let is_watched = self.worker.shared.watching.is_running() && settings.is_writer(hostgroup);
+        let is_watched =
+            self.worker.shared.watching.is_running() && settings.is_writer(self.course.hostgroup);
         let begun = Instant::now();
         let end =
             *self.course.again_until.get_or_insert(begun + settings.variables.connect_timeout_server_max);
@@ -79,14 +88,22 @@ impl Session {
             let moved = pin!(timeout_at(end.min(patience), moved));
             let moved =
                 while_waiting(&self.control, &mut self.client, self.identity.capabilities, moved).await?;
-            if moved.is_some_and(|moved| moved.is_ok()) && self.course.can_do_without(hostgroup, self.status)
-            {
-                self.lose_backend();
-                let mut commands = Vec::new();
-                put_message(&mut commands, 0, &self.query(&refused.text));
-                commands.append(&mut self.backlog);
-                self.backlog = commands;
-                return Ok(());
+            let has_moved = moved.is_some_and(|moved| moved.is_ok());
+            match (self.loss(), refused.command) {
+                (Loss::Nothing, Some(mut commands)) if has_moved => {
+                    self.lose_backend();
+                    commands.append(&mut self.backlog);
+                    self.backlog = commands;
+                    return Ok(());
+                }
+                (Loss::Transaction, None) if has_moved => {
+                    self.course.again_until = None;
+                    let off = server.off().unwrap_or(Off::Left);
+                    let error = ClientError::rolled_back(server.endpoint(), Gone::Off(off));
+                    self.lose_backend();
+                    return self.reply_error(1, &error).await;
+                }
+                _ => {}
             }
         }
         self.course.again_until = None;

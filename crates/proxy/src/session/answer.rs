@@ -10,7 +10,7 @@ use wire::reply::{Answer, End, Event, Outcome, ReplyScanner};
 use wire::{Capabilities, StatusFlags};
 
 use super::Session;
-use super::again::refused;
+use super::again::{is_refusal, refused};
 use super::course::Course;
 use super::ids::{refusal_with_session, translate};
 use super::measure::answered;
@@ -20,11 +20,11 @@ use crate::backend::{Backend, Target};
 use crate::control::{Control, Signal};
 use crate::counts::Counter;
 use crate::ending::Ending;
-use crate::error::ClientError;
+use crate::error::{ClientError, Gone};
 use crate::limits::FILLS_PER_TURN;
 use crate::mirror::comparison::Watched;
 use crate::relay::Parked;
-use crate::sock::Input;
+use crate::sock::{Input, garbled};
 
 /// The transaction was the victim of a deadlock.
 const ER_LOCK_DEADLOCK: u16 = 1213;
@@ -46,7 +46,7 @@ impl Session {
     }
 
     /// The server works at the next command that was sent, if there is one; what answers it.
-    fn go_on(&mut self) -> Option<Answer> {
+    pub(super) fn go_on(&mut self) -> Option<Answer> {
         self.owed.pop().map(|next| work_at(&self.control, &next))
     }
 
@@ -55,9 +55,14 @@ impl Session {
     async fn relay_answer(&mut self, answer: Answer, seq: u8) -> Result<(), Ending> {
         let mut reply = ReplyScanner::new(answer, self.capabilities()).starting_at(seq);
         loop {
-            match poll_fn(|cx| self.poll_answer(cx, &mut reply)).await? {
+            let event = match poll_fn(|cx| self.poll_answer(cx, &mut reply)).await {
+                Err(Ending::ServerLost(gone)) => return Box::pin(self.outlive(gone, seq)).await,
+                event => event?,
+            };
+            match event {
                 Event::Done(outcome) => {
                     self.flush_client().await?;
+                    self.course.tries = 0;
                     if let Some(trace) = &self.course.trace {
                         trace.answered(Instant::now());
                     }
@@ -91,8 +96,8 @@ impl Session {
             let Some(backend) = &mut self.backend else { return Poll::Ready(Err(Ending::Silent)) };
             let mut scratch = self.worker.scratch.borrow_mut();
             let n = match ready!(backend.connection_mut().poll_read(cx, &mut scratch)) {
-                Ok(0) | Err(_) => return Poll::Ready(Err(self.lost(reply))),
-                Ok(n) => n,
+                Ok(n) if n > 0 => n,
+                end => return Poll::Ready(Err(self.lost(reply, end.err()))),
             };
             if let Some(trace) = &self.course.trace {
                 trace.answers(Instant::now());
@@ -100,7 +105,7 @@ impl Session {
             let input = scratch.get(..n).unwrap_or_default();
             // Where the client is, before it gets anything of this.
             let (seq, between_packets) = (reply.next_seq(), reply.is_between_packets());
-            let is_begun = seq != 1 || !between_packets || self.control.running.kind() != Some(Kind::Query);
+            let runs = (self.control.running.kind(), self.control.running.bytes());
             let mut scanned = 0;
             let mut begins_with_packet = between_packets;
             let event = loop {
@@ -145,10 +150,18 @@ impl Session {
                 return Poll::Ready(Err(self.told_if(between_packets, &error, seq)));
             }
             let output = input.get(..scanned).unwrap_or(input);
-            if !is_begun
+            if (seq, between_packets) == (1, true)
                 && scanned == n
                 && self.owed.is_empty()
-                && let Some(refused) = refused(&self.course, &self.control, self.status, event, output)
+                && is_refusal(event, output)
+                && let Some(refused) = refused(
+                    &self.course,
+                    &self.control,
+                    self.status,
+                    self.identity.capabilities,
+                    runs,
+                    output,
+                )
             {
                 self.course.refused = Some(refused);
                 return Poll::Ready(Ok(event));
@@ -178,8 +191,12 @@ impl Session {
         Poll::Ready(Ok(Event::More))
     }
 
-    /// The backend is gone in the middle of its answer.
-    fn lost(&self, reply: &ReplyScanner) -> Ending {
+    /// The backend is gone in the middle of its answer, or what it says is not the protocol.
+    fn lost(&self, reply: &ReplyScanner, error: Option<std::io::Error>) -> Ending {
+        let is_garbled = error.is_some_and(|error| garbled(&error).is_some());
+        if !is_garbled && !reply.started() && self.control.signal() != Signal::Kill {
+            return Ending::ServerLost(Gone::Closed);
+        }
         self.worker.counts.note(Counter::ServersAborted);
         let error = match (&self.backend, self.control.signal()) {
             (Some(backend), signal) if signal != Signal::Kill => {
@@ -211,7 +228,7 @@ impl Session {
         }
     }
 
-    async fn flush_client(&mut self) -> Result<(), Ending> {
+    pub(super) async fn flush_client(&mut self) -> Result<(), Ending> {
         poll_fn(|cx| {
             self.obey(true)?;
             self.poll_flush_client(cx)

@@ -23,21 +23,24 @@ const HIDES_LAST_ID: Effects = Effects::SETS_LAST_INSERT_ID.with(Effects::FUNCTI
 
 /// What the statements did that ran since the connection was taken.
 #[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
 pub(super) struct Ran {
     pub(super) effects: Effects,
     /// How many there were, each of several in one text.
     pub(super) statements: u32,
     /// Whether there was one since the last end that was seen.
-    is_unanswered: bool,
+    pub(super) is_unanswered: bool,
+    /// Whether one was sent while others were not answered: which end is whose is not told apart.
+    pub(super) is_ahead: bool,
     /// What kind of statement the last one is.
     pub(super) class: Option<Class>,
     /// Whether it reads or writes tables.
     pub(super) tables: bool,
     /// Whether `FOUND_ROWS()` was set by one of them, as far as is known.
-    counts: bool,
+    pub(super) counts: bool,
     /// How it ended, and how many rows it had.
-    end: Option<End>,
-    rows: u64,
+    pub(super) end: Option<End>,
+    pub(super) rows: u64,
 }
 
 impl Ran {
@@ -47,31 +50,31 @@ impl Ran {
     }
 
     /// A statement is being sent.
-    pub(super) const fn note(&mut self, decided: &Decided) {
+    pub(super) const fn note(&mut self, decided: &Decided, ahead: bool) {
         (self.class, self.tables) = (decided.class, decided.tables);
         self.effects = self.effects.with(decided.effects);
         self.statements = self.statements.saturating_add(1 + decided.several as u32);
         self.is_unanswered = true;
+        self.is_ahead |= ahead;
     }
 
     /// The command that was sent last has ended like this, and so have all before it. How many rows the last statement had, if the one
     /// before had `before`.
     pub(super) fn note_end(&mut self, outcome: Outcome, before: Counted) -> Counted {
-        self.end = Some(outcome.end);
-        self.rows = outcome.rows;
         let affected = match outcome.end {
             End::Ok { affected_rows, .. } => Some(affected_rows.cast_signed()),
+            End::Err { .. } => Some(-1),
             _ => None,
         };
         if !std::mem::take(&mut self.is_unanswered) {
             // No statement: one that is answered with OK counts as one that has changed nothing.
             return Counted { changed: affected.unwrap_or(before.changed), ..before };
         }
+        (self.end, self.rows) = (Some(outcome.end), outcome.rows);
         let returns_rows =
             matches!(self.class, Some(Class::Select | Class::Show | Class::Explain | Class::Describe));
         let is_error = matches!(outcome.end, End::Err { .. });
-        let has_rows = outcome.rows > 0
-            || returns_rows && !is_error && affected.is_none_or(|affected| affected == 0);
+        let has_rows = outcome.rows > 0 || returns_rows && affected.is_none_or(|affected| affected == 0);
         let counts = match self.class {
             _ if is_error => false,
             Some(Class::Select) => has_rows,
@@ -79,11 +82,18 @@ impl Ran {
             Some(Class::Show | Class::Describe) => !self.effects.any_of(Effects::LAST_RESULT),
             _ => false,
         };
-        self.counts |= counts || !self.keeps_found();
+        self.counts |= counts || self.is_ahead || !self.keeps_found();
         Counted {
             changed: affected.filter(|_| !has_rows).unwrap_or(-1),
             found: if counts { outcome.rows } else { before.found },
         }
+    }
+
+    /// Whether the end that was seen says of all that has run whether a key was generated.
+    fn tells_key(&self) -> bool {
+        let is_one = self.statements <= 1 && !self.is_ahead && self.rows == 0;
+        // MariaDB does not say it of what comes from a file.
+        is_one && self.class != Some(Class::Load) && !self.effects.any_of(HIDES_LAST_ID)
     }
 
     /// Whether the last one has left `FOUND_ROWS()` as it was. Where servers differ, this is MariaDB.
@@ -108,11 +118,9 @@ impl Ran {
         match generated {
             _ if !self.effects.any_of(CHANGES_LAST_ID) => before,
             // What ends rows says nothing of keys.
-            Some(0) if self.statements <= 1 && self.rows == 0 && !self.effects.any_of(HIDES_LAST_ID) => {
-                before
-            }
+            Some(0) if self.tells_key() => before,
             // A key that the statement has named is told as well, and changes nothing.
-            Some(id) if id > 0 => at_server(id),
+            Some(id) if id > 0 && !self.is_ahead => at_server(id),
             _ => at_server(before.known()),
         }
     }

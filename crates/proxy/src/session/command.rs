@@ -12,12 +12,12 @@ use super::Session;
 use super::course::decided::Decided;
 use super::execute::opens_cursor;
 use super::ids::Look;
+use super::lost::is_about_transactions;
 use super::owed::Step;
 use crate::control::running::Also;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::FILLS_PER_TURN;
-use crate::sock::Input;
 
 /// The command byte of `COM_STMT_EXECUTE`.
 const EXECUTE: u8 = Kind::StmtExecute as u8;
@@ -86,16 +86,11 @@ impl Session {
         }
     }
 
-    /// Sees whether the backend says something although nobody asked, which ends the session.
+    /// Sees whether the backend has gone, or says something although nobody asked: it is of no use any more.
     fn poll_idle_backend(&mut self, cx: &mut Context<'_>) -> Result<(), Ending> {
         match self.backend.as_mut().map(|backend| backend.connection_mut().poll_input(cx)) {
             None | Some(Poll::Pending) => Ok(()),
-            Some(Poll::Ready(_)) if self.course.can_lose_backend(self.status) => {
-                self.lose_backend();
-                Ok(())
-            }
-            Some(Poll::Ready(Input::End)) => Err(Ending::Silent),
-            Some(Poll::Ready(Input::Bytes)) => Err(Ending::BackendSpoke { answer_seq: None }),
+            Some(Poll::Ready(input)) => self.lose_idle_backend(input),
         }
     }
 
@@ -105,6 +100,7 @@ impl Session {
         self.take_back();
         let kind = self.first_kind(input)?;
         if let Some(kind) = kind
+            && (self.course.rolled_back.is_none() || !is_about_transactions(kind))
             && !self.is_own(kind, input)
             && let Some(decided) = self.points_here(kind, input)
         {

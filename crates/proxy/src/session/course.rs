@@ -117,6 +117,21 @@ pub(super) struct Course {
     pub(super) refused: Option<Box<Refused>>,
     /// How long that may be said again.
     pub(super) again_until: Option<Instant>,
+    /// How often the statement that runs was sent again because its server was lost.
+    pub(super) tries: u32,
+    /// The client's transaction is lost, and it has not been told yet: this.
+    pub(super) rolled_back: Option<Box<ClientError>>,
+}
+
+/// What a session loses with a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Loss {
+    /// Nothing that another one could not be told.
+    Nothing,
+    /// Its transaction.
+    Transaction,
+    /// What the client relies on, and what no error tells it to do again.
+    Session(Pin),
 }
 
 /// A connection that is not in use.
@@ -176,6 +191,8 @@ impl Course {
             watched: None,
             refused: None,
             again_until: None,
+            tries: 0,
+            rolled_back: None,
         }
     }
 
@@ -200,18 +217,34 @@ impl Course {
         }
     }
 
-    /// Whether nothing would be lost with the backend in use, which is idle: it is one of those that the session reads
-    /// from.
-    pub(super) fn can_lose_backend(&self, status: StatusFlags) -> bool {
-        self.hostgroup != self.account.hostgroup() && self.can_do_without(self.hostgroup, status)
+    /// What the session loses with its connection to this hostgroup; `status` is what the server has said last there.
+    pub(super) fn loss_at(&self, hostgroup: u32, status: StatusFlags) -> Loss {
+        let statement = || self.has_statement_bound_to(hostgroup).then_some(Pin::Statement);
+        match self.pins.missed_at(hostgroup).or_else(statement) {
+            Some(pin) => Loss::Session(pin),
+            None if status.contains(StatusFlags::IN_TRANSACTION) => Loss::Transaction,
+            None => Loss::Nothing,
+        }
     }
 
-    /// Whether the session has left nothing at its idle connection to this hostgroup that another one could not be told;
-    /// `status` is what the server has said last there.
-    pub(super) fn can_do_without(&self, hostgroup: u32, status: StatusFlags) -> bool {
-        !(status.contains(StatusFlags::IN_TRANSACTION)
-            || self.pins.are_missed_at(hostgroup)
-            || self.has_statement_bound_to(hostgroup))
+    /// The connection to this hostgroup is gone, and what was left there with it.
+    pub(super) fn forget_left_at(&mut self, hostgroup: u32) {
+        self.pins.forget(hostgroup);
+        if let Some(registry) = &mut self.prepared {
+            registry.forget_hostgroup(hostgroup);
+        }
+    }
+
+    /// Nothing is known of what was sent last.
+    pub(super) fn forget_sent(&mut self) {
+        self.proposed = None;
+        self.watched = None;
+        self.ran = Ran::default();
+    }
+
+    /// Whether all that the statement that runs changes are settings.
+    pub(super) fn only_sets(&self) -> bool {
+        self.proposed.as_ref().is_some_and(Change::only_sets)
     }
 
     /// What binds the session to its idle connection to this hostgroup, so that no other may have it.
@@ -235,7 +268,7 @@ impl Course {
         let class = classify(text);
         let at = At { schema: self.caller.schema(), two_byte_quotes: self.two_byte_quotes };
         let change = if several {
-            Change::of_several(facts.effects, class)
+            Change::of_several(facts.effects, class, text)
         } else {
             Change::of_one(facts, class, text, at)
         };
@@ -272,6 +305,7 @@ impl Course {
             had_its_turn: false,
             is_ready: false,
             commits_first,
+            renamed: None,
         }
     }
 
@@ -361,6 +395,12 @@ impl Course {
             self.set(identity, change.settings);
         }
         false
+    }
+
+    /// A command that is no statement has ended with an error of the server, which the client may ask about.
+    pub(super) fn note_error(&mut self) {
+        self.counted.changed = -1;
+        self.pins.note(Mark::begin(Pin::Warnings), self.hostgroup);
     }
 
     /// How a statement has ended: what that begins, and what it ends.

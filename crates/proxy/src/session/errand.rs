@@ -12,11 +12,12 @@ use super::trace::Part;
 use crate::backend::{Asked, Reply, ask};
 use crate::control::Signal;
 use crate::ending::Ending;
-use crate::error::ClientError;
+use crate::error::{ClientError, Gone};
 
 impl Session {
     /// Has the backend carry out commands, given as payloads, one after the other. An error of the server is an answer; if
-    /// there is none in time the backend is given up, and the reason is what the client is to hear.
+    /// there is none in time the backend is given up, and the reason is what the client is to hear: that its transaction is lost, if
+    /// one is.
     pub(super) async fn errand(
         &mut self,
         commands: &[Asked],
@@ -47,8 +48,8 @@ impl Session {
             Ok(Ok(Err(why))) => why,
             Ok(Err(_)) => "no answer in time",
         };
-        self.lose_backend();
-        Ok(Err(ClientError::no_errand(&server, &why)))
+        let rolled_back = self.lose_backend_for(Gone::Closed)?;
+        Ok(Err(rolled_back.unwrap_or_else(|| ClientError::no_errand(&server, &why))))
     }
 
     /// Waits until the backend's socket has taken what was sent before.

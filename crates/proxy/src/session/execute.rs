@@ -16,13 +16,23 @@ use crate::error::ClientError;
 use crate::state::substitute::with_numbers;
 
 /// Where the number of the statement is in a command's payload.
-const ID: std::ops::Range<usize> = 1..5;
+pub(super) const ID: std::ops::Range<usize> = 1..5;
 
 /// Where the flags of an execution are.
 const FLAGS: usize = 5;
 
 /// Flags of an execution that ask for a cursor: read-only, for update, scrollable.
 const CURSORS: u8 = 0b111;
+
+/// Why a statement could not be prepared at a server.
+enum NotPrepared {
+    /// The server says so: the payload of its ERR packet.
+    Refused(Vec<u8>),
+    /// The connection is lost.
+    Lost(ClientError),
+    /// Its text is not kept, or it is another statement there.
+    Cannot,
+}
 
 impl Session {
     /// The text of the statement that a command names, as far as it is kept.
@@ -101,6 +111,10 @@ impl Session {
             Some(known_as) => known_as,
             None => match self.prepare_again(id).await? {
                 Ok(known_as) => known_as,
+                Err(NotPrepared::Lost(error)) => {
+                    self.refuse_here(kind, &error).await?;
+                    return Ok(false);
+                }
                 // What it cannot do there it can do where it was prepared.
                 Err(_) if hostgroup != home => {
                     if let Err(why) = self.go_to(home, Full::TryAgain).await? {
@@ -114,7 +128,7 @@ impl Session {
                         None => return self.refuse_statement(kind, id).await,
                     }
                 }
-                Err(Some(refusal)) if kind.answer() != Answer::None => {
+                Err(NotPrepared::Refused(refusal)) if kind.answer() != Answer::None => {
                     self.answer_here(kind, &refusal).await?;
                     return Ok(false);
                 }
@@ -122,18 +136,18 @@ impl Session {
             },
         };
         if self.rename(kind, id, known_as) {
+            decided.renamed = (known_as != id).then_some(id);
             return Ok(true);
         }
         self.refuse_here(kind, &ClientError::no_types(id)).await?;
         Ok(false)
     }
 
-    /// Prepares a statement at the backend in use; the number that it has there, or what the server has against it. It has nothing,
-    /// and the statement cannot be executed there, if it is something else there.
-    async fn prepare_again(&mut self, id: u32) -> Result<Result<u32, Option<Vec<u8>>>, Ending> {
+    /// Prepares a statement at the backend in use; the number that it has there, or why it has none.
+    async fn prepare_again(&mut self, id: u32) -> Result<Result<u32, NotPrepared>, Ending> {
         let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id));
         let Some(text) = prepared.and_then(|prepared| prepared.what.text.as_deref()) else {
-            return Ok(Err(None));
+            return Ok(Err(NotPrepared::Cannot));
         };
         let asks = prepared.is_some_and(|prepared| prepared.what.effects.any_of(Effects::LAST_RESULT));
         // What it asks about is known here, for this once.
@@ -141,10 +155,14 @@ impl Session {
         let is_told = told.is_some();
         let command = [&[Kind::StmtPrepare as u8][..], told.as_deref().unwrap_or(text)].concat();
         self.note_at_server(Kind::StmtPrepare);
-        let Ok(mut replies) = self.errand(&[(command, Answer::Prepare)]).await? else { return Ok(Err(None)) };
-        let Some(reply) = replies.pop() else { return Ok(Err(None)) };
+        let mut replies = match self.errand(&[(command, Answer::Prepare)]).await? {
+            Ok(replies) => replies,
+            Err(error) => return Ok(Err(NotPrepared::Lost(error))),
+        };
+        let Some(reply) = replies.pop() else { return Ok(Err(NotPrepared::Cannot)) };
         let Some(statement) = reply.prepared else {
-            return Ok(Err(reply.bytes.get(HEADER_LEN..).map(<[u8]>::to_vec)));
+            let refusal = reply.bytes.get(HEADER_LEN..).map(<[u8]>::to_vec);
+            return Ok(Err(refusal.map_or(NotPrepared::Cannot, NotPrepared::Refused)));
         };
         let hostgroup = self.course.hostgroup;
         if let Some(backend) = &mut self.backend {
@@ -152,7 +170,7 @@ impl Session {
         }
         let prepared = self.course.prepared.as_mut().and_then(|all| all.get_mut(id));
         let same = prepared.is_some_and(|prepared| prepared.add_place(hostgroup, statement, is_told));
-        Ok(if same { Ok(statement.id) } else { Err(None) })
+        Ok(if same { Ok(statement.id) } else { Err(NotPrepared::Cannot) })
     }
 
     /// Answers the command in the backlog: the statement is not there any more.
@@ -278,6 +296,9 @@ impl Session {
             self.control.running.set_statement(id);
         }
         self.answered_at_server(&reply);
+        if reply.error().is_some() {
+            self.course.note_error();
+        }
         self.write_to_client(&reply.bytes).await
     }
 

@@ -151,6 +151,9 @@ impl Session {
     pub(super) fn begin_sent(&self, measured: Measured, payload: &[u8], missing: usize) {
         self.begin_running(measured, self.shown(measured.kind, payload));
         self.control.running.note_missing(missing);
+        if measured.kind == Kind::StmtExecute && missing == 0 {
+            self.control.running.keep_execution(&self.worker.shown, payload);
+        }
         self.control.running.set_statement(statement_id(measured.kind, payload));
     }
 

@@ -2,48 +2,46 @@
 //! connections to them.
 //!
 //! Connections that are idle and have nothing left behind are closed, and nobody notices: the next statement gets another one.
-//! What only that server knows is lost with it, and the client is told.
+//! What only that server knows is lost with it, and the client is told ([`lost`](super::lost)).
 
-use pool::{Off, Server};
+use pool::Off;
 use wire::reply::ReplyScanner;
 
 use super::Session;
-use crate::backend::Target;
+use super::course::{Loss, Other};
 use crate::counts::Counter;
 use crate::ending::Ending;
-use crate::error::ClientError;
+use crate::error::{ClientError, Gone};
 
 impl Session {
-    /// Between two commands: closes the connections to servers that are off, or ends the session with the reason if it cannot
+    /// Before a command is sent: closes the connections to servers that are off, or ends the session with the reason if it cannot
     /// do without one.
     pub(super) fn leave_servers_off(&mut self) -> Result<(), Ending> {
-        // A command that was brought to a server goes there, and hears it as its answer.
-        if self.course.decided.is_some() {
-            return Ok(());
-        }
         self.control.heed_recall();
-        let is_off = |other: &super::course::Other| other.backend.server().is_off();
+        let is_off = |other: &Other| other.backend.server().is_off();
         while let Some(at) = self.course.others.iter().position(is_off) {
             let other = self.course.others.swap_remove(at);
-            if !self.course.can_do_without(other.hostgroup, other.status) {
-                return Err(self.told_off(other.backend.server(), 1));
-            }
-            self.forget_prepared(other.hostgroup);
+            let gone = Gone::Off(other.backend.server().off().unwrap_or(Off::Configured));
+            self.lose_other(&other, gone)?;
         }
-        let Some(backend) = self.backend.as_ref().filter(|backend| backend.server().is_off()) else {
-            return Ok(());
-        };
-        if !self.course.can_do_without(self.course.hostgroup, self.status) {
-            return Err(self.told_off(backend.server(), 1));
+        match self.is_server_off() {
+            Some(off) => self.give_up_backend(self.loss(), Gone::Off(off)),
+            None => Ok(()),
         }
-        self.lose_backend();
-        Ok(())
     }
 
-    /// The session ends because it cannot do without this server.
-    fn told_off(&self, server: &Server<Target>, seq: u8) -> Ending {
-        let off = server.off().unwrap_or(Off::Configured);
-        self.told(&ClientError::switched_off(server.endpoint(), off), seq)
+    /// A connection that was put aside is of no use any more.
+    pub(super) fn lose_other(&mut self, other: &Other, gone: Gone) -> Result<(), Ending> {
+        let server = other.backend.server().endpoint();
+        match self.course.loss_at(other.hostgroup, other.status) {
+            Loss::Nothing => {}
+            Loss::Transaction => {
+                self.course.rolled_back = Some(Box::new(ClientError::rolled_back(server, gone)));
+            }
+            Loss::Session(pin) => return Err(self.told(&ClientError::lost_with(server, gone, pin.name()), 1)),
+        }
+        self.course.forget_left_at(other.hostgroup);
+        Ok(())
     }
 
     /// While an answer is on its way: ends the session if the server that owes it is off. What runs there is killed.
@@ -51,6 +49,9 @@ impl Session {
         let Some(backend) = &self.backend else { return Ok(()) };
         // What runs at a server that has only left its hostgroup may end.
         let Some(off) = backend.server().off().filter(|off| off.breaks_off()) else { return Ok(()) };
+        if !reply.started() {
+            return Err(Ending::ServerLost(Gone::Off(off)));
+        }
         self.worker.counts.note(Counter::OfflineDuringQuery);
         let error = ClientError::switched_off(backend.server().endpoint(), off);
         let ending = self.told_if(reply.is_between_packets(), &error, reply.next_seq());

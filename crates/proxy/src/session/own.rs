@@ -31,6 +31,9 @@ impl Session {
     /// Deals with a command whose bytes are in the backlog.
     pub(super) async fn handle(&mut self, kind: Kind) -> Result<(), Ending> {
         let decided = self.course.decided.take();
+        if self.course.rolled_back.is_some() && self.tell_rolled_back(kind).await? {
+            return Ok(());
+        }
         let has_none = self.backend.is_none() && self.course.others.is_empty() && !self.course.is_admitted;
         match kind {
             Kind::Quit => {

@@ -11,6 +11,7 @@ use super::Session;
 use super::backlog::{front, whole_front};
 use super::course::decided::{Decided, Reply};
 use super::course::prepared::Preparing;
+use super::execute::ID;
 use super::trace::Part;
 use crate::backend::{AcquireError, Full};
 use crate::control::running::Measured;
@@ -75,7 +76,7 @@ impl Session {
         let course = &self.course;
         decided.answer.is_none()
             && decided.hostgroup == course.hostgroup
-            && self.backend.is_some()
+            && self.backend.as_ref().is_some_and(|backend| !backend.server().is_off())
             && course.applied == course.version()
     }
 
@@ -203,6 +204,10 @@ impl Session {
     /// Does what was decided about the command in the backlog, up to the point where it can be forwarded.
     pub(super) async fn carry_out(&mut self, kind: Kind, mut decided: Decided) -> Result<(), Ending> {
         self.course.log = decided.orders.as_ref().and_then(|orders| orders.verdict.log);
+        if let Some(id) = decided.renamed.take() {
+            // The connection for which it was named otherwise is gone.
+            self.splice_front(ID, &id.to_le_bytes());
+        }
         if let Some(reply) = decided.answer {
             return self.reply_as_decided(kind, *reply).await;
         }
@@ -265,7 +270,7 @@ impl Session {
     async fn commit_first(&mut self, kind: Kind) -> Result<(), Ending> {
         let commit = (self.query(b"COMMIT"), Answer::Result);
         match self.errand(&[commit]).await? {
-            Err(error) => self.refuse_here(kind, &error).await,
+            Err(error) => self.refuse_here(kind, &error.of_commit()).await,
             Ok(replies) if self.status.contains(StatusFlags::IN_TRANSACTION) => {
                 let refusal = replies.first().map_or(&[][..], |reply| front(&reply.bytes));
                 self.answer_here(kind, refusal).await
@@ -340,7 +345,7 @@ impl Session {
     /// Takes note of a command that is being sent to the backend.
     pub(super) fn note_sent(&mut self, kind: Kind, payload: &[u8], decided: &mut Decided) {
         if matches!(kind, Kind::Query | Kind::StmtExecute | Kind::StmtBulkExecute) {
-            self.course.ran.note(decided);
+            self.course.ran.note(decided, !self.owed.is_empty());
         }
         if let Some(multiplex) = decided.orders.as_ref().and_then(|orders| orders.verdict.multiplex) {
             self.course.note_multiplex(multiplex, decided);

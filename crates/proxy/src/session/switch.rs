@@ -14,7 +14,7 @@ use super::course::{Other, Said};
 use crate::backend::{AcquireError, DOES_NOT_HAVE_IT, Full, part, query};
 use crate::counts::Counter;
 use crate::ending::Ending;
-use crate::sock::Input;
+use crate::error::Gone;
 use crate::statement::class::{SetOf, set_of};
 
 impl Session {
@@ -29,7 +29,15 @@ impl Session {
             self.put_aside();
             self.course.hostgroup = hostgroup;
             self.control.about.set_hostgroup(hostgroup);
-            self.take_up(hostgroup).await;
+            self.take_up(hostgroup).await?;
+            if let Some(error) = self.course.rolled_back.take() {
+                return Ok(Err(AcquireError::Proxy(*error)));
+            }
+        }
+        if let Some(off) = self.is_server_off()
+            && let Some(error) = self.lose_backend_for(Gone::Off(off))?
+        {
+            return Ok(Err(AcquireError::Proxy(error)));
         }
         if self.backend.is_none() {
             self.course.applied = 0;
@@ -64,23 +72,22 @@ impl Session {
     }
 
     /// Takes the connection to this hostgroup that was put aside, if there is one and its server has not closed it.
-    async fn take_up(&mut self, hostgroup: u32) {
+    async fn take_up(&mut self, hostgroup: u32) -> Result<(), Ending> {
         let Some(at) = self.course.others.iter().position(|other| other.hostgroup == hostgroup) else {
             self.take_back();
             self.control.about.set_backend(self.backend.as_ref());
-            return;
+            return Ok(());
         };
         let mut other = self.course.others.swap_remove(at);
-        // Without a transaction nothing is lost with it that could not be had again.
         let input = poll_fn(|cx| Poll::Ready(other.backend.connection_mut().poll_input(cx))).await;
-        let in_transaction = other.status.contains(StatusFlags::IN_TRANSACTION);
-        if matches!(input, Poll::Ready(Input::End | Input::Bytes)) && !in_transaction {
-            return self.forget_prepared(hostgroup);
+        if input.is_ready() {
+            return self.lose_other(&other, Gone::Closed);
         }
         self.status = other.status;
         self.course.applied = other.applied;
         self.control.about.set_backend(Some(&other.backend));
         self.backend = Some(other.backend);
+        Ok(())
     }
 
     /// Says at the backend what it has not heard yet of what the client has set.
@@ -129,8 +136,8 @@ impl Session {
         self.to_backend = crate::relay::Parked::default();
         self.control.about.set_backend(None);
         self.status = StatusFlags::AUTOCOMMIT;
-        self.course.pins.lose(self.course.hostgroup);
-        self.forget_prepared(self.course.hostgroup);
+        self.course.forget_left_at(self.course.hostgroup);
+        self.control.set_pin(None, self.worker.now());
     }
 
     pub(super) fn forget_prepared(&mut self, hostgroup: u32) {
@@ -153,10 +160,8 @@ impl Session {
         let sent = poll_fn(|cx| Poll::Ready(other.backend.connection_mut().poll_write(cx, packet))).await;
         match sent {
             Poll::Ready(Ok(n)) if n == packet.len() => self.course.others.push(other),
-            // Nobody may be left to believe in a transaction that is lost.
-            _ if other.status.contains(StatusFlags::IN_TRANSACTION) => return Err(Ending::Silent),
             // What has taken a part of a command, or none of it, is not to be used again.
-            _ => self.forget_prepared(hostgroup),
+            _ => self.lose_other(&other, Gone::Closed)?,
         }
         Ok(())
     }

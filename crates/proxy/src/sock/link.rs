@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::RawFd;
 use std::task::{Context, Poll};
 
 use super::Input;
@@ -43,6 +44,11 @@ impl Link {
     /// See [`Sock::local_addr`](super::Sock::local_addr).
     pub(super) fn local_addr(&self) -> Option<SocketAddr> {
         self.plain.local_addr()
+    }
+
+    /// See [`Sock::fd`](super::Sock::fd).
+    pub(super) fn fd(&self) -> RawFd {
+        self.plain.fd()
     }
 
     /// See [`Sock::poll_read`](super::Sock::poll_read).

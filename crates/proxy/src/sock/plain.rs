@@ -3,6 +3,7 @@
 use std::io;
 use std::mem::MaybeUninit;
 use std::net::SocketAddr;
+use std::os::fd::{AsRawFd as _, RawFd};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -35,6 +36,16 @@ impl Plain {
             Self::Unix(_) => None,
             #[cfg(feature = "memory")]
             Self::Memory(_) => None,
+        }
+    }
+
+    /// Its file descriptor; -1 where there is none.
+    pub(super) fn fd(&self) -> RawFd {
+        match self {
+            Self::Tcp(stream) => stream.as_raw_fd(),
+            Self::Unix(stream) => stream.as_raw_fd(),
+            #[cfg(feature = "memory")]
+            Self::Memory(_) => -1,
         }
     }
 

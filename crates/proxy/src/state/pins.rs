@@ -165,14 +165,14 @@ impl Pins {
         self.0.iter().find(|one| one.hostgroup == hostgroup).map(|one| one.pin)
     }
 
-    /// Whether the client would miss something of what is at this hostgroup.
-    pub(crate) fn are_missed_at(&self, hostgroup: u32) -> bool {
-        self.0.iter().any(|one| one.hostgroup == hostgroup && one.pin.is_missed())
+    /// The oldest pin at this hostgroup that the client would miss.
+    pub(crate) fn missed_at(&self, hostgroup: u32) -> Option<Pin> {
+        self.0.iter().find(|one| one.hostgroup == hostgroup && one.pin.is_missed()).map(|one| one.pin)
     }
 
-    /// The connection to this hostgroup is lost: what nobody misses of it is over.
-    pub(crate) fn lose(&mut self, hostgroup: u32) {
-        self.0.retain(|one| one.hostgroup != hostgroup || one.pin.is_missed());
+    /// What is at this hostgroup is gone.
+    pub(crate) fn forget(&mut self, hostgroup: u32) {
+        self.0.retain(|one| one.hostgroup != hostgroup);
     }
 
     /// The hostgroup that the session cannot leave.
@@ -215,16 +215,6 @@ mod tests {
         assert_eq!(pins.at(0), Some(Pin::LockedTables));
         pins.note(Mark::EndAll(Pin::LockedTables), 0);
         assert!(pins.is_empty());
-    }
-
-    #[test]
-    fn what_nobody_misses_is_over_with_the_connection() {
-        let mut pins = Pins::default();
-        for (pin, hostgroup) in [(Pin::Function, 0), (Pin::Warnings, 1), (Pin::UserVariable, 0)] {
-            pins.note(Mark::begin(pin), hostgroup);
-        }
-        pins.lose(0);
-        assert_eq!((pins.at(0), pins.at(1)), (Some(Pin::UserVariable), Some(Pin::Warnings)));
     }
 
     #[test]

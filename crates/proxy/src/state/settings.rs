@@ -207,6 +207,14 @@ pub(crate) fn change(text: &[u8]) -> Change {
     whole(&words).unwrap_or_else(|| assignments(&words))
 }
 
+/// The last `USE` of several statements in one text.
+pub(crate) fn last_use(text: &[u8]) -> Option<&[u8]> {
+    let tokens = whole_tokens(text)?;
+    let mut statements = tokens.split(|token| token.kind == Kind::Sign(b';'));
+    let last = statements.rfind(|tokens| Words::new(text, tokens).is(0, "use"))?;
+    text.get(last.first()?.start..last.last()?.end)
+}
+
 /// What the forms do that are no list of assignments.
 fn whole(words: &Words<'_>) -> Option<Change> {
     match words.lower(0).as_str() {
@@ -383,6 +391,12 @@ mod tests {
         assert_eq!(one("SET @A := -1"), pair("@a", "SET @A := -1"));
         assert_eq!(one("SET @a.b$c='x'"), pair("@a.b$c", "SET @a.b$c='x'"));
         assert_eq!(one("SET @a = NULL"), pair("@a", "SET @a = NULL"));
+    }
+
+    #[test]
+    fn the_last_schema_counts() {
+        assert_eq!(last_use(b"USE a; SELECT 'use x'; use `b` ;"), Some(&b"use `b`"[..]));
+        assert_eq!(last_use(b"SELECT 1; SELECT `use` FROM t"), None);
     }
 
     #[test]

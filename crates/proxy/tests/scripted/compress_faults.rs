@@ -10,8 +10,8 @@ use wire::frame::{Header, MAX_PAYLOAD};
 
 use super::compress::{ZSTD, accept, compressing, options_with, session};
 use super::support::{
-    CAPACITY, Client, SCRATCH, connect, expect_alive, expect_nothing_left, log_in_as, messages, play, settle,
-    stage,
+    CAPACITY, Client, SCRATCH, connect, expect_alive, expect_nothing_left, log_in_as, messages, play, run,
+    settle, stage,
 };
 
 const METHODS: [Method; 2] = [Method::Zlib, ZSTD];
@@ -178,6 +178,7 @@ fn compressed_clients_hear_of_a_drain() {
 fn what_a_compressed_server_says_out_of_turn_is_passed_on() {
     play(async || {
         let (_stage, mut client, mut server) = session(Some(Method::Zlib), Capabilities::COMPRESS).await;
+        run(&mut client, &mut server, "CREATE TEMPORARY TABLE t (a INT)").await;
         server.packets().expect_seq(0);
         server.err(1927, "70100", "Connection was killed").await;
         drop(server);

@@ -213,9 +213,10 @@ fn c03_another_users_session_is_killed_if_its_server_allows_it() {
         other.send_command(Kind::ProcessKill, &id.to_le_bytes()).await;
         side_of_other(&mut servers, "KILL CONNECTION 7").await.ok().await;
         other.expect_ok().await;
-        expect_alive(&mut client, &mut server).await;
-        drop(server);
+        client.packets().expect_seq(1);
+        client.expect_err(1927).await;
         client.expect_end().await;
+        server.expect_gone().await;
     });
 }
 

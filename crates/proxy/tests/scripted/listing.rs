@@ -3,7 +3,7 @@
 use wire::command::Kind;
 
 use super::kill::log_in_with_id;
-use super::support::{config, expect_alive, first_query, messages, options, play, stage};
+use super::support::{config, expect_alive, first_query, messages, options, play, settle, stage};
 
 #[test]
 fn c03_ids_in_answers_are_those_of_greetings() {
@@ -88,7 +88,7 @@ fn ids_are_forgotten_with_their_connections() {
         let (stage, mut servers) = stage(config());
         let (mut gone, _) = log_in_with_id(&stage, &options()).await;
         drop(first_query(&mut gone, &mut servers).await);
-        gone.expect_end().await;
+        settle().await;
         let (mut client, id) = log_in_with_id(&stage, &options()).await;
         let mut server = first_query(&mut client, &mut servers).await;
         client.send_query("SHOW PROCESSLIST").await;

@@ -2,19 +2,21 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
+use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
-use config::{Config, Server};
+use config::{Config, QueryRule, Server};
 use proxy::memory::End;
 use proxy::stage::Stage;
 use testkit::script::ScriptedServer;
 use tokio::time::{Instant, sleep};
+use wire::StatusFlags;
 use wire::command::Kind;
 
 use super::support::{
-    CAPACITY, Client, Database, Servers, config as usual, database, log_in, ms, pair_of_servers, play,
-    stage_with,
+    CAPACITY, Client, Database, Servers, config as usual, database, log_in, ms, pair_of_servers, play, rule,
+    stage_failing,
 };
 
 /// Longer than any pause between two checks.
@@ -29,6 +31,8 @@ struct World {
     frozen: RefCell<HashSet<String>>,
     /// Those that cannot be reached.
     gone: RefCell<HashSet<String>>,
+    /// The proxy can open no more connections, with this error of the system.
+    starved: Cell<Option<i32>>,
     /// What servers say of their lag.
     lag: RefCell<HashMap<String, Option<&'static str>>>,
     /// Whether the monitor is let in.
@@ -36,6 +40,8 @@ struct World {
     /// Every other check is not answered.
     lossy: Cell<bool>,
     checks: Cell<u64>,
+    /// What the monitor has said.
+    asked: RefCell<Vec<Vec<u8>>>,
     /// What clients have said, and to whom.
     said: RefCell<Vec<(String, String)>>,
 }
@@ -46,8 +52,12 @@ impl World {
         config.monitor.enabled = true;
         let world = Rc::new(Self::default());
         let away = Rc::clone(&world);
-        let refused = move |endpoint: &config::Endpoint| away.gone.borrow().contains(&endpoint.to_string());
-        let (stage, servers) = stage_with(config, CAPACITY, refused);
+        let failure = move |endpoint: &config::Endpoint| {
+            let gone = away.gone.borrow().contains(&endpoint.to_string());
+            let starved = away.starved.get().map(io::Error::from_raw_os_error);
+            starved.or_else(|| gone.then(|| io::ErrorKind::ConnectionRefused.into()))
+        };
+        let (stage, servers) = stage_failing(config, CAPACITY, failure);
         tokio::task::spawn_local(serve(Rc::clone(&world), servers));
         stage.watch();
         (world, stage)
@@ -86,6 +96,9 @@ async fn converse(world: Rc<World>, name: String, end: End) {
     server.let_in(&login).await;
     while let Some(command) = server.next_command().await {
         world.thaw(&name).await;
+        if is_monitor {
+            world.asked.borrow_mut().push(command.clone());
+        }
         if is_monitor && world.lossy.get() {
             world.checks.set(world.checks.get() + 1);
             if world.checks.get().is_multiple_of(2) {
@@ -118,6 +131,11 @@ async fn answer(world: &World, name: &str, server: &mut Database, command: &[u8]
             server.err(1290, "HY000", why).await;
         }
         _ => {
+            match text.as_str() {
+                "BEGIN" => server.status |= StatusFlags::IN_TRANSACTION,
+                "COMMIT" | "ROLLBACK" => server.status -= StatusFlags::IN_TRANSACTION,
+                _ => {}
+            }
             world.said.borrow_mut().push((name.to_owned(), text));
             server.ok().await;
         }
@@ -244,7 +262,78 @@ fn c31_a_refusal_is_passed_on_where_nothing_has_changed() {
 }
 
 #[test]
-fn c14_a_transaction_at_a_demoted_primary_ends_with_an_error() {
+fn c13_a_write_that_was_decided_for_a_primary_goes_to_its_successor() {
+    play(async || {
+        let mut config = pair();
+        config.query_rules.push(QueryRule { delay: Some(ms(5_000)), ..rule(1, "UPDATE") });
+        let (world, stage) = World::of(config);
+        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        sleep(ms(100)).await;
+        let mut client = log_in(&stage).await;
+        say(&mut client, "INSERT 1").await;
+        // While it waits, the servers change places.
+        client.send_query("UPDATE 1").await;
+        sleep(ms(1_000)).await;
+        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        until(&stage, (0, "a", "LEFT")).await;
+        world.read_only.borrow_mut().remove("b:3306");
+        client.expect_ok().await;
+        assert_eq!(world.told("UPDATE 1"), ["b:3306"]);
+    });
+}
+
+#[test]
+fn c14_a_transaction_at_a_demoted_primary_is_over() {
+    play(async || {
+        let (world, stage) = World::of(pair());
+        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        sleep(ms(100)).await;
+        let mut client = log_in(&stage).await;
+        say(&mut client, "BEGIN").await;
+        say(&mut client, "UPDATE 1").await;
+        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        until(&stage, (0, "a", "LEFT")).await;
+        client.send_query("UPDATE 2").await;
+        let error = client.expect_err(1213).await;
+        assert_eq!(
+            error.to_string(),
+            "1213 (40001): Transaction was rolled back: server a:3306 has left the hostgroup; try restarting transaction"
+        );
+        world.read_only.borrow_mut().remove("b:3306");
+        say(&mut client, "BEGIN").await;
+        say(&mut client, "UPDATE 2").await;
+        say(&mut client, "COMMIT").await;
+        assert_eq!(
+            (world.told("UPDATE 1"), world.told("UPDATE 2")),
+            (vec!["a:3306".to_owned()], vec!["b:3306".to_owned()])
+        );
+    });
+}
+
+#[test]
+fn c14_a_write_that_is_refused_in_a_transaction_ends_it() {
+    play(async || {
+        let (world, stage) = World::of(pair());
+        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        sleep(ms(100)).await;
+        let mut client = log_in(&stage).await;
+        say(&mut client, "BEGIN").await;
+        // The monitor does not know yet.
+        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        let begun = Instant::now();
+        client.send_query("INSERT 1").await;
+        let error = client.expect_err(1213).await;
+        assert!(error.message.contains("server a:3306 has left the hostgroup"), "{error:?}");
+        assert!(begun.elapsed() < ms(500), "{:?}", begun.elapsed());
+        world.read_only.borrow_mut().remove("b:3306");
+        say(&mut client, "BEGIN").await;
+        say(&mut client, "INSERT 1").await;
+        assert_eq!(world.told("INSERT 1"), ["b:3306"]);
+    });
+}
+
+#[test]
+fn what_is_left_at_a_demoted_primary_ends_the_session() {
     play(async || {
         let (world, stage) = World::of(pair());
         world.read_only.borrow_mut().insert("b:3306".to_owned());
@@ -270,9 +359,9 @@ fn c24_a_frozen_server_is_shunned_and_comes_back_with_the_first_answer() {
         say(&mut client, "SELECT 1").await;
         world.frozen.borrow_mut().insert("db:3306".to_owned());
         let frozen = Instant::now();
-        client.send_query("SELECT 2").await;
+        client.send_query("INSERT 2").await;
         // The ping that comes after at most 8 s, and two more: a second for each.
-        let error = client.expect_err(1053).await;
+        let error = client.expect_err(9009).await;
         assert!(error.message.contains("server db:3306 does not answer"), "{error:?}");
         assert!(frozen.elapsed() <= ms(11_100), "{:?}", frozen.elapsed());
         assert_eq!(status(&stage, 0, "db"), Some("SHUNNED"));
@@ -334,6 +423,31 @@ fn c23_a_server_that_denies_the_monitor_is_not_shunned() {
 }
 
 #[test]
+fn c23_a_proxy_that_has_no_files_or_ports_left_shuns_nobody() {
+    play(async || {
+        // The monitor keeps no connections.
+        let (world, stage) = World::of(pair());
+        world.denies.set(true);
+        sleep(ms(100)).await;
+        let mut client = log_in(&stage).await;
+        say(&mut client, "INSERT 1").await;
+        // ENFILE, EMFILE, EADDRNOTAVAIL, ENOBUFS.
+        for code in [23, 24, 99, 105] {
+            world.starved.set(Some(code));
+            sleep(Duration::from_mins(1)).await;
+            say(&mut client, "INSERT 2").await;
+            let mut other = log_in(&stage).await;
+            other.send_query("INSERT 3").await;
+            other.expect_err(9001).await;
+        }
+        assert_eq!(events(&stage), []);
+        world.starved.set(None);
+        say(&mut log_in(&stage).await, "INSERT 3").await;
+        assert_eq!(world.told("INSERT 3"), ["a:3306"]);
+    });
+}
+
+#[test]
 fn c23_half_the_answers_lost_shun_nobody() {
     play(async || {
         let mut config = usual();
@@ -346,6 +460,32 @@ fn c23_half_the_answers_lost_shun_nobody() {
         let lost = pings.iter().filter(|ping| ping.error.is_some()).count();
         assert!(lost > 50 && lost < pings.len() * 2 / 3, "{lost} of {}", pings.len());
     });
+}
+
+#[test]
+fn c30_the_monitor_only_reads() {
+    for heartbeat in ["", "percona.heartbeat"] {
+        play(async || {
+            let mut config = pair();
+            config.servers[1].max_replication_lag = Duration::from_secs(10);
+            config.monitor.replication_lag_use_percona_heartbeat = heartbeat.to_owned();
+            let (world, stage) = World::of(config);
+            world.lag.borrow_mut().insert("b:3306".to_owned(), Some("3"));
+            sleep(Duration::from_mins(5)).await;
+            world.read_only.borrow_mut().insert("a:3306".to_owned());
+            world.frozen.borrow_mut().insert("b:3306".to_owned());
+            until(&stage, (1, "b", "SHUNNED")).await;
+            let asked = world.asked.borrow();
+            let is_read = |command: &Vec<u8>| match command.split_first() {
+                Some((&kind, text)) if kind == Kind::Query as u8 => {
+                    text.starts_with(b"SELECT ") || text.starts_with(b"SHOW ")
+                }
+                Some((&kind, _)) => kind == Kind::Ping as u8 || kind == Kind::Quit as u8,
+                None => false,
+            };
+            assert!(asked.len() > 300 && asked.iter().all(is_read), "{asked:?}");
+        });
+    }
 }
 
 #[test]
@@ -389,5 +529,41 @@ fn without_a_monitor_servers_are_where_their_rows_are() {
         let mut client = log_in(&stage).await;
         say(&mut client, "SELECT 1").await;
         assert_eq!(world.told("SELECT 1"), ["a:3306"]);
+    });
+}
+
+#[test]
+fn what_was_found_holds_until_the_last_session_has_gone() {
+    play(async || {
+        let (world, stage) = World::of(pair());
+        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        until(&stage, (0, "a", "LEFT")).await;
+        stage.stop_watching();
+        sleep(ms(100)).await;
+        let mut client = log_in(&stage).await;
+        say(&mut client, "INSERT 1").await;
+        assert_eq!((world.told("INSERT 1"), status(&stage, 0, "a")), (vec!["b:3306".to_owned()], None));
+    });
+}
+
+#[test]
+fn c12_a_replica_that_is_promoted_takes_writes_though_it_does_not_know_its_lag() {
+    play(async || {
+        let mut config = pair();
+        config.servers[1].max_replication_lag = Duration::from_secs(10);
+        config.monitor.replication_lag_interval = ms(1_000);
+        let (world, stage) = World::of(config);
+        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        world.lag.borrow_mut().insert("b:3306".to_owned(), None);
+        until(&stage, (1, "b", "SHUNNED_REPLICATION_LAG")).await;
+        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        until(&stage, (0, "a", "LEFT")).await;
+        let mut client = log_in(&stage).await;
+        client.send_query("INSERT 1").await;
+        world.read_only.borrow_mut().remove("b:3306");
+        client.expect_ok().await;
+        sleep(Duration::from_mins(1)).await;
+        say(&mut client, "INSERT 2").await;
+        assert_eq!(world.told("INSERT 2"), ["b:3306"]);
     });
 }

@@ -56,14 +56,22 @@ fn an_idle_session_gets_another_server_and_hears_nothing() {
 #[test]
 fn a_session_in_a_transaction_is_told() {
     play(async || {
-        let (stage, _servers, mut client, mut db) = scene().await;
+        let (stage, mut servers, mut client, mut db) = scene().await;
         begin(&mut client, &mut db).await;
         stage.apply(without_db()).unwrap();
         db.expect_end().await;
-        client.packets().expect_seq(1);
-        let error = client.expect_err(1053).await;
-        assert!(error.message.contains("server db:3306 was set OFFLINE_HARD"), "{error:?}");
-        client.expect_end().await;
+        client.send_query("INSERT 1").await;
+        let error = client.expect_err(1213).await;
+        assert_eq!(
+            error.to_string(),
+            "1213 (40001): Transaction was rolled back: server db:3306 was set OFFLINE_HARD; try restarting transaction"
+        );
+        client.send_query("DO 2").await;
+        let mut other = next(&mut servers, "other:3306").await;
+        other.expect_query("DO 2").await;
+        other.ok().await;
+        client.expect_ok().await;
+        drop(client);
         expect_nothing_left(&stage).await;
     });
 }
@@ -83,13 +91,18 @@ fn a_session_that_has_left_something_there_is_told() {
 #[test]
 fn a_statement_that_runs_is_broken_off_and_told() {
     play(async || {
-        let (stage, _servers, mut client, mut db) = scene().await;
-        client.send_query("SELECT SLEEP(100)").await;
-        db.expect_query("SELECT SLEEP(100)").await;
+        let (stage, mut servers, mut client, mut db) = scene().await;
+        client.send_query("DELETE FROM t").await;
+        db.expect_query("DELETE FROM t").await;
         stage.apply(without_db()).unwrap();
-        let error = client.expect_err(1053).await;
+        let error = client.expect_err(9009).await;
         assert!(error.message.contains("server db:3306 was set OFFLINE_HARD"), "{error:?}");
-        client.expect_end().await;
+        assert_eq!(servers.dialled().await.0, "db:3306", "to kill it");
+        client.send_query("SELECT SLEEP(100)").await;
+        let mut other = next(&mut servers, "other:3306").await;
+        other.expect_query("SELECT SLEEP(100)").await;
+        other.ok().await;
+        client.expect_ok().await;
     });
 }
 

@@ -184,13 +184,13 @@ fn a_session_that_ends_gives_its_place_back() {
         let (stage, mut servers) = stage(one_at_a_time());
         let (mut first, mut server) = session(&stage, &mut servers).await;
         let (mut second, mut other) = session(&stage, &mut servers).await;
-        first.send_query("SELECT 'dear'").await;
-        server.expect_query("SELECT 'dear'").await;
-        second.send_query("SELECT 'dear'").await;
+        first.send_query("DELETE 'dear'").await;
+        server.expect_query("DELETE 'dear'").await;
+        second.send_query("DELETE 'dear'").await;
         settle().await;
         drop(server);
-        first.expect_err(2013).await;
-        other.expect_query("SELECT 'dear'").await;
+        first.expect_err(9009).await;
+        other.expect_query("DELETE 'dear'").await;
     });
 }
 

@@ -240,7 +240,7 @@ fn statements_with_attributes_are_looked_at_behind_them() {
         // From the login to a server the proxy learns what it can offer to the next client.
         let mut first = log_in(&stage).await;
         first.send_query("DO 0").await;
-        drop(accept_with(&mut servers, announced).await);
+        let _database = accept_with(&mut servers, announced).await;
         let mut client = log_in_as(&stage, &options().capabilities(announced)).await;
         client.send_bytes(&commands(&[b"\x03\0\x01A"])).await;
         let mut server = accept_with(&mut servers, announced).await;

@@ -8,7 +8,7 @@ use wire::{Codec as _, StatusFlags, packet};
 
 use super::support::{
     CAPACITY, Client, Database, SCRATCH, config, expect_alive, expect_nothing_left, first_query, log_in,
-    long_query, messages, options, play, play_all, session, settle, stage, stage_with,
+    long_query, messages, options, play, play_all, run, session, settle, stage, stage_with,
 };
 
 /// A query that the server has read and not answered yet.
@@ -16,6 +16,21 @@ async fn asked() -> (proxy::stage::Stage, Client, Database) {
     let (stage, mut client, mut server) = session().await;
     client.send_query("SELECT 1").await;
     server.expect_query("SELECT 1").await;
+    (stage, client, server)
+}
+
+/// A session that cannot do without its server, which has read a query and not answered it yet.
+async fn bound_and_asked() -> (proxy::stage::Stage, Client, Database) {
+    let (stage, mut client, mut server) = bound().await;
+    client.send_query("SELECT 1").await;
+    server.expect_query("SELECT 1").await;
+    (stage, client, server)
+}
+
+/// A session that cannot do without its server.
+async fn bound() -> (proxy::stage::Stage, Client, Database) {
+    let (stage, mut client, mut server) = session().await;
+    run(&mut client, &mut server, "CREATE TEMPORARY TABLE t (a INT)").await;
     (stage, client, server)
 }
 
@@ -36,7 +51,7 @@ fn ok() -> Vec<u8> {
 #[test]
 fn a_server_that_dies_before_its_answer_is_reported() {
     play(async || {
-        let (stage, mut client, server) = asked().await;
+        let (stage, mut client, server) = bound_and_asked().await;
         drop(server);
         let error = client.expect_err(2013).await;
         assert_eq!(
@@ -79,10 +94,16 @@ fn a_server_that_dies_within_a_packet_leaves_nothing_to_say() {
 }
 
 #[test]
-fn a_server_that_dies_while_idle_takes_its_session_along() {
+fn a_server_that_dies_while_idle_takes_a_session_along_that_cannot_do_without_it() {
     play(async || {
-        let (stage, mut client, server) = session().await;
+        let (stage, mut client, server) = bound().await;
         drop(server);
+        client.packets().expect_seq(1);
+        let error = client.expect_err(1053).await;
+        assert_eq!(
+            error.message,
+            "Server shutdown in progress: server db:3306 has closed the connection; lost with it: temporary_table"
+        );
         client.expect_end().await;
         expect_nothing_left(&stage).await;
     });
@@ -112,14 +133,14 @@ fn a_server_that_dies_before_a_command_is_complete_is_reported_behind_it() {
 fn a_server_that_refuses_a_command_before_it_is_complete_is_heard() {
     play(async || {
         let (stage, mut client, mut server) = session().await;
-        let command = messages(0, &[&long_query(50_000)]);
-        client.send_bytes(&command[..10_000]).await;
+        let command = messages(0, &[&long_query(200_000)]);
+        join!(client.send_bytes(&command[..100_000]), server.read_bytes(100_000));
         settle().await;
         server.packets().expect_seq(1);
         server.err(1153, "08S01", "Got a packet bigger than 'max_allowed_packet' bytes").await;
         drop(server);
         settle().await;
-        client.send_bytes(&command[10_000..]).await;
+        client.send_bytes(&command[100_000..]).await;
         client.packets().expect_seq(1);
         let error = client.expect_err(1153).await;
         assert_eq!(error.message, "Got a packet bigger than 'max_allowed_packet' bytes");
@@ -132,10 +153,12 @@ fn a_server_that_refuses_a_command_before_it_is_complete_is_heard() {
 #[test]
 fn a_server_that_ends_the_connection_with_an_error_is_heard() {
     play(async || {
-        let (stage, mut client, mut server) = asked().await;
+        let (stage, mut client, mut server) = bound_and_asked().await;
         server.err(1317, "70100", "Query execution was interrupted").await;
         drop(server);
         client.expect_err(1317).await;
+        client.packets().expect_seq(1);
+        client.expect_err(1053).await;
         client.expect_end().await;
         expect_nothing_left(&stage).await;
     });
@@ -144,7 +167,7 @@ fn a_server_that_ends_the_connection_with_an_error_is_heard() {
 #[test]
 fn a_server_that_says_why_it_closes_an_idle_connection_is_heard() {
     play(async || {
-        let (stage, mut client, mut server) = session().await;
+        let (stage, mut client, mut server) = bound().await;
         server.packets().expect_seq(1);
         server.err(4031, "HY000", "The client was disconnected by the server because of inactivity").await;
         drop(server);
@@ -158,7 +181,7 @@ fn a_server_that_says_why_it_closes_an_idle_connection_is_heard() {
 #[test]
 fn the_last_words_of_a_server_may_come_in_pieces() {
     play(async || {
-        let (stage, mut client, mut server) = session().await;
+        let (stage, mut client, mut server) = bound().await;
         for byte in messages(1, &[b"\xff\xbf\x0f#HY000The client was disconnected"]) {
             server.send_bytes(&[byte]).await;
             settle().await;
@@ -173,7 +196,7 @@ fn the_last_words_of_a_server_may_come_in_pieces() {
 #[test]
 fn c02_what_follows_the_last_words_is_not_passed_on() {
     play(async || {
-        let (stage, mut client, mut server) = session().await;
+        let (stage, mut client, mut server) = bound().await;
         let error = messages(1, &[b"\xff\xbf\x0f#HY000The client was disconnected"]);
         server.send_bytes(&[error, messages(1, &[&ok()])].concat()).await;
         client.packets().expect_seq(1);
@@ -186,7 +209,7 @@ fn c02_what_follows_the_last_words_is_not_passed_on() {
 #[test]
 fn the_beginning_of_last_words_is_not_said() {
     play(async || {
-        let (stage, mut client, mut server) = session().await;
+        let (stage, mut client, mut server) = bound().await;
         server.send_bytes(&messages(1, &[b"\xff\xbf\x0f#HY000The client"])[..9]).await;
         settle().await;
         drop(server);
@@ -198,7 +221,7 @@ fn the_beginning_of_last_words_is_not_said() {
 #[test]
 fn c02_a_stray_answer_on_an_idle_connection_is_nobody_s() {
     play(async || {
-        let (stage, mut client, mut server) = session().await;
+        let (stage, mut client, mut server) = bound().await;
         server.send_bytes(&messages(1, &[&ok()])).await;
         // The client must not find it there when it reads the answer to its next query.
         client.expect_end().await;
@@ -241,8 +264,14 @@ fn c02_the_next_query_does_not_get_what_was_left_in_the_socket() {
         assert_eq!(answer.len(), SCRATCH);
         server.send_bytes(&[answer.clone(), messages(1, &[&ok()])].concat()).await;
         assert!(client.read_bytes(SCRATCH).await == answer);
-        client.expect_end().await;
         server.expect_gone().await;
+        client.send_bytes(&second[second.len() - 1..]).await;
+        let mut other = servers.accept().await;
+        other.expect_query("SELECT 2").await;
+        other.ok().await;
+        client.packets().expect_seq(1);
+        client.expect_ok().await;
+        drop(client);
         expect_nothing_left(&stage).await;
     });
 }
@@ -308,6 +337,7 @@ fn garbage_for_an_answer_costs_one_session() {
     play_all(config(), garbage, async |stage, servers, garbage| {
         let mut client = log_in(stage).await;
         let mut server = first_query(&mut client, servers).await;
+        run(&mut client, &mut server, "CREATE TEMPORARY TABLE t (a INT)").await;
         client.send_query("SELECT 1").await;
         server.expect_query("SELECT 1").await;
         server.send_bytes(&garbage).await;
@@ -324,10 +354,13 @@ fn a_server_that_dies_does_not_disturb_the_others() {
     play(async || {
         let (stage, mut servers) = stage(config());
         let mut first = log_in(&stage).await;
-        let first_server = first_query(&mut first, &mut servers).await;
+        let mut first_server = first_query(&mut first, &mut servers).await;
+        run(&mut first, &mut first_server, "CREATE TEMPORARY TABLE t (a INT)").await;
         let mut second = log_in(&stage).await;
         let mut second_server = first_query(&mut second, &mut servers).await;
         drop(first_server);
+        first.packets().expect_seq(1);
+        first.expect_err(1053).await;
         first.expect_end().await;
         expect_alive(&mut second, &mut second_server).await;
         assert_eq!((stage.usage(0).open, stage.sessions()), (1, 1));
@@ -343,7 +376,7 @@ fn c10_a_command_whose_answer_was_lost_is_not_sent_again() {
         client.send_query("INSERT once").await;
         server.expect_query("INSERT once").await;
         drop(server);
-        client.expect_err(2013).await;
+        client.expect_err(9009).await;
         assert!(servers.settled().await.is_none(), "no other connection is opened for it");
     });
 }

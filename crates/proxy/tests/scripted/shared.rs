@@ -10,6 +10,7 @@ use super::support::{
     options_for, play, rule, run, settle, stage, user,
 };
 use proxy::stage::Stage;
+use proxy::stats::FreeConnection;
 
 /// The question that goes with a login or a reset over a connection that is there.
 const QUESTION: &str = "SELECT 1 FROM DUAL WHERE @@init_connect <> ''";
@@ -474,5 +475,35 @@ fn rules_end_sharing_and_begin_it_again() {
         two.expect_err(9001).await;
         run(&mut one, &mut server, "SELECT 'ours'").await;
         run(&mut two, &mut server, "SELECT 2").await;
+    });
+}
+
+#[test]
+fn who_asks_sees_the_connections_that_nobody_uses() {
+    play(async || {
+        let (stage, _servers, mut one, mut two, mut server) = two().await;
+        settle().await;
+        let free = stage.free_connections();
+        let row = |free: &FreeConnection| (free.hostgroup, free.host.clone(), free.port, free.user.clone());
+        assert_eq!(free.iter().map(row).collect::<Vec<_>>(), [(0, "db".to_owned(), 3306, "app".to_owned())]);
+        assert_eq!((free[0].fd, free[0].schema.as_deref()), (-1, None));
+        assert_eq!(stage.global("MyHGM_myconnpoll_push"), 2);
+        one.send_query("SELECT 1").await;
+        server.expect_query("SELECT 1").await;
+        assert_eq!(stage.free_connections(), []);
+        server.ok().await;
+        one.expect_ok().await;
+        run(&mut one, &mut server, "SET sql_mode = 'ANSI'").await;
+        two.send_query("SELECT 2").await;
+        server.expect_command(Kind::ResetConnection, b"").await;
+        server.ok().await;
+        question(&mut server).await;
+        server.expect_query(CHARSET).await;
+        server.ok().await;
+        server.expect_query("SELECT 2").await;
+        server.ok().await;
+        two.expect_ok().await;
+        settle().await;
+        assert_eq!((stage.global("MyHGM_myconnpoll_push"), stage.global("MyHGM_myconnpoll_reset")), (5, 1));
     });
 }

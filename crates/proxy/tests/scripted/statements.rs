@@ -121,6 +121,24 @@ fn binary_rows_pass_as_they_are() {
 }
 
 #[test]
+fn c15_columns_are_those_that_the_server_has_now() {
+    play(async || {
+        let (_stage, mut client, mut server) = session().await;
+        prepare(&mut client, &mut server, 0, 1).await;
+        // Somebody adds a column. The server says so with the rows, and when the statement is prepared again.
+        client.send_command(Kind::StmtExecute, &execute(0)).await;
+        server.expect_command(Kind::StmtExecute, &execute(0)).await;
+        server.columns(&["a", "b"]).await;
+        server.send(&[0, 0, 1, b'1', 1, b'2']).await;
+        server.end_of_rows().await;
+        let result = client.expect_result().await;
+        assert_eq!((result.columns.len(), result.rows), (2, vec![vec![0, 0, 1, b'1', 1, b'2']]));
+        prepare(&mut client, &mut server, 0, 2).await;
+        expect_alive(&mut client, &mut server).await;
+    });
+}
+
+#[test]
 fn the_next_command_does_not_wait_for_the_close_of_a_statement() {
     play(async || {
         let (_stage, mut client, mut server) = session().await;

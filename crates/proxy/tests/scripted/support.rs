@@ -180,10 +180,20 @@ pub(super) fn stage_with(
     capacity: usize,
     refused: impl Fn(&Endpoint) -> bool + 'static,
 ) -> (Stage, Servers) {
+    let refusal = io::ErrorKind::ConnectionRefused;
+    stage_failing(config, capacity, move |endpoint| refused(endpoint).then(|| refusal.into()))
+}
+
+/// The same with connections that do not come about because of what `failure` returns.
+pub(super) fn stage_failing(
+    config: Config,
+    capacity: usize,
+    failure: impl Fn(&Endpoint) -> Option<io::Error> + 'static,
+) -> (Stage, Servers) {
     let (sender, receiver) = unbounded_channel();
     let stage = Stage::new(config, move |endpoint| {
-        if refused(endpoint) {
-            return Err(io::ErrorKind::ConnectionRefused.into());
+        if let Some(error) = failure(endpoint) {
+            return Err(error);
         }
         let (ours, theirs) = pair(capacity);
         let dialled = sender.send((endpoint.clone(), theirs));

@@ -91,7 +91,8 @@ impl Author {
             return self.say(Command::Prepare(name(slot), sql));
         }
         let (sql, params, is_select) = *self.dice.pick(&STATEMENTS);
-        let sql = self.filled(sql);
+        let sql = if self.is_certain { sql.replace(", FOUND_ROWS()", "") } else { sql.to_owned() };
+        let sql = self.filled(&sql);
         self.say(Command::Prepare(name(slot), sql));
         let open = Slot { params, is_select, typed: None, has_cursor: false, had_cursor: false };
         self.session.slots[slot] = Some(open.clone());

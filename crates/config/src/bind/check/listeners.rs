@@ -8,8 +8,19 @@ use crate::bind::tables::Tables;
 use crate::model::{Config, HostgroupSettings, Listener, Protocol, Role, Strategy};
 use crate::problem::Problem;
 use crate::row::PlacedRow;
-use crate::schema::{LISTENERS, MYSQL_HOSTGROUP_ATTRIBUTES, MYSQL_REPLICATION_HOSTGROUPS, MYSQL_SERVERS};
+use crate::schema::{
+    LISTENERS, MYSQL_AWS_AURORA_HOSTGROUPS, MYSQL_GALERA_HOSTGROUPS, MYSQL_GROUP_REPLICATION_HOSTGROUPS,
+    MYSQL_HOSTGROUP_ATTRIBUTES, MYSQL_REPLICATION_HOSTGROUPS, MYSQL_SERVERS, Section,
+};
 use crate::tree::Place;
+
+/// The tables that say whose readers are where.
+const PAIRS: [&Section; 4] = [
+    &MYSQL_REPLICATION_HOSTGROUPS,
+    &MYSQL_GROUP_REPLICATION_HOSTGROUPS,
+    &MYSQL_GALERA_HOSTGROUPS,
+    &MYSQL_AWS_AURORA_HOSTGROUPS,
+];
 
 /// What must hold between the columns of a row.
 pub(super) fn row(row: &PlacedRow, listener: &Listener, problems: &mut Vec<Problem>) {
@@ -64,7 +75,7 @@ pub(super) fn strategies(tables: &Tables, problems: &mut Vec<Problem>) {
             );
             report(problems, at, message);
         }
-        let mut pairs = tables.of(&MYSQL_REPLICATION_HOSTGROUPS).iter().filter(|row| row.sound);
+        let mut pairs = PAIRS.iter().flat_map(|section| tables.of(section)).filter(|row| row.sound);
         let is_reader = pairs.any(|row| row.row.get::<u32>("reader_hostgroup") == hostgroup);
         if strategy.falls_back() && !is_reader {
             let message = format!(
@@ -113,8 +124,7 @@ pub(super) fn warnings(config: &Config, served: &HashSet<u32>) -> Vec<String> {
         .collect();
     let readers = |listener: &&Listener| listener.role == Role::ReadOnly && listener.hostgroup.is_none();
     if let Some(listener) = config.listeners.iter().find(readers) {
-        let writers: HashSet<u32> =
-            config.replication_hostgroups.iter().map(|pair| pair.writer_hostgroup).collect();
+        let writers: HashSet<u32> = config.pairs().map(|(writer, _)| writer).collect();
         let without =
             |user: &&crate::User| user.active && user.frontend && !writers.contains(&user.default_hostgroup);
         let names: Vec<&str> =
@@ -177,6 +187,7 @@ mod tests {
                 "`listeners.role` cannot be `read_only` with protocol = \"tcp\"",
             ),
             ("hostgroup=1", "`listeners.hostgroup` may not be set with role = \"auto\""),
+            ("hostgroup=0", "`listeners.hostgroup` may not be set with role = \"auto\""),
             ("strategy=\"round_robin\"", "`listeners.strategy` may not be set with role = \"auto\""),
             (
                 "role=\"read_only\", strategy=\"round_robin\"",

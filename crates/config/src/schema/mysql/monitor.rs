@@ -75,31 +75,36 @@ pub(super) const FIELDS: &[Field] = &[
         5_000,
         INTERVAL,
         "time between two Group Replication checks",
-    ),
+    )
+    .built(),
     ms(
         "monitor_groupreplication_healthcheck_timeout",
         800,
         TIMEOUT,
         "longest time for a Group Replication check",
-    ),
+    )
+    .built(),
     int(
         "monitor_groupreplication_healthcheck_max_timeout_count",
         3,
         CHECKS,
         "timeouts after which a Group Replication member is offline",
-    ),
+    )
+    .built(),
     int(
         "monitor_groupreplication_max_transactions_behind_count",
         3,
         CHECKS,
         "checks over the limit after which a Group Replication member is shunned",
-    ),
+    )
+    .built(),
     int(
         "monitor_groupreplication_max_transactions_behind_for_read_only",
         1,
         (0, 2),
         "where members are shunned for their lag: 0 writers, 1 readers, 2 both",
-    ),
+    )
+    .built(),
     ms("monitor_galera_healthcheck_interval", 5_000, (50, DAYS_7_MS), "time between two Galera checks"),
     ms("monitor_galera_healthcheck_timeout", 800, (50, 600_000), "longest time for a Galera check"),
     int(

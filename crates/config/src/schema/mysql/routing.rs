@@ -16,7 +16,8 @@ pub(super) const FIELDS: &[Field] = &[
         "default_max_latency_ms",
         1_000,
         (0, DAYS_20_MS),
-        "servers to which connecting took longer, login included, are passed over for ten seconds; 0: no limit",
+        "servers that took longer for the monitor's last ping, or the last connection with its login, are passed over for ten seconds; \
+         0: no limit",
     )
     .built(),
     int(
@@ -32,7 +33,13 @@ pub(super) const FIELDS: &[Field] = &[
         (0, 100),
         "from this many candidates on, a read with a lag limit does not go to the writer; 0: off",
     ),
-    int("query_retries_on_failure", 1, (0, 1_000), "further attempts of a statement that may be repeated"),
+    int(
+        "query_retries_on_failure",
+        1,
+        (0, 1_000),
+        "further attempts of a statement that changes nothing, after its server was lost",
+    )
+    .built(),
     int(
         "shun_on_failures",
         5,

@@ -52,7 +52,7 @@ pub static MYSQL_GROUP_REPLICATION_HOSTGROUPS: Section = Section::new(
     "mysql_group_replication_hostgroups",
     Shape::Rows,
     &[CLUSTER],
-    "Clusters of MySQL Group Replication.",
+    "Clusters of MySQL Group Replication, whose members the monitor asks who takes writes.",
 )
 .unique(CLUSTER_KEYS)
 .rules(CLUSTER_RULES);
@@ -64,15 +64,22 @@ pub static MYSQL_GALERA_HOSTGROUPS: Section =
         .rules(CLUSTER_RULES);
 
 const CLUSTER: &[Field] = &[
-    int("writer_hostgroup", 0, COUNT, "writers").required(),
-    int("backup_writer_hostgroup", 0, COUNT, "writers above `max_writers`").required(),
-    int("reader_hostgroup", 0, (1, COUNT.1), "readers").required(),
-    int("offline_hostgroup", 0, COUNT, "nodes that cannot be used").required(),
-    switch("active", true, "whether the row is in use"),
-    int("max_writers", 1, COUNT, "most nodes in the writer hostgroup"),
-    int("writer_is_also_reader", 0, (0, 2), "1: writers are readers too; 2: only backup writers are readers"),
-    int("max_transactions_behind", 0, COUNT, "backlog above which a reader is shunned; 0: never"),
-    text("comment", "", "free text").null(),
+    int("writer_hostgroup", 0, COUNT, "writers").required().built(),
+    int("backup_writer_hostgroup", 0, COUNT, "writers above `max_writers`").required().built(),
+    int("reader_hostgroup", 0, (1, COUNT.1), "readers").required().built(),
+    int("offline_hostgroup", 0, COUNT, "nodes that cannot be used").required().built(),
+    switch("active", true, "whether the row is in use").built(),
+    int("max_writers", 1, COUNT, "most nodes in the writer hostgroup").built(),
+    int("writer_is_also_reader", 0, (0, 2), "1: writers are readers too; 2: only backup writers are readers")
+        .built(),
+    int(
+        "max_transactions_behind",
+        0,
+        COUNT,
+        "transactions to apply above which a server is passed over; 0: any number",
+    )
+    .built(),
+    text("comment", "", "free text").null().built(),
 ];
 
 /// The table `mysql_aws_aurora_hostgroups`.
@@ -118,7 +125,7 @@ const ATTRIBUTES: &[Field] = &[
     )
     .built(),
     int("autocommit", -1, (-1, 1), "no effect in ProxySQL either"),
-    percent("free_connections_pct", 10, "instead of the variable").built(),
+    percent("free_connections_pct", 10, "instead of the variable, where that is not 0").built(),
     text("init_connect", "", "instead of the variable"),
     switch("multiplex", true, "share connections between sessions").built(),
     switch("connection_warming", false, "instead of the variable"),
@@ -134,6 +141,6 @@ const ATTRIBUTES: &[Field] = &[
          `monitor_slave_lag_when_null`, seconds, instead of the variable; `handle_warnings` has no effect so far",
     )
     .built(),
-    json("servers_defaults", "JSON for discovered servers: `weight`, `max_connections`, `use_ssl`"),
+    json("servers_defaults", "JSON for discovered servers: `weight`, `max_connections`, `use_ssl`").built(),
     text("comment", "", "free text").built(),
 ];

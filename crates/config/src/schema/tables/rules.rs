@@ -61,7 +61,9 @@ const RULE: &[Field] = &[
     text("error_msg", "", "answer with this error").null().built(),
     text("OK_msg", "", "answer with OK").null().built(),
     switch("sticky_conn", false, "no effect in ProxySQL either").null(),
-    int("multiplex", 0, (0, 2), "sharing of the connection: 0 off, 1 on, 2 not switched off by this").null(),
+    int("multiplex", 0, (0, 2), "sharing of the connection: 0 off, 1 on, 2 not switched off by this")
+        .null()
+        .built(),
     int("gtid_from_hostgroup", 0, UNSIGNED, "wait for what was last written there")
         .null()
         .sql_type("INT UNSIGNED"),

@@ -20,11 +20,11 @@ const TRACES: Effects = Effects::SESSION
 
 /// Where a statement is said.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct At<'a> {
+pub(in crate::session) struct At<'a> {
     /// The session's schema.
-    pub(super) schema: &'a [u8],
+    pub(in crate::session) schema: &'a [u8],
     /// The second byte of a character may be a quote or a backslash.
-    pub(super) two_byte_quotes: bool,
+    pub(in crate::session) two_byte_quotes: bool,
 }
 
 /// What a statement changes for those behind it.
@@ -55,6 +55,11 @@ impl Change {
         self.settings.is_empty() && self.marks.is_empty() && !self.resets
     }
 
+    /// Whether it makes settings, and nothing else.
+    pub(in crate::session) fn only_sets(&self) -> bool {
+        !self.settings.is_empty() && self.marks.is_empty() && !self.resets
+    }
+
     /// Whether statements behind it need not wait for it.
     pub(in crate::session) fn is_quiet(&self) -> bool {
         self.settings.is_empty() && !self.resets && self.marks.iter().all(Mark::is_quiet)
@@ -71,7 +76,7 @@ impl Change {
     }
 
     /// What a statement changes if it succeeds.
-    pub(super) fn of_one(facts: Facts, class: Class, text: &[u8], at: At<'_>) -> Self {
+    pub(in crate::session) fn of_one(facts: Facts, class: Class, text: &[u8], at: At<'_>) -> Self {
         let effects = facts.effects;
         // Most do nothing of all this.
         if !effects.any_of(TRACES) && !matches!(class, Class::DropTable | Class::Unknown) {
@@ -119,8 +124,13 @@ impl Change {
     }
 
     /// What several statements in one text change, of which the first has this class: what each does is not told apart.
-    pub(super) fn of_several(effects: Effects, first: Class) -> Self {
+    pub(super) fn of_several(effects: Effects, first: Class, text: &[u8]) -> Self {
         let mut change = Self::default();
+        if effects.any_of(Effects::SESSION)
+            && let Some(text) = settings::last_use(text)
+        {
+            change = used_schema(text).map_or(change, Self::of_schema);
+        }
         // Locks of tables commit. Those of rows end with the transaction, of which servers tell.
         let locks_tables = effects.any_of(Effects::LOCKS) && effects.any_of(Effects::IMPLICIT_COMMIT);
         let lasts = effects.any_of(Effects::SESSION.with(Effects::TEMPORARY_TABLE));

@@ -222,7 +222,7 @@ impl Registry {
     }
 
     /// What the client calls the statement that the server of this hostgroup knows as `id`.
-    fn client_id_of(&self, id: u32, hostgroup: u32) -> Option<u32> {
+    pub(in crate::session) fn client_id_of(&self, id: u32, hostgroup: u32) -> Option<u32> {
         let id = self.meant(id);
         let is_it = |prepared: &Prepared| prepared.id_at(hostgroup) == Some(id);
         if self.by_id.get(&id).is_some_and(is_it) {
@@ -251,6 +251,11 @@ impl Registry {
         let Some(prepared) = self.by_id.remove(&id) else { return Vec::new() };
         self.bytes -= prepared.what.bytes();
         prepared.places.iter().map(|place| (place.hostgroup, place.statement.id)).collect()
+    }
+
+    /// The statements that servers were preparing will not be answered.
+    pub(in crate::session) fn forget_awaited(&mut self) {
+        self.awaiting.clear();
     }
 
     /// The connection to this hostgroup is gone, and what was prepared there with it.

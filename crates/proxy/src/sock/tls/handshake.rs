@@ -2,7 +2,7 @@
 //!
 //! Key exchanges, signatures and certificates take longer than a worker may stop for. Each step (the records that have
 //! come, and what they lead to) runs on a blocking thread of the control runtime, which gets the connection's state
-//! and gives it back; the socket stays where it is.
+//! and gives it back; the socket stays where it is. Only the monitor's thread, which has no sessions, takes its steps itself.
 
 use std::future::poll_fn;
 use std::io;
@@ -135,7 +135,7 @@ async fn off_thread(
     worker: &Worker,
     step: impl FnOnce() -> Result<Step, HandshakeError> + Send + 'static,
 ) -> Result<Step, HandshakeError> {
-    worker.shared.keys.off_thread(step).await.map_err(|_| HandshakeError::Stopped)?
+    worker.off_thread(step).await.map_err(|_| HandshakeError::Stopped)?
 }
 
 /// Whether `bytes` begin with a whole record, or cannot become one: then it is not worth waiting for more.

@@ -1,0 +1,120 @@
+//! What is known of the servers of one cluster.
+
+use std::collections::BTreeMap;
+
+use super::{Cluster, Role, Topology, Verdict, Word, group};
+
+/// What is known of the servers of one cluster, by server.
+#[derive(Debug, Clone)]
+pub(crate) struct Nodes<E>(BTreeMap<E, Node<E>>);
+
+/// What is known of one of them.
+#[derive(Debug, Clone)]
+pub(crate) struct Node<E> {
+    /// What it has said last.
+    pub(super) word: Option<Word<E>>,
+    /// Questions in a row that it has not answered.
+    pub(super) misses: u32,
+    /// Looks in a row that saw it too far behind.
+    over: u32,
+    /// By how many transactions it is behind, if it is passed over for that.
+    behind: Option<u64>,
+}
+
+impl<E> Default for Nodes<E> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<E> Default for Node<E> {
+    fn default() -> Self {
+        Self { word: None, misses: 0, over: 0, behind: None }
+    }
+}
+
+impl<E> Nodes<E> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&E, &Node<E>)> {
+        self.0.iter()
+    }
+}
+
+impl<E: Clone + Ord> Nodes<E> {
+    /// A server has answered.
+    pub(crate) fn hear(&mut self, cluster: &Cluster, server: &E, word: Word<E>) {
+        let node = self.0.entry(server.clone()).or_default();
+        match (&word, cluster.topology) {
+            (Word::Group(said), Topology::Group(limits)) => {
+                let is_over = limits.max_behind.is_some_and(|max| said.behind > max);
+                node.over = if is_over { node.over.saturating_add(1) } else { 0 };
+                node.behind = (node.over >= limits.checks.max(1)).then_some(said.behind).filter(|_| is_over);
+            }
+        }
+        node.word = Some(word);
+        node.misses = 0;
+    }
+
+    /// A server has not answered.
+    pub(crate) fn miss(&mut self, server: &E) {
+        let node = self.0.entry(server.clone()).or_default();
+        node.misses = node.misses.saturating_add(1);
+    }
+
+    /// Questions in a row that a server has not answered.
+    pub(crate) fn misses(&self, server: &E) -> u32 {
+        self.0.get(server).map_or(0, |node| node.misses)
+    }
+
+    /// A server is known not to be there: what it has said counts no more.
+    pub(crate) fn lose(&mut self, server: &E) {
+        self.0.entry(server.clone()).or_default().misses = u32::MAX;
+    }
+
+    /// Only these servers stay.
+    pub(crate) fn keep(&mut self, stays: impl Fn(&E) -> bool) {
+        self.0.retain(|server, _| stays(server));
+    }
+
+    /// What a server is good for, and why.
+    pub(crate) fn verdict(&self, cluster: &Cluster, server: &E) -> Verdict {
+        let Some(node) = self.0.get(server) else {
+            return Verdict::new(Role::Unheard, "it was not asked yet");
+        };
+        if node.misses >= cluster.misses.max(1) {
+            return Verdict::new(Role::Out, "it does not answer");
+        }
+        match &node.word {
+            None => Verdict::new(Role::Unheard, "it has not answered yet"),
+            Some(Word::Group(word)) => group::judge(word, self),
+        }
+    }
+
+    /// By how many transactions a server is behind, if that is too many for this hostgroup of its cluster.
+    pub(crate) fn behind(&self, cluster: &Cluster, hostgroup: u32, server: &E) -> Option<u64> {
+        let Topology::Group(limits) = cluster.topology;
+        let counts = limits.of_writers && hostgroup == cluster.writer
+            || limits.of_readers && hostgroup == cluster.reader;
+        self.0.get(server)?.behind.filter(|_| counts)
+    }
+
+    /// The servers that others name, each once.
+    pub(crate) fn named(&self) -> Vec<E> {
+        let mut named: Vec<E> = group::named(self).map(|(server, _)| server.clone()).collect();
+        named.sort_unstable();
+        named.dedup();
+        named
+    }
+
+    /// What the cluster calls a server, if it has said so.
+    pub(crate) fn id(&self, server: &E) -> Option<&str> {
+        match &self.0.get(server)?.word {
+            Some(Word::Group(word)) => Some(&word.id),
+            None => None,
+        }
+    }
+
+    /// What the cluster calls a server, as others say.
+    pub(crate) fn id_as_named(&self, server: &E) -> Option<&str> {
+        group::named(self).find(|(named, _)| *named == server).map(|(_, id)| id)
+    }
+}

@@ -1,0 +1,134 @@
+//! What the monitor makes of what servers of clusters say, and what it promises whatever they say.
+
+mod group;
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use monitor::{
+    AlsoRead, Change, Check, Cluster, Event, Finding, Monitor, Pace, Plan, Row, Settings, Spare, Topology,
+    Word,
+};
+
+type Server = &'static str;
+
+/// The hostgroups of the cluster.
+const WRITERS: u32 = 10;
+const BACKUPS: u32 = 20;
+const READERS: u32 = 30;
+const OFFLINE: u32 = 40;
+
+const fn s(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+fn row(hostgroup: u32, server: Server) -> Row<Server> {
+    Row { hostgroup, server, in_use: true, weight: 1, max_lag: None, lag_when_unknown: s(60) }
+}
+
+fn cluster(topology: Topology) -> Cluster {
+    Cluster {
+        writer: WRITERS,
+        reader: READERS,
+        spare: Some(Spare { backup_writer: BACKUPS, offline: OFFLINE }),
+        max_writers: 1,
+        also_read: AlsoRead::Nobody,
+        pace: Pace { interval: s(5), limit: ms(800) },
+        misses: 3,
+        new_weight: 1,
+        topology,
+    }
+}
+
+fn plan(cluster: Cluster, rows: Vec<Row<Server>>) -> Plan<Server> {
+    let pace = |interval, limit| Pace { interval, limit };
+    Plan {
+        settings: Settings {
+            connect: pace(s(120), ms(600)),
+            ping: pace(s(8), s(1)),
+            read_only: pace(s(1), ms(800)),
+            lag: pace(s(10), s(1)),
+            ping_failures: 3,
+            read_only_timeouts: 3,
+            lag_checks: 1,
+            writer_is_also_reader: false,
+        },
+        rows,
+        pairs: Vec::new(),
+        clusters: vec![cluster],
+    }
+}
+
+/// A monitor and its time.
+struct Scene {
+    monitor: Monitor<Server>,
+    check: Check,
+    now: Duration,
+}
+
+impl Scene {
+    fn new(plan: Plan<Server>) -> Self {
+        let check = plan.clusters[0].topology.check();
+        Self { monitor: Monitor::new(plan, s(100)), check, now: s(100) }
+    }
+
+    /// Goes on to the next question to this server, with all others unanswered and without consequence, and answers it.
+    fn answer(
+        &mut self,
+        server: Server,
+        check: Check,
+        with: impl FnOnce(&mut Monitor<Server>, Duration) -> Vec<Event<Server>>,
+    ) -> Vec<(u32, Server, Change)> {
+        for _ in 0..1_000 {
+            self.now = self.monitor.next_due().expect("something is due").max(self.now);
+            let mut is_asked = false;
+            for order in self.monitor.due(self.now) {
+                if (order.server, order.check) == (server, check) {
+                    is_asked = true;
+                    continue;
+                }
+                let events = self.monitor.observe(&order.server, order.check, Finding::Void, "", self.now);
+                assert_eq!(events, []);
+            }
+            if is_asked {
+                let events = with(&mut self.monitor, self.now);
+                return events
+                    .into_iter()
+                    .map(|event| (event.hostgroup, event.server, event.change))
+                    .collect();
+            }
+        }
+        panic!("{server} is never asked");
+    }
+
+    fn says(&mut self, server: Server, word: Word<Server>) -> Vec<(u32, Server, Change)> {
+        let check = self.check;
+        self.answer(server, check, |monitor, now| monitor.hear(&server, check, word, now))
+    }
+
+    fn fails(&mut self, server: Server, check: Check, finding: Finding) -> Vec<(u32, Server, Change)> {
+        self.answer(server, check, |monitor, now| monitor.observe(&server, check, finding, "why", now))
+    }
+
+    /// The servers of a hostgroup, by name.
+    fn of(&self, hostgroup: u32) -> Vec<Server> {
+        members(&self.monitor, hostgroup)
+    }
+}
+
+fn members(monitor: &Monitor<Server>, hostgroup: u32) -> Vec<Server> {
+    let here = monitor.members().into_iter().filter(|member| member.hostgroup == hostgroup);
+    let mut servers: Vec<Server> =
+        here.filter_map(|member| monitor.row(member.row).map(|row| row.server)).collect();
+    servers.sort_unstable();
+    servers
+}
+
+/// Whatever happens, whoever is in a place is there once.
+fn each_once(servers: &[Server]) -> bool {
+    servers.iter().collect::<HashSet<_>>().len() == servers.len()
+}

@@ -1,0 +1,22 @@
+//! The statements that ask servers of clusters, what the answers mean, and how the tables of `monitor` show them.
+//!
+//! - [`group`]: MySQL Group Replication.
+
+pub(super) mod group;
+
+use config::Endpoint;
+use monitor::Word;
+
+use crate::stats::Detail;
+
+/// What the log of checks says about a word.
+pub(super) fn details(word: &Word<Endpoint>) -> Vec<Detail> {
+    match word {
+        Word::Group(word) => group::details(word),
+    }
+}
+
+/// `YES` or `NO`.
+fn yes(is: bool) -> Detail {
+    Detail::Text(if is { "YES" } else { "NO" }.to_owned())
+}

@@ -1,0 +1,245 @@
+//! Servers that are lost while the session has a connection to one: what is lost with it, and what the client hears.
+//!
+//! A session that has left nothing there goes on, and nobody notices. With a transaction it goes on as well, outside of one: the next
+//! statement is answered with an error that says so. What neither can be said again elsewhere nor is over with a transaction
+//! ends the session.
+
+use pool::Off;
+use wire::command::Kind;
+use wire::frame::put_message;
+use wire::{Capabilities, StatusFlags};
+
+use super::Session;
+use super::backlog::{front, whole_front};
+use super::course::{Course, Loss};
+use super::execute::{ID, id};
+use super::unanswered::{Sent, Unanswered};
+use crate::backend::query;
+use crate::client::login::ok;
+use crate::control::Control;
+use crate::counts::Counter;
+use crate::ending::Ending;
+use crate::error::{ClientError, Gone};
+use crate::sock::Input;
+use crate::statement::class::{Class, classify};
+
+impl Session {
+    /// What the session loses with the connection in use.
+    pub(super) fn loss(&self) -> Loss {
+        if self.past.is_replica {
+            return Loss::Session(crate::state::Pin::Replica);
+        }
+        self.course.loss_at(self.course.hostgroup, self.status)
+    }
+
+    /// Between two commands: the server of the connection in use has closed it, or says something that nobody has asked for.
+    pub(super) fn lose_idle_backend(&mut self, input: Input) -> Result<(), Ending> {
+        match self.loss() {
+            Loss::Session(_) if input == Input::Bytes => Err(Ending::BackendSpoke { answer_seq: None }),
+            loss => self.give_up_backend(loss, Gone::Closed),
+        }
+    }
+
+    /// Between two commands: the connection in use is of no use any more.
+    pub(super) fn give_up_backend(&mut self, loss: Loss, gone: Gone) -> Result<(), Ending> {
+        let Some(backend) = &self.backend else { return Ok(()) };
+        let server = backend.server().endpoint();
+        match loss {
+            Loss::Nothing => {}
+            Loss::Transaction => {
+                let error = ClientError::rolled_back(server, gone);
+                self.course.rolled_back = Some(Box::new(error));
+            }
+            Loss::Session(pin) => return Err(self.told(&ClientError::lost_with(server, gone, pin.name()), 1)),
+        }
+        self.lose_backend();
+        self.set_idle();
+        Ok(())
+    }
+
+    /// The connection in use is of no use any more, and a command of the client waits for it: what is to be said to the client if
+    /// a transaction is lost with it.
+    pub(super) fn lose_backend_for(&mut self, gone: Gone) -> Result<Option<ClientError>, Ending> {
+        let Some(backend) = &self.backend else { return Ok(None) };
+        let server = backend.server().endpoint();
+        let error = match self.loss() {
+            Loss::Nothing => None,
+            Loss::Transaction => Some(ClientError::rolled_back(server, gone)),
+            Loss::Session(pin) => {
+                return Err(self.interrupted(&ClientError::lost_with(server, gone, pin.name()), 1));
+            }
+        };
+        self.lose_backend();
+        Ok(error)
+    }
+
+    /// Whether the server of the connection in use is off: nothing more is to be sent there.
+    pub(super) fn is_server_off(&self) -> Option<Off> {
+        self.backend.as_ref().and_then(|backend| backend.server().off())
+    }
+
+    /// Tells the client, with the command in the backlog, that its transaction is lost. False if that command does not have to do with
+    /// it, or wants it to be over anyway.
+    pub(super) async fn tell_rolled_back(&mut self, kind: Kind) -> Result<bool, Ending> {
+        match kind {
+            Kind::Query => self.complete_front().await?,
+            Kind::Quit | Kind::ChangeUser | Kind::ResetConnection => {
+                self.course.rolled_back = None;
+                return Ok(false);
+            }
+            _ if !is_about_transactions(kind) => return Ok(false),
+            _ => {}
+        }
+        let error = self.course.rolled_back.take();
+        let Some(error) = error.filter(|_| !self.rolls_back(kind)) else { return Ok(false) };
+        self.refuse_here(kind, &error).await?;
+        Ok(true)
+    }
+
+    /// Whether the command in the backlog rolls back.
+    fn rolls_back(&self, kind: Kind) -> bool {
+        let payload = front(&self.backlog);
+        let class = match kind {
+            Kind::Query => whole_front(&self.backlog).map(|payload| classify(self.statement(payload))),
+            Kind::StmtExecute => {
+                let prepared =
+                    self.course.prepared.as_ref().zip(id(payload)).and_then(|(all, id)| all.get(id));
+                prepared.and_then(|prepared| prepared.what.class)
+            }
+            _ => None,
+        };
+        class == Some(Class::Rollback)
+    }
+
+    /// The server of the connection in use owes the answer to a command, of which the client has seen nothing, and is lost. The
+    /// answer begins with sequence id `seq`. Commands that were sent behind it are lost, too.
+    pub(super) async fn outlive(&mut self, gone: Gone, seq: u8) -> Result<(), Ending> {
+        let Some(backend) = &self.backend else { return Err(Ending::Silent) };
+        let server = backend.server().endpoint().clone();
+        let (counter, is_off) = match gone {
+            Gone::Closed => (Counter::ServersAborted, false),
+            Gone::Off(_) => (Counter::OfflineDuringQuery, true),
+        };
+        self.worker.counts.note(counter);
+        if let Some(prepared) = &mut self.course.prepared {
+            prepared.forget_awaited();
+        }
+        let (Loss::Nothing | Loss::Transaction) = self.loss() else {
+            let error = match gone {
+                Gone::Closed => ClientError::lost_backend(&server),
+                Gone::Off(off) => ClientError::switched_off(&server, off),
+            };
+            let ending = self.told(&error, seq);
+            if is_off {
+                self.leave_nothing_running();
+            }
+            return Err(ending);
+        };
+        self.flush_client().await?;
+        let unanswered = self.sent().unanswered();
+        let (kind, again) = (self.control.running.kind(), self.again(unanswered));
+        tracing::info!(%server, %gone, ?kind, ?unanswered, again = again.is_some(), "a server is lost while it owes an answer");
+        if is_off {
+            self.leave_nothing_running();
+        }
+        self.lose_backend();
+        self.course.forget_sent();
+        self.listing = None;
+        if let Some(mut commands) = again {
+            self.course.tries += 1;
+            commands.append(&mut self.backlog);
+            self.backlog = commands;
+            return Ok(());
+        }
+        self.course.tries = 0;
+        if kind == Some(Kind::Ping) && self.owed.is_empty() && unanswered != Unanswered::RolledBack {
+            // The proxy itself is alive.
+            self.reply(seq, &ok(self.capabilities(), self.status)).await?;
+            self.answered_here(0);
+            return Ok(());
+        }
+        let error = match unanswered {
+            Unanswered::Again | Unanswered::Nothing => ClientError::nothing_done(&server, gone),
+            Unanswered::RolledBack => ClientError::rolled_back(&server, gone),
+            Unanswered::Unknown => ClientError::outcome_unknown(&server, gone),
+        };
+        let mut seq = seq;
+        loop {
+            self.reply_error(seq, &error).await?;
+            self.answered_here(error.code());
+            seq = 1;
+            if self.go_on().is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// What was sent and not answered.
+    fn sent(&self) -> Sent {
+        Sent {
+            kind: self.control.running.kind(),
+            ran: self.course.ran,
+            is_last: self.owed.is_empty(),
+            in_transaction: self.status.contains(StatusFlags::IN_TRANSACTION),
+            autocommit: self.status.contains(StatusFlags::AUTOCOMMIT),
+            only_sets: self.course.only_sets(),
+        }
+    }
+
+    /// The command that was not answered, to be sent once more, if it may be.
+    fn again(&self, unanswered: Unanswered) -> Option<Vec<u8>> {
+        let most = self.worker.settings().variables.query_retries_on_failure;
+        if unanswered != Unanswered::Again || self.course.tries >= most || self.course.watched.is_some() {
+            return None;
+        }
+        let running = &self.control.running;
+        command_that_runs(&self.course, &self.control, self.capabilities(), running.kind()?, running.bytes()?)
+    }
+}
+
+/// Whether a command has to do with a transaction, or ends it.
+pub(super) const fn is_about_transactions(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Query
+            | Kind::StmtPrepare
+            | Kind::StmtExecute
+            | Kind::StmtBulkExecute
+            | Kind::StmtFetch
+            | Kind::Quit
+            | Kind::ChangeUser
+            | Kind::ResetConnection
+    )
+}
+
+/// The command that runs, of this kind and so many bytes, as a packet of the client's, if all of it is known.
+pub(super) fn command_that_runs(
+    course: &Course,
+    control: &Control,
+    caps: Capabilities,
+    kind: Kind,
+    bytes: usize,
+) -> Option<Vec<u8>> {
+    let running = &control.running;
+    let (text, len) = running.text(usize::MAX);
+    let is_whole = !text.is_empty() && text.len() as u64 == len;
+    let payload = match kind {
+        Kind::Query if is_whole => query(caps, &text),
+        Kind::StmtPrepare if is_whole => [&[Kind::StmtPrepare as u8][..], &text].concat(),
+        Kind::StmtExecute => {
+            let mut payload = running.execution();
+            // The client's own number of the statement.
+            let id = course.prepared.as_ref()?.client_id_of(id(&payload)?, course.hostgroup)?;
+            payload.get_mut(ID)?.copy_from_slice(&id.to_le_bytes());
+            payload
+        }
+        _ => return None,
+    };
+    // What a statement had besides its text is not there any more.
+    if payload.len() != bytes {
+        return None;
+    }
+    let mut packets = Vec::new();
+    put_message(&mut packets, 0, &payload);
+    Some(packets)
+}

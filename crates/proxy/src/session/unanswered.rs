@@ -1,0 +1,204 @@
+//! What may have become of a statement whose server was lost before it answered, and so what may be done with it.
+
+use route::Effects;
+use wire::command::Kind;
+
+use super::aside::Ran;
+use crate::statement::class::Class;
+
+/// What keeps a statement from being harmless: whatever it does outlasts it, or means something else if it is done again.
+const NOT_HARMLESS: Effects = Effects::WRITES
+    .with(Effects::LOCKS)
+    .with(Effects::USER_LOCKS)
+    .with(Effects::SEQUENCE)
+    .with(Effects::INTO)
+    .with(Effects::FUNCTION)
+    .with(Effects::TEMPORARY_TABLE)
+    .with(Effects::IMPLICIT_COMMIT)
+    .with(Effects::SESSION)
+    .with(Effects::LAST_RESULT)
+    .with(Effects::SETS_LAST_INSERT_ID)
+    .with(Effects::SETS_USER_VARIABLES)
+    .with(Effects::UNKNOWN);
+
+/// What may commit. Stored functions cannot.
+const MAY_COMMIT: Effects = Effects::IMPLICIT_COMMIT.with(Effects::UNKNOWN);
+
+/// What was sent and not answered.
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
+pub(super) struct Sent {
+    /// The command whose answer is the next one.
+    pub(super) kind: Option<Kind>,
+    /// The statements that were sent, answered or not.
+    pub(super) ran: Ran,
+    /// Nothing was sent behind it.
+    pub(super) is_last: bool,
+    /// A transaction was open before it.
+    pub(super) in_transaction: bool,
+    /// Each statement outside of a transaction is one of its own.
+    pub(super) autocommit: bool,
+    /// All that it changes are settings of the session, which are said again elsewhere.
+    pub(super) only_sets: bool,
+}
+
+/// What is to be done about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unanswered {
+    /// It changes nothing but the connection, and may be sent again.
+    Again,
+    /// It has changed nothing, and cannot be sent again.
+    Nothing,
+    /// It was part of a transaction that is rolled back.
+    RolledBack,
+    /// It was done or not.
+    Unknown,
+}
+
+impl Sent {
+    /// What may have become of it.
+    pub(super) fn unanswered(self) -> Unanswered {
+        let Self { ran, .. } = self;
+        if ran.statements > 0 && self.may_commit() {
+            return Unanswered::Unknown;
+        }
+        // Whoever rolls back has got what it wants; another server says so.
+        if self.in_transaction && !(ran.class == Some(Class::Rollback) && self.is_last) {
+            return Unanswered::RolledBack;
+        }
+        let harmless = ran.statements == 0 || self.only_sets || self.is_harmless();
+        match self.kind {
+            // Without autocommit nothing lasts that was not committed.
+            _ if !harmless && !self.autocommit => Unanswered::RolledBack,
+            _ if !harmless => Unanswered::Unknown,
+            Some(Kind::Query | Kind::StmtPrepare | Kind::StmtExecute) if self.is_last => Unanswered::Again,
+            _ => Unanswered::Nothing,
+        }
+    }
+
+    /// Whether it may have made something last that a transaction has done, or all that the transaction has.
+    fn may_commit(&self) -> bool {
+        let ran = &self.ran;
+        // `SET autocommit` commits.
+        if self.only_sets && !self.in_transaction {
+            return false;
+        }
+        if ran.effects.any_of(MAY_COMMIT) || ran.statements > 1 {
+            return true;
+        }
+        match ran.class {
+            // They end the one before.
+            Some(Class::Commit | Class::Begin | Class::StartTransaction) => self.in_transaction,
+            _ => false,
+        }
+    }
+
+    /// Whether it may be done twice outside of a transaction, and is not missed if it was not done.
+    fn is_harmless(&self) -> bool {
+        let class = matches!(
+            self.ran.class,
+            Some(
+                Class::Select
+                    | Class::Show
+                    | Class::Begin
+                    | Class::StartTransaction
+                    | Class::Commit
+                    | Class::Rollback
+            )
+        );
+        class && !self.ran.effects.any_of(NOT_HARMLESS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sql::{Modes, Shape};
+
+    use super::*;
+    use crate::routing::facts::facts;
+    use crate::session::course::change::{At, Change};
+    use crate::statement::class::classify;
+
+    /// A statement that was sent alone, with autocommit.
+    fn sent(sql: &str, in_transaction: bool) -> Sent {
+        let shape = Shape::of(sql.as_bytes(), Modes::default());
+        let (facts, class) = (facts(&shape), classify(sql.as_bytes()));
+        let statements = if shape.kind == sql::shape::Kind::Several { 2 } else { 1 };
+        let change = Change::of_one(facts, class, sql.as_bytes(), At { schema: b"", two_byte_quotes: false });
+        Sent {
+            kind: Some(Kind::Query),
+            ran: Ran { effects: facts.effects, statements, class: Some(class), ..Ran::default() },
+            is_last: true,
+            in_transaction,
+            autocommit: true,
+            only_sets: change.only_sets(),
+        }
+    }
+
+    const fn word(unanswered: Unanswered) -> &'static str {
+        match unanswered {
+            Unanswered::Again => "sent again",
+            Unanswered::Nothing => "1213: nothing was changed",
+            Unanswered::RolledBack => "1213: rolled back",
+            Unanswered::Unknown => "9009: unknown",
+        }
+    }
+
+    /// Kinds of statements, an example of each first.
+    const KINDS: &[&[&str]] = &[
+        &["SELECT a FROM t", "SHOW TABLES", "SELECT LAST_INSERT_ID()", "(SELECT 1) UNION (SELECT 2)"],
+        &["SELECT a FROM t FOR UPDATE", "SELECT GET_LOCK('a', 1)", "SELECT NEXTVAL(s)", "SELECT f(a) FROM t"],
+        &["INSERT INTO t VALUES (1)", "UPDATE t SET a = 1", "DELETE FROM t", "REPLACE INTO t VALUES (1)"],
+        &["BEGIN", "START TRANSACTION READ ONLY"],
+        &["COMMIT", "COMMIT AND CHAIN"],
+        &["ROLLBACK"],
+        &["SET NAMES utf8mb4", "USE test"],
+        &["SET autocommit = 1"],
+        &["CREATE TABLE t (a INT)", "TRUNCATE TABLE t", "ALTER TABLE t ADD b INT", "DROP TABLE t"],
+        &["CALL p()", "EXECUTE s"],
+        &["DELETE FROM t; SELECT 1", "SELECT 1; COMMIT"],
+    ];
+
+    #[test]
+    fn c10_the_manual_has_what_becomes_of_statements_without_an_answer() {
+        let manual = include_str!("../../../../docs/src/failover.md");
+        let mut rows = 0;
+        for kind in KINDS {
+            let [outside, within] = [false, true].map(|within| sent(kind[0], within).unanswered());
+            let row = format!("\n| `{}` | {} | {} |\n", kind.join("`, `"), word(outside), word(within));
+            assert!(manual.contains(&row), "docs/src/failover.md lacks this row: {row}");
+            rows += 1;
+            for sql in *kind {
+                let both = [false, true].map(|within| sent(sql, within).unanswered());
+                assert_eq!(both, [outside, within], "{sql}");
+            }
+        }
+        assert_eq!(manual.matches("\n| `").count(), rows, "rows of statements");
+    }
+
+    #[test]
+    fn c10_what_was_sent_together_is_not_sent_again() {
+        let one = sent("SELECT a FROM t", false);
+        assert_eq!(Sent { is_last: false, ..one }.unanswered(), Unanswered::Nothing);
+        let both = Ran { statements: 2, ..one.ran };
+        assert_eq!(Sent { ran: both, ..one }.unanswered(), Unanswered::Unknown);
+    }
+
+    #[test]
+    fn without_autocommit_what_was_not_committed_is_rolled_back() {
+        let one = sent("INSERT INTO t VALUES (1)", false);
+        assert_eq!(Sent { autocommit: false, ..one }.unanswered(), Unanswered::RolledBack);
+    }
+
+    #[test]
+    fn commands_that_are_no_statements_change_nothing() {
+        let none = Sent { ran: Ran::default(), ..sent("", false) };
+        for (kind, expected) in [
+            (Kind::StmtPrepare, Unanswered::Again),
+            (Kind::InitDb, Unanswered::Nothing),
+            (Kind::ResetConnection, Unanswered::Nothing),
+        ] {
+            assert_eq!(Sent { kind: Some(kind), ..none }.unanswered(), expected);
+        }
+    }
+}
