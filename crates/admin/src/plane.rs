@@ -252,6 +252,8 @@ pub enum CheckKind {
     ReplicationLag,
     /// How they see their replication group.
     GroupReplication,
+    /// How they are in their Galera cluster.
+    Galera,
 }
 
 /// A row of a table `monitor.mysql_server_..._log`.

@@ -4,14 +4,17 @@
 //! them is its [`Role`], and what follows from all roles is which hostgroups each server is in (`seats`). Only the step from
 //! words to roles differs between kinds:
 //!
-//! - `group`: MySQL Group Replication, where members vote on each other.
+//! - `group`: MySQL Group Replication, where members vote on each other;
+//! - `galera`: Galera, where nodes speak for themselves.
 
+mod galera;
 mod group;
 mod nodes;
 mod seats;
 
 use crate::{Check, Pace};
 
+pub use galera::{GaleraLimits, GaleraWord};
 pub use group::{GroupLimits, GroupMember, GroupWord, MemberState};
 pub(crate) use nodes::Nodes;
 pub(crate) use seats::{Candidate, seats};
@@ -64,6 +67,8 @@ pub enum AlsoRead {
 pub enum Topology {
     /// MySQL Group Replication.
     Group(GroupLimits),
+    /// Galera, of MariaDB or Percona.
+    Galera(GaleraLimits),
 }
 
 /// What one server of a cluster has said.
@@ -71,6 +76,8 @@ pub enum Topology {
 pub enum Word<E> {
     /// A member of a replication group.
     Group(GroupWord<E>),
+    /// A node of a Galera cluster.
+    Galera(GaleraWord),
 }
 
 /// What a server of a cluster is good for.
@@ -105,6 +112,7 @@ impl Topology {
     pub const fn check(&self) -> Check {
         match self {
             Self::Group(_) => Check::Group,
+            Self::Galera(_) => Check::Galera,
         }
     }
 }

@@ -199,7 +199,7 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
     /// Somebody has reason to believe that a server does not answer: it is pinged at once.
     pub fn suspect(&mut self, server: &E, now: Duration) {
         let now = self.tell(now);
-        for check in [Check::Ping, Check::Group] {
+        for check in [Check::Ping].into_iter().chain(Check::OF_CLUSTERS) {
             self.hurry(server, check, now);
         }
     }
@@ -213,7 +213,7 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
     /// Somebody has reason to believe that a server has changed its role: it is asked at once.
     pub fn doubt(&mut self, server: &E, now: Duration) {
         let now = self.tell(now);
-        for check in [Check::ReadOnly, Check::Group] {
+        for check in [Check::ReadOnly].into_iter().chain(Check::OF_CLUSTERS) {
             self.hurry(server, check, now);
         }
     }
@@ -277,7 +277,9 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
             Check::Ping => settings.ping,
             Check::ReadOnly => settings.read_only,
             Check::Lag => settings.lag,
-            Check::Group => self.clusters_of(server).next().map_or(settings.ping, |cluster| cluster.pace),
+            Check::Group | Check::Galera => {
+                self.clusters_of(server).next().map_or(settings.ping, |cluster| cluster.pace)
+            }
         }
     }
 
@@ -319,7 +321,9 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
                 self.rows_of(server).any(|row| row.in_use && self.pairs.contains_key(&row.hostgroup))
             }
             Check::Lag => self.limited(server).next().is_some(),
-            Check::Group => self.clusters_of(server).any(|cluster| cluster.topology.check() == check),
+            Check::Group | Check::Galera => {
+                self.clusters_of(server).any(|cluster| cluster.topology.check() == check)
+            }
         }
     }
 

@@ -18,14 +18,17 @@ pub enum Check {
     Connect,
     /// How it stands in its replication group.
     Group,
+    /// How it stands in its Galera cluster.
+    Galera,
 }
 
 impl Check {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::ReadOnly, Self::Ping, Self::Lag, Self::Connect, Self::Group];
+    pub const ALL: [Self; 6] =
+        [Self::ReadOnly, Self::Ping, Self::Lag, Self::Connect, Self::Group, Self::Galera];
 
     /// Those that ask servers of clusters.
-    pub const OF_CLUSTERS: [Self; 1] = [Self::Group];
+    pub const OF_CLUSTERS: [Self; 2] = [Self::Group, Self::Galera];
 
     /// Whether it asks servers of clusters.
     pub fn is_of_cluster(self) -> bool {

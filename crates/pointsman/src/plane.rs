@@ -136,6 +136,7 @@ impl DataPlane for Plane {
             CheckKind::ReadOnly => Check::ReadOnly,
             CheckKind::ReplicationLag => Check::Lag,
             CheckKind::GroupReplication => Check::Group,
+            CheckKind::Galera => Check::Galera,
         };
         let detail = |detail| match detail {
             stats::Detail::Text(text) => CheckDetail::Text(text),

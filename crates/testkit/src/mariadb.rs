@@ -4,6 +4,7 @@
 //! against a crash of the server and not against one of the machine. Later options win, so callers can undo
 //! any of it.
 
+mod galera;
 mod topology;
 
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use crate::guard::Sandbox;
 use crate::server::{Programs, path_option, run_as_root, tail};
 
 pub use crate::server::{PASSWORD, Server, Setup, USER};
+pub use galera::Galera;
 pub use topology::Topology;
 
 /// The account of replicas on their primary.

@@ -25,7 +25,7 @@ fn c13_writes_go_on_at_the_primary_that_the_group_elects() {
         .unwrap();
     // It is told of one member only, the one that will die.
     let interval = [("monitor_groupreplication_healthcheck_interval", 200)];
-    let proxy = proxy(&sandbox, primary, TABLE, &interval);
+    let proxy = proxy(&sandbox, &[primary], TABLE, "", &interval);
     run(async {
         let mut admin = admin(&proxy).await;
         wait_for_value(&mut admin, &ports_in(0), &ports(&group.members[..1])).await;

@@ -1,5 +1,6 @@
 //! Real clusters behind the proxy: who writes and who reads, and what happens when the writer dies.
 
+mod galera;
 mod group;
 
 use e2e::Proxy;
@@ -18,19 +19,26 @@ const ROWS: u32 = 20;
 /// nobody had heard of.
 const ERRORS_MAX: usize = 2;
 
-/// A proxy that watches, with an admin port, in front of this server in the reader hostgroup; more rows are in `rows`.
-fn proxy(sandbox: &Sandbox, server: &Server, table: &str, variables: &[(&str, u32)]) -> Proxy {
+/// A proxy that watches, with an admin port, in front of these servers in the reader hostgroup. The row of `table` has more columns
+/// in `more`.
+fn proxy(
+    sandbox: &Sandbox,
+    servers: &[&Server],
+    table: &str,
+    more: &str,
+    variables: &[(&str, u32)],
+) -> Proxy {
     let hostgroups =
         "writer_hostgroup = 0\nbackup_writer_hostgroup = 1\nreader_hostgroup = 2\noffline_hostgroup = 3";
     let setup = e2e::Setup::new(sandbox)
         .monitor(WATCHER, PASSWORD)
         .user(USER, PASSWORD, "default_schema = 'test'")
         .admin("mysql_ifaces", "\"127.0.0.1:0\"")
-        .server(server, "hostgroup_id = 2")
-        .row(table, hostgroups)
+        .row(table, &format!("{hostgroups}\n{more}"))
         .variable("read_write_split", true)
         // Writes wait as long as an election takes.
         .variable("connect_timeout_server_max", 30_000);
+    let setup = servers.iter().fold(setup, |setup, server| setup.server(server, "hostgroup_id = 2"));
     variables.iter().fold(setup, |setup, (name, value)| setup.variable(name, value)).start()
 }
 

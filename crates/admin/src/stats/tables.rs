@@ -104,12 +104,13 @@ fn pairs(values: Vec<(&'static str, u64)>) -> Vec<Row> {
 }
 
 /// The tables of `monitor` that have something in them, and what was checked.
-pub(super) const CHECKS: [(&str, CheckKind); 5] = [
+pub(super) const CHECKS: [(&str, CheckKind); 6] = [
     ("mysql_server_connect_log", CheckKind::Connect),
     ("mysql_server_ping_log", CheckKind::Ping),
     ("mysql_server_read_only_log", CheckKind::ReadOnly),
     ("mysql_server_replication_lag_log", CheckKind::ReplicationLag),
     ("mysql_server_group_replication_log", CheckKind::GroupReplication),
+    ("mysql_server_galera_log", CheckKind::Galera),
 ];
 
 /// A row of one of them.
@@ -124,7 +125,11 @@ pub(super) fn check_result(kind: CheckKind, result: CheckResult) -> Row {
         CheckKind::GroupReplication if details.is_empty() => {
             row.extend([text("NO"), text("YES"), Value::Integer(0)]);
         }
-        CheckKind::GroupReplication => row.extend(details.into_iter().map(detail)),
+        CheckKind::Galera if details.is_empty() => {
+            let no = || text("NO");
+            row.extend([no(), text("YES"), Value::Integer(0), Value::Integer(0), no(), no(), no(), no()]);
+        }
+        CheckKind::GroupReplication | CheckKind::Galera => row.extend(details.into_iter().map(detail)),
     }
     row.push(optional(error));
     row

@@ -56,6 +56,12 @@ pub struct MonitorVariables {
     pub group_behind_count: u32,
     /// Where it is then passed over.
     pub group_behind_in: BehindIn,
+    /// From one question to a node of a Galera cluster to the next.
+    pub galera_interval: Duration,
+    /// The longest time for the answer.
+    pub galera_timeout: Duration,
+    /// Questions in a row that were not answered after which a node is used no more.
+    pub galera_max_timeout_count: u32,
 }
 
 /// In which hostgroups of a replication group members are passed over that are too far behind.
@@ -122,4 +128,7 @@ from_row!(MonitorVariables, MYSQL_VARIABLES, {
     group_max_timeout_count = "monitor_groupreplication_healthcheck_max_timeout_count",
     group_behind_count = "monitor_groupreplication_max_transactions_behind_count",
     group_behind_in = "monitor_groupreplication_max_transactions_behind_for_read_only",
+    galera_interval = "monitor_galera_healthcheck_interval",
+    galera_timeout = "monitor_galera_healthcheck_timeout",
+    galera_max_timeout_count = "monitor_galera_healthcheck_max_timeout_count",
 });

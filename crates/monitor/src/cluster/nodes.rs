@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Cluster, Role, Topology, Verdict, Word, group};
+use super::{Cluster, Role, Topology, Verdict, Word, galera, group};
 
 /// What is known of the servers of one cluster, by server.
 #[derive(Debug, Clone)]
@@ -43,12 +43,10 @@ impl<E: Clone + Ord> Nodes<E> {
     /// A server has answered.
     pub(crate) fn hear(&mut self, cluster: &Cluster, server: &E, word: Word<E>) {
         let node = self.0.entry(server.clone()).or_default();
-        match (&word, cluster.topology) {
-            (Word::Group(said), Topology::Group(limits)) => {
-                let is_over = limits.max_behind.is_some_and(|max| said.behind > max);
-                node.over = if is_over { node.over.saturating_add(1) } else { 0 };
-                node.behind = (node.over >= limits.checks.max(1)).then_some(said.behind).filter(|_| is_over);
-            }
+        if let (Word::Group(said), Topology::Group(limits)) = (&word, cluster.topology) {
+            let is_over = limits.max_behind.is_some_and(|max| said.behind > max);
+            node.over = if is_over { node.over.saturating_add(1) } else { 0 };
+            node.behind = (node.over >= limits.checks.max(1)).then_some(said.behind).filter(|_| is_over);
         }
         node.word = Some(word);
         node.misses = 0;
@@ -83,15 +81,16 @@ impl<E: Clone + Ord> Nodes<E> {
         if node.misses >= cluster.misses.max(1) {
             return Verdict::new(Role::Out, "it does not answer");
         }
-        match &node.word {
-            None => Verdict::new(Role::Unheard, "it has not answered yet"),
-            Some(Word::Group(word)) => group::judge(word, self),
+        match (&node.word, cluster.topology) {
+            (Some(Word::Group(word)), Topology::Group(_)) => group::judge(word, self),
+            (Some(Word::Galera(word)), Topology::Galera(limits)) => galera::judge(word, limits),
+            _ => Verdict::new(Role::Unheard, "it has not answered yet"),
         }
     }
 
     /// By how many transactions a server is behind, if that is too many for this hostgroup of its cluster.
     pub(crate) fn behind(&self, cluster: &Cluster, hostgroup: u32, server: &E) -> Option<u64> {
-        let Topology::Group(limits) = cluster.topology;
+        let Topology::Group(limits) = cluster.topology else { return None };
         let counts = limits.of_writers && hostgroup == cluster.writer
             || limits.of_readers && hostgroup == cluster.reader;
         self.0.get(server)?.behind.filter(|_| counts)
@@ -109,7 +108,7 @@ impl<E: Clone + Ord> Nodes<E> {
     pub(crate) fn id(&self, server: &E) -> Option<&str> {
         match &self.0.get(server)?.word {
             Some(Word::Group(word)) => Some(&word.id),
-            None => None,
+            Some(Word::Galera(_)) | None => None,
         }
     }
 

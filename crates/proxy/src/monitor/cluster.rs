@@ -1,7 +1,9 @@
 //! The statements that ask servers of clusters, what the answers mean, and how the tables of `monitor` show them.
 //!
-//! - [`group`]: MySQL Group Replication.
+//! - [`group`]: MySQL Group Replication;
+//! - [`galera`]: Galera.
 
+pub(super) mod galera;
 pub(super) mod group;
 
 use config::Endpoint;
@@ -13,6 +15,7 @@ use crate::stats::Detail;
 pub(super) fn details(word: &Word<Endpoint>) -> Vec<Detail> {
     match word {
         Word::Group(word) => group::details(word),
+        Word::Galera(word) => galera::details(word),
     }
 }
 

@@ -7,7 +7,9 @@ use config::{
     BehindIn, ClusterHostgroups, Config, Endpoint, MonitorVariables, Server, ServerStatus, ServersDefaults,
     WritersRead,
 };
-use monitor::{AlsoRead, Cluster, GroupLimits, Pace, Pair, Plan, Row, Settings, Spare, Topology};
+use monitor::{
+    AlsoRead, Cluster, GaleraLimits, GroupLimits, Pace, Pair, Plan, Row, Settings, Spare, Topology,
+};
 
 /// Its servers, pairs and clusters.
 pub(super) fn plan(config: &Config) -> Plan<Endpoint> {
@@ -38,8 +40,22 @@ pub(super) fn row(server: &Server, config: &Config) -> Row<Endpoint> {
 }
 
 fn clusters(config: &Config) -> Vec<Cluster> {
-    let rows = config.group_replication_hostgroups.iter().filter(|row| row.active);
-    rows.map(|row| group(row, config)).collect()
+    let groups = config.group_replication_hostgroups.iter().filter(|row| row.active);
+    let galera = config.galera_hostgroups.iter().filter(|row| row.active);
+    let clusters = groups.map(|row| group(row, config));
+    clusters.chain(galera.map(|row| self::galera(row, config))).collect()
+}
+
+fn galera(row: &ClusterHostgroups, config: &Config) -> Cluster {
+    let variables = &config.monitor;
+    let limits = GaleraLimits { max_queue: max_behind(row) };
+    let pace = Pace { interval: variables.galera_interval, limit: variables.galera_timeout };
+    cluster(row, config, (pace, variables.galera_max_timeout_count), Topology::Galera(limits))
+}
+
+/// The most transactions that a server may have to apply.
+fn max_behind(row: &ClusterHostgroups) -> Option<u64> {
+    Some(row.max_transactions_behind).filter(|max| *max > 0).map(u64::from)
 }
 
 fn group(row: &ClusterHostgroups, config: &Config) -> Cluster {
@@ -50,7 +66,7 @@ fn group(row: &ClusterHostgroups, config: &Config) -> Cluster {
         BehindIn::Both => (true, true),
     };
     let limits = GroupLimits {
-        max_behind: Some(row.max_transactions_behind).filter(|max| *max > 0).map(u64::from),
+        max_behind: max_behind(row),
         checks: variables.group_behind_count,
         of_writers,
         of_readers,

@@ -196,6 +196,10 @@ impl Prober {
                 });
                 word.map(|word| learned.word = Some(word)).map(|()| Told::Alive)
             }
+            Check::Galera => {
+                let word = ask_galera(worker, &mut link).await?;
+                word.map(|word| learned.word = Some(word)).map(|()| Told::Alive)
+            }
         };
         let mut idle = self.idle.borrow_mut();
         let idle = idle.entry(server.clone()).or_default();
@@ -271,7 +275,7 @@ const fn timed_out(check: Check) -> &'static str {
     match check {
         Check::Connect => "timeout on creating new connection",
         Check::Ping => "timeout during ping",
-        Check::ReadOnly | Check::Lag | Check::Group => "timeout check",
+        Check::ReadOnly | Check::Lag | Check::Group | Check::Galera => "timeout check",
     }
 }
 
@@ -288,6 +292,29 @@ async fn request(
     let replies = ask(worker, link, PLAIN, &[(payload, answer)]).await;
     let replies = replies.map_err(|why| Failure::Stale(why.to_owned()))?;
     replies.into_iter().next().ok_or_else(|| Failure::Stale("no answer".to_owned()))
+}
+
+/// What a node of a Galera cluster says, or the server's error.
+async fn ask_galera(
+    worker: &Worker,
+    link: &mut Connection,
+) -> Result<Result<Word<Endpoint>, String>, Failure> {
+    let mut answers = Vec::new();
+    for question in cluster::galera::QUESTIONS {
+        let reply = request(worker, link, question_of(question), Answer::Result).await?;
+        if reply.error() == Some(cluster::galera::REJECTED) {
+            return Ok(Ok(cluster::galera::rejecting()));
+        }
+        match refused(&reply).map_or_else(|| read(&reply), Err) {
+            Ok(rows) => answers.push(rows),
+            Err(error) => return Ok(Err(error)),
+        }
+    }
+    let word = match &answers[..] {
+        [status, variables] => cluster::galera::read(status, variables),
+        _ => None,
+    };
+    Ok(word.ok_or_else(|| "it is no node of a Galera cluster".to_owned()))
 }
 
 /// The rows of a statement, or the server's error.

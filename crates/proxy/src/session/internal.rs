@@ -153,6 +153,7 @@ impl Session {
             List(prepared.iter().map(|ids| List(pair(ids).map(plain).into())).collect())
         };
         let is = |kind| plain(hold == Some(kind));
+        let is_bound = !self.shares(hostgroup) || self.course.pin_at(hostgroup, status).is_some();
         object([
             ("address", text(server.endpoint().to_string())),
             ("autocommit", plain(status.contains(StatusFlags::AUTOCOMMIT))),
@@ -166,9 +167,8 @@ impl Session {
                     ("prepared_statement", plain(!prepared.is_empty())),
                 ]),
             ),
-            // A session keeps its connections to its end.
-            ("MultiplexDisabled", plain(true)),
-            ("MultiplexDisabled_ext", plain(true)),
+            ("MultiplexDisabled", plain(is_bound)),
+            ("MultiplexDisabled_ext", plain(is_bound)),
             (
                 "ps",
                 object([

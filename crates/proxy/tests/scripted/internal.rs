@@ -4,7 +4,7 @@ use testkit::client::QueryResult;
 use wire::command::Kind;
 
 use super::support::{
-    Client, begin, expect_alive, first_query, log_in, pair_of_servers, play, run, session, stage,
+    Client, begin, config, expect_alive, first_query, log_in, pair_of_servers, play, run, session, stage,
 };
 
 async fn document(client: &mut Client) -> String {
@@ -39,9 +39,25 @@ fn a_session_tells_what_it_knows_and_asks_nobody() {
                 "\"address\": \"db:3306\"",
                 "\"temporary_table\": true",
                 "\"lock_tables\": false",
+                "\"MultiplexDisabled\": true",
                 "\"because\": ",
             ],
         );
+        expect_alive(&mut client, &mut server).await;
+    });
+}
+
+#[test]
+fn a_session_tells_whether_its_connection_is_bound_to_it() {
+    play(async || {
+        let mut config = config();
+        config.variables.multiplexing = true;
+        let (stage, mut servers) = stage(config);
+        let mut client = log_in(&stage).await;
+        let mut server = first_query(&mut client, &mut servers).await;
+        expect(&document(&mut client).await, &["\"MultiplexDisabled\": false"]);
+        begin(&mut client, &mut server).await;
+        expect(&document(&mut client).await, &["\"MultiplexDisabled\": true"]);
         expect_alive(&mut client, &mut server).await;
     });
 }

@@ -105,14 +105,16 @@ pub(super) const FIELDS: &[Field] = &[
         "where members are shunned for their lag: 0 writers, 1 readers, 2 both",
     )
     .built(),
-    ms("monitor_galera_healthcheck_interval", 5_000, (50, DAYS_7_MS), "time between two Galera checks"),
-    ms("monitor_galera_healthcheck_timeout", 800, (50, 600_000), "longest time for a Galera check"),
+    ms("monitor_galera_healthcheck_interval", 5_000, (50, DAYS_7_MS), "time between two Galera checks")
+        .built(),
+    ms("monitor_galera_healthcheck_timeout", 800, (50, 600_000), "longest time for a Galera check").built(),
     int(
         "monitor_galera_healthcheck_max_timeout_count",
         3,
         CHECKS,
         "timeouts after which a Galera node is offline",
-    ),
+    )
+    .built(),
     int(
         "monitor_aws_rds_topology_discovery_interval",
         0,

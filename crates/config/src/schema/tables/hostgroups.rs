@@ -58,10 +58,14 @@ pub static MYSQL_GROUP_REPLICATION_HOSTGROUPS: Section = Section::new(
 .rules(CLUSTER_RULES);
 
 /// The table `mysql_galera_hostgroups`.
-pub static MYSQL_GALERA_HOSTGROUPS: Section =
-    Section::new("mysql_galera_hostgroups", Shape::Rows, &[CLUSTER], "Clusters of Galera.")
-        .unique(CLUSTER_KEYS)
-        .rules(CLUSTER_RULES);
+pub static MYSQL_GALERA_HOSTGROUPS: Section = Section::new(
+    "mysql_galera_hostgroups",
+    Shape::Rows,
+    &[CLUSTER],
+    "Clusters of Galera, whose nodes the monitor asks whether they can be used.",
+)
+.unique(CLUSTER_KEYS)
+.rules(CLUSTER_RULES);
 
 const CLUSTER: &[Field] = &[
     int("writer_hostgroup", 0, COUNT, "writers").required().built(),

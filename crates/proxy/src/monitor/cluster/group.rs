@@ -52,6 +52,7 @@ mod tests {
     fn word(rows: &[&[Option<&str>]]) -> Option<GroupWord<Endpoint>> {
         match read(&answer(&COLUMNS, rows)?)? {
             Word::Group(word) => Some(word),
+            other => panic!("{other:?}"),
         }
     }
 
