@@ -254,6 +254,8 @@ pub enum CheckKind {
     GroupReplication,
     /// How they are in their Galera cluster.
     Galera,
+    /// How they see their Aurora cluster.
+    Aurora,
 }
 
 /// A row of a table `monitor.mysql_server_..._log`.

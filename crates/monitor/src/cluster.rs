@@ -5,8 +5,10 @@
 //! words to roles differs between kinds:
 //!
 //! - `group`: MySQL Group Replication, where members vote on each other;
-//! - `galera`: Galera, where nodes speak for themselves.
+//! - `galera`: Galera, where nodes speak for themselves;
+//! - `aurora`: Amazon Aurora, where each server speaks for all.
 
+mod aurora;
 mod galera;
 mod group;
 mod nodes;
@@ -14,6 +16,7 @@ mod seats;
 
 use crate::{Check, Pace};
 
+pub use aurora::{AuroraLimits, AuroraMember, AuroraWord};
 pub use galera::{GaleraLimits, GaleraWord};
 pub use group::{GroupLimits, GroupMember, GroupWord, MemberState};
 pub(crate) use nodes::Nodes;
@@ -32,7 +35,7 @@ pub struct Cluster {
     pub max_writers: usize,
     /// Which servers that take writes are in the reader hostgroup as well.
     pub also_read: AlsoRead,
-    /// How often each server is asked.
+    /// How often each server is asked; in Aurora, how often one of them is, in turn.
     pub pace: Pace,
     /// Questions in a row that were not answered after which a server is used no more; 0 counts as 1.
     pub misses: u32,
@@ -69,6 +72,8 @@ pub enum Topology {
     Group(GroupLimits),
     /// Galera, of MariaDB or Percona.
     Galera(GaleraLimits),
+    /// Amazon Aurora.
+    Aurora(AuroraLimits),
 }
 
 /// What one server of a cluster has said.
@@ -78,6 +83,8 @@ pub enum Word<E> {
     Group(GroupWord<E>),
     /// A node of a Galera cluster.
     Galera(GaleraWord),
+    /// A server of an Aurora cluster.
+    Aurora(AuroraWord<E>),
 }
 
 /// What a server of a cluster is good for.
@@ -113,6 +120,7 @@ impl Topology {
         match self {
             Self::Group(_) => Check::Group,
             Self::Galera(_) => Check::Galera,
+            Self::Aurora(_) => Check::Aurora,
         }
     }
 }

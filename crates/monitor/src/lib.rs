@@ -7,7 +7,7 @@
 //! stays the same; time that goes backwards counts as time that stands still.
 //!
 //! - `plan`: what the operator wants: rows, pairs of hostgroups, intervals and limits;
-//! - `cluster`: Group Replication, Galera: what servers say of themselves and each other, and what follows for each of them;
+//! - `cluster`: Group Replication, Galera, Aurora: what servers say of themselves and each other, and what follows for each of them;
 //! - `placement`: which rows are in use in which hostgroups, from what the operator wants and what servers say of themselves;
 //! - `watch`: what is known of one server;
 //! - `schedule`: which checks are due, in a heap.
@@ -25,8 +25,8 @@ mod schedule;
 mod watch;
 
 pub use cluster::{
-    AlsoRead, Cluster, GaleraLimits, GaleraWord, GroupLimits, GroupMember, GroupWord, MemberState, Role,
-    Spare, Topology, Word,
+    AlsoRead, AuroraLimits, AuroraMember, AuroraWord, Cluster, GaleraLimits, GaleraWord, GroupLimits,
+    GroupMember, GroupWord, MemberState, Role, Spare, Topology, Word,
 };
 pub use event::{Change, Event};
 pub use finding::{Finding, Lag, Told};

@@ -113,7 +113,9 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
     fn watch(&mut self, server: &E, first: Duration, anew: bool) {
         for check in Check::ALL {
             match (self.wants(server, check), self.schedule.has(server, check)) {
-                (true, has) if !has || anew => self.schedule.plan(server, check, first),
+                (true, has) if !has || anew => {
+                    self.schedule.plan(server, check, self.first_turn(server, check, first));
+                }
                 (false, true) => self.schedule.stop(server, check),
                 _ => {}
             }
@@ -255,7 +257,7 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         // as nobody makes it forget its source, and it may be all that there is.
         let writes = watch.read_only == Some(false) && self.pairs.contains_key(&member.hostgroup);
         let lagging = watch.lags.get(&row.hostgroup).filter(|_| !writes);
-        let lag = lagging.and_then(|lagging| lagging.lag);
+        let lag = lagging.and_then(|lagging| lagging.lag).or(self.cluster_lag(member.hostgroup, &row.server));
         Health { down: watch.down, lag, behind: self.behind(member.hostgroup, &row.server) }
     }
 
@@ -277,8 +279,10 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
             Check::Ping => settings.ping,
             Check::ReadOnly => settings.read_only,
             Check::Lag => settings.lag,
-            Check::Group | Check::Galera => {
-                self.clusters_of(server).next().map_or(settings.ping, |cluster| cluster.pace)
+            Check::Group | Check::Galera | Check::Aurora => {
+                let mut clusters = self.clusters_of(server);
+                let cluster = clusters.find(|cluster| cluster.topology.check() == check);
+                cluster.map_or(settings.ping, |cluster| cluster.pace)
             }
         }
     }
@@ -291,6 +295,7 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
             return match finding {
                 Finding::Unreachable if self.may_miss(server) => interval.min(limit / RETRIES),
                 Finding::TimedOut if self.may_miss(server) => interval.min(limit),
+                _ if check == Check::Aurora => interval.saturating_mul(self.turns(server)),
                 _ => interval,
             };
         }
@@ -321,7 +326,7 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
                 self.rows_of(server).any(|row| row.in_use && self.pairs.contains_key(&row.hostgroup))
             }
             Check::Lag => self.limited(server).next().is_some(),
-            Check::Group | Check::Galera => {
+            Check::Group | Check::Galera | Check::Aurora => {
                 self.clusters_of(server).any(|cluster| cluster.topology.check() == check)
             }
         }

@@ -20,15 +20,17 @@ pub enum Check {
     Group,
     /// How it stands in its Galera cluster.
     Galera,
+    /// How its Aurora cluster is.
+    Aurora,
 }
 
 impl Check {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::ReadOnly, Self::Ping, Self::Lag, Self::Connect, Self::Group, Self::Galera];
+    pub const ALL: [Self; 7] =
+        [Self::ReadOnly, Self::Ping, Self::Lag, Self::Connect, Self::Group, Self::Galera, Self::Aurora];
 
     /// Those that ask servers of clusters.
-    pub const OF_CLUSTERS: [Self; 2] = [Self::Group, Self::Galera];
+    pub const OF_CLUSTERS: [Self; 3] = [Self::Group, Self::Galera, Self::Aurora];
 
     /// Whether it asks servers of clusters.
     pub fn is_of_cluster(self) -> bool {

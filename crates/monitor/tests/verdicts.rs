@@ -319,7 +319,7 @@ proptest! {
                     (Check::ReadOnly, Finding::Well(Told::ReadOnly(_))) | (Check::Lag, Finding::Well(Told::Lag(_))) => finding,
                     (Check::ReadOnly, Finding::Well(_)) => WRITES,
                     (Check::Lag, Finding::Well(_)) => Finding::Well(Told::Lag(Lag::NoReplica)),
-                    (Check::Ping | Check::Connect | Check::Group | Check::Galera, Finding::Well(_)) => ALIVE,
+                    (Check::Ping | Check::Connect | Check::Group | Check::Galera | Check::Aurora, Finding::Well(_)) => ALIVE,
                     _ => finding,
                 };
                 let count: &mut u32 = missed.entry(order.server).or_default();

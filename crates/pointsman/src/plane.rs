@@ -137,6 +137,7 @@ impl DataPlane for Plane {
             CheckKind::ReplicationLag => Check::Lag,
             CheckKind::GroupReplication => Check::Group,
             CheckKind::Galera => Check::Galera,
+            CheckKind::Aurora => Check::Aurora,
         };
         let detail = |detail| match detail {
             stats::Detail::Text(text) => CheckDetail::Text(text),

@@ -117,6 +117,15 @@ fn what_it_says_about_connecting_is_true() {
     });
     assert_eq!((&*servers[0], &*servers[2]), ("1", "1"));
     assert!(["2", "3"].contains(&&*servers[1]), "{servers:?}");
+    let line = demo.wait_for_line("# the admin port");
+    let args = line.split_once('#').unwrap().0.split_whitespace().skip(1);
+    let sql = "SELECT hostgroup_id, COUNT(*) FROM runtime_mysql_servers GROUP BY 1";
+    let output = Command::new(&client)
+        .args(["--no-defaults", "--batch", "--skip-column-names", "-e", sql])
+        .args(args)
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "0\t1\n1\t2\n", "{output:?}");
     demo.process.signal(Signal::TERM).unwrap();
     assert_eq!(demo.end().code(), Some(0));
 }

@@ -4,6 +4,7 @@ mod scripted {
     mod acquire;
     mod answers;
     mod apply;
+    mod aurora;
     mod change_user;
     mod changes;
     mod check_logins;

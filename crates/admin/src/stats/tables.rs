@@ -104,13 +104,14 @@ fn pairs(values: Vec<(&'static str, u64)>) -> Vec<Row> {
 }
 
 /// The tables of `monitor` that have something in them, and what was checked.
-pub(super) const CHECKS: [(&str, CheckKind); 6] = [
+pub(super) const CHECKS: [(&str, CheckKind); 7] = [
     ("mysql_server_connect_log", CheckKind::Connect),
     ("mysql_server_ping_log", CheckKind::Ping),
     ("mysql_server_read_only_log", CheckKind::ReadOnly),
     ("mysql_server_replication_lag_log", CheckKind::ReplicationLag),
     ("mysql_server_group_replication_log", CheckKind::GroupReplication),
     ("mysql_server_galera_log", CheckKind::Galera),
+    ("mysql_server_aws_aurora_log", CheckKind::Aurora),
 ];
 
 /// A row of one of them.
@@ -128,6 +129,15 @@ pub(super) fn check_result(kind: CheckKind, result: CheckResult) -> Row {
         CheckKind::Galera if details.is_empty() => {
             let no = || text("NO");
             row.extend([no(), text("YES"), Value::Integer(0), Value::Integer(0), no(), no(), no(), no()]);
+        }
+        CheckKind::Aurora => {
+            row.push(optional(error));
+            let nobody =
+                [text(""), Value::Null, Value::Null, Value::Integer(0), Value::Integer(0), Value::Integer(0)];
+            let is_empty = details.is_empty();
+            row.extend(details.into_iter().map(detail));
+            row.extend(nobody.into_iter().filter(|_| is_empty));
+            return row;
         }
         CheckKind::GroupReplication | CheckKind::Galera => row.extend(details.into_iter().map(detail)),
     }

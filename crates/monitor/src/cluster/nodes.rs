@@ -1,12 +1,18 @@
 //! What is known of the servers of one cluster.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use super::aurora::View;
 use super::{Cluster, Role, Topology, Verdict, Word, galera, group};
 
 /// What is known of the servers of one cluster, by server.
 #[derive(Debug, Clone)]
-pub(crate) struct Nodes<E>(BTreeMap<E, Node<E>>);
+pub(crate) struct Nodes<E> {
+    nodes: BTreeMap<E, Node<E>>,
+    /// What they say of all of them at once, where they do.
+    view: View<E>,
+}
 
 /// What is known of one of them.
 #[derive(Debug, Clone)]
@@ -23,7 +29,7 @@ pub(crate) struct Node<E> {
 
 impl<E> Default for Nodes<E> {
     fn default() -> Self {
-        Self(BTreeMap::new())
+        Self { nodes: BTreeMap::new(), view: View::default() }
     }
 }
 
@@ -35,53 +41,55 @@ impl<E> Default for Node<E> {
 
 impl<E> Nodes<E> {
     pub(super) fn iter(&self) -> impl Iterator<Item = (&E, &Node<E>)> {
-        self.0.iter()
+        self.nodes.iter()
     }
 }
 
 impl<E: Clone + Ord> Nodes<E> {
     /// A server has answered.
     pub(crate) fn hear(&mut self, cluster: &Cluster, server: &E, word: Word<E>) {
-        let node = self.0.entry(server.clone()).or_default();
+        let node = self.nodes.entry(server.clone()).or_default();
         if let (Word::Group(said), Topology::Group(limits)) = (&word, cluster.topology) {
             let is_over = limits.max_behind.is_some_and(|max| said.behind > max);
             node.over = if is_over { node.over.saturating_add(1) } else { 0 };
             node.behind = (node.over >= limits.checks.max(1)).then_some(said.behind).filter(|_| is_over);
         }
-        node.word = Some(word);
         node.misses = 0;
+        match (word, cluster.topology) {
+            (Word::Aurora(word), Topology::Aurora(limits)) => self.view.hear(word, limits),
+            (word, _) => node.word = Some(word),
+        }
     }
 
     /// A server has not answered.
     pub(crate) fn miss(&mut self, server: &E) {
-        let node = self.0.entry(server.clone()).or_default();
+        let node = self.nodes.entry(server.clone()).or_default();
         node.misses = node.misses.saturating_add(1);
     }
 
     /// Questions in a row that a server has not answered.
     pub(crate) fn misses(&self, server: &E) -> u32 {
-        self.0.get(server).map_or(0, |node| node.misses)
+        self.nodes.get(server).map_or(0, |node| node.misses)
     }
 
     /// A server is known not to be there: what it has said counts no more.
     pub(crate) fn lose(&mut self, server: &E) {
-        self.0.entry(server.clone()).or_default().misses = u32::MAX;
+        self.nodes.entry(server.clone()).or_default().misses = u32::MAX;
     }
 
     /// Only these servers stay.
     pub(crate) fn keep(&mut self, stays: impl Fn(&E) -> bool) {
-        self.0.retain(|server, _| stays(server));
+        self.nodes.retain(|server, _| stays(server));
     }
 
     /// What a server is good for, and why.
     pub(crate) fn verdict(&self, cluster: &Cluster, server: &E) -> Verdict {
-        let Some(node) = self.0.get(server) else {
-            return Verdict::new(Role::Unheard, "it was not asked yet");
-        };
-        if node.misses >= cluster.misses.max(1) {
+        if self.misses(server) >= cluster.misses.max(1) {
             return Verdict::new(Role::Out, "it does not answer");
         }
-        match (&node.word, cluster.topology) {
+        let word = self.nodes.get(server).and_then(|node| node.word.as_ref());
+        match (word, cluster.topology) {
+            (_, Topology::Aurora(_)) => self.view.judge(server),
             (Some(Word::Group(word)), Topology::Group(_)) => group::judge(word, self),
             (Some(Word::Galera(word)), Topology::Galera(limits)) => galera::judge(word, limits),
             _ => Verdict::new(Role::Unheard, "it has not answered yet"),
@@ -93,12 +101,19 @@ impl<E: Clone + Ord> Nodes<E> {
         let Topology::Group(limits) = cluster.topology else { return None };
         let counts = limits.of_writers && hostgroup == cluster.writer
             || limits.of_readers && hostgroup == cluster.reader;
-        self.0.get(server)?.behind.filter(|_| counts)
+        self.nodes.get(server)?.behind.filter(|_| counts)
+    }
+
+    /// How far a server is behind, if that is too far for this hostgroup of its cluster.
+    pub(crate) fn lag(&self, cluster: &Cluster, hostgroup: u32, server: &E) -> Option<Duration> {
+        let Topology::Aurora(limits) = cluster.topology else { return None };
+        self.view.lag(server, limits).filter(|_| hostgroup == cluster.reader)
     }
 
     /// The servers that others name, each once.
     pub(crate) fn named(&self) -> Vec<E> {
-        let mut named: Vec<E> = group::named(self).map(|(server, _)| server.clone()).collect();
+        let of_group = group::named(self).map(|(server, _)| server);
+        let mut named: Vec<E> = of_group.chain(self.view.named()).cloned().collect();
         named.sort_unstable();
         named.dedup();
         named
@@ -106,9 +121,9 @@ impl<E: Clone + Ord> Nodes<E> {
 
     /// What the cluster calls a server, if it has said so.
     pub(crate) fn id(&self, server: &E) -> Option<&str> {
-        match &self.0.get(server)?.word {
+        match &self.nodes.get(server)?.word {
             Some(Word::Group(word)) => Some(&word.id),
-            Some(Word::Galera(_)) | None => None,
+            Some(Word::Galera(_) | Word::Aurora(_)) | None => None,
         }
     }
 

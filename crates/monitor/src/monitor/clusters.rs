@@ -1,6 +1,6 @@
 //! Servers of clusters: what they say changes the places of all of them, and they know servers that the operator has not named.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
 use std::time::Duration;
 
@@ -45,6 +45,35 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         self.clusters.get(&cluster.writer)?.behind(cluster, hostgroup, server)
     }
 
+    /// How far a server is behind, as its cluster says, if that is too far for this hostgroup.
+    pub(super) fn cluster_lag(&self, hostgroup: u32, server: &E) -> Option<Duration> {
+        let cluster = self.plan.clusters.get(*self.cluster_of.get(&hostgroup)?)?;
+        self.clusters.get(&cluster.writer)?.lag(cluster, hostgroup, server)
+    }
+
+    /// The servers of the cluster of a server that are asked in turn.
+    fn circle(&self, server: &E) -> BTreeSet<&E> {
+        let cluster = self.clusters_of(server).find(|cluster| cluster.topology.check() == Check::Aurora);
+        let at = cluster.and_then(|cluster| self.cluster_of.get(&cluster.writer));
+        let is_here = |row: &&Row<E>| row.in_use && self.cluster_of.get(&row.hostgroup) == at;
+        self.plan.rows.iter().filter(|row| at.is_some() && is_here(row)).map(|row| &row.server).collect()
+    }
+
+    /// How many servers are asked in turn where this one is.
+    pub(super) fn turns(&self, server: &E) -> u32 {
+        u32::try_from(self.circle(server).len()).unwrap_or(u32::MAX).max(1)
+    }
+
+    /// When a check is made for the first time that could be made at `first`: where servers are asked in turn, when it is its turn.
+    pub(super) fn first_turn(&self, server: &E, check: Check, first: Duration) -> Duration {
+        if check != Check::Aurora {
+            return first;
+        }
+        let turn = self.circle(server).into_iter().position(|other| other == server).unwrap_or(0);
+        let turn = u32::try_from(turn).unwrap_or(u32::MAX);
+        first.saturating_add(self.pace(server, check).interval.saturating_mul(turn))
+    }
+
     pub(super) fn is_clustered(&self, server: &E) -> bool {
         self.clusters_of(server).next().is_some()
     }
@@ -61,6 +90,12 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
             let misses = self.clusters.get(&cluster.writer).map_or(0, |nodes| nodes.misses(server));
             misses.saturating_add(1) < cluster.misses.max(1)
         })
+    }
+
+    /// Whether a server has answered the last question about its cluster, or was not asked yet.
+    fn is_answering(&self, server: &E) -> bool {
+        self.clusters_of(server)
+            .all(|cluster| self.clusters.get(&cluster.writer).is_none_or(|nodes| nodes.misses(server) == 0))
     }
 
     /// The clusters are others now, and so may their servers be: what is known of those that stay goes on to hold.
@@ -125,6 +160,14 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
                     None if finding.is_miss() => nodes.miss(server),
                     None => {}
                 }
+            }
+        }
+        if check == Check::Aurora && finding.is_miss() {
+            // Somebody else may know more.
+            let others = self.circle(server).into_iter().filter(|other| *other != server);
+            let others: Vec<E> = others.filter(|other| self.is_answering(other)).cloned().collect();
+            for other in &others {
+                self.hurry(other, check, now);
             }
         }
         if was_down && !is_down {

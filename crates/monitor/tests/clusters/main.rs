@@ -1,5 +1,6 @@
 //! What the monitor makes of what servers of clusters say, and what it promises whatever they say.
 
+mod aurora;
 mod galera;
 mod group;
 

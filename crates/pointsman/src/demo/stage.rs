@@ -26,6 +26,10 @@ const READERS: u32 = 1;
 const WRITER: &str = "demo";
 /// The user whose queries all go to the replicas; the password is the same.
 const READER: &str = "report";
+/// The user of the monitor, and of the admin port, with their passwords: the defaults.
+const MONITOR: &str = "monitor";
+/// See there.
+const ADMIN: &str = "admin";
 /// Longest time until the proxy serves.
 const SERVE_TIME_MAX: Duration = Duration::from_secs(20);
 /// How often the start looks whether the proxy serves.
@@ -41,8 +45,15 @@ pub(super) struct Stage {
     topology: Topology,
     proxy: Process,
     log: PathBuf,
-    address: SocketAddr,
-    tcp_address: SocketAddr,
+    addresses: Addresses,
+}
+
+/// Where the proxy listens.
+#[derive(Debug, Clone, Copy)]
+struct Addresses {
+    mysql: SocketAddr,
+    tcp: SocketAddr,
+    admin: SocketAddr,
 }
 
 impl Stage {
@@ -54,7 +65,8 @@ impl Stage {
         let topology = Topology::start(binaries, sandbox, REPLICAS, &SERVER_OPTIONS)?;
         topology.primary.sql(&format!(
             "CREATE USER {WRITER}@'%' IDENTIFIED BY '{WRITER}'; GRANT ALL ON *.* TO {WRITER}@'%'; \
-             CREATE USER {READER}@'%' IDENTIFIED BY '{READER}'; GRANT SELECT ON *.* TO {READER}@'%'"
+             CREATE USER {READER}@'%' IDENTIFIED BY '{READER}'; GRANT SELECT ON *.* TO {READER}@'%'; \
+             CREATE USER {MONITOR}@'%' IDENTIFIED BY '{MONITOR}'"
         ))?;
         topology.catch_up()?;
         say!("  primary on port {}, {}", topology.primary.port(), started.elapsed().show());
@@ -62,13 +74,13 @@ impl Stage {
             say!("  {} on port {}, replicating", replica.name(), replica.port());
         }
 
-        let address = address(port)?;
-        let tcp_address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?));
+        let free = || free_port().map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+        let addresses = Addresses { mysql: address(port)?, tcp: free()?, admin: free()? };
         let config = sandbox.path().join("pointsman.toml");
-        std::fs::write(&config, configuration(binaries, &topology, address, tcp_address))?;
+        std::fs::write(&config, configuration(binaries, &topology, addresses))?;
         let log = sandbox.path().join("pointsman.log");
         let proxy = start_proxy(sandbox, &config, &log)?;
-        let mut stage = Self { topology, proxy, log, address, tcp_address };
+        let mut stage = Self { topology, proxy, log, addresses };
         stage.wait_for_proxy()?;
         Handle::current().block_on(stage.create_schema())?;
         stage.topology.catch_up()?;
@@ -77,24 +89,26 @@ impl Stage {
 
     /// How clients that write connect.
     pub(super) fn writer(&self) -> Options {
-        Options::tcp(self.address, WRITER, WRITER)
+        Options::tcp(self.addresses.mysql, WRITER, WRITER)
     }
 
     /// How clients that only read connect.
     pub(super) fn reader(&self) -> Options {
-        Options::tcp(self.address, READER, READER)
+        Options::tcp(self.addresses.mysql, READER, READER)
     }
 
     /// Says where to connect.
     pub(super) fn invite(&self) {
-        let (port, tcp_port) = (self.address.port(), self.tcp_address.port());
+        let Addresses { mysql, tcp, admin } = self.addresses;
         say!("\nConnect to it:");
-        for (port, user, what) in [
-            (port, WRITER, "the primary; plain reads: the replicas"),
-            (port, READER, "the replicas"),
-            (tcp_port, WRITER, "the primary, through the layer-4 listener"),
+        for (address, user, schema, what) in [
+            (mysql, WRITER, SCHEMA, "the primary; plain reads: the replicas"),
+            (mysql, READER, SCHEMA, "the replicas"),
+            (tcp, WRITER, SCHEMA, "the primary, through the layer-4 listener"),
+            (admin, ADMIN, "stats", "the admin port"),
         ] {
-            let command = format!("mariadb -h127.0.0.1 -P{port} -u{user} -p{user} {SCHEMA}");
+            let port = address.port();
+            let command = format!("mariadb -h127.0.0.1 -P{port} -u{user} -p{user} {schema}");
             say!("  {command:<60} # {what}");
         }
         say!("There, ask where a statement goes, and why: EXPLAIN ROUTE SELECT ...");
@@ -117,14 +131,14 @@ impl Stage {
     fn wait_for_proxy(&mut self) -> anyhow::Result<()> {
         let started = Instant::now();
         // Whether it accepts is enough here: the first login shows the rest.
-        while std::net::TcpStream::connect(self.address).is_err() {
+        while std::net::TcpStream::connect(self.addresses.mysql).is_err() {
             self.check()?;
             if started.elapsed() > SERVE_TIME_MAX {
                 bail!("the proxy does not serve; the end of its log:\n{}", self.log_end());
             }
             std::thread::sleep(POLL_INTERVAL);
         }
-        say!("Pointsman serves on {}, {}", self.address, started.elapsed().show());
+        say!("Pointsman serves on {}, {}", self.addresses.mysql, started.elapsed().show());
         Ok(())
     }
 
@@ -161,17 +175,13 @@ fn start_proxy(sandbox: &Sandbox, config: &PathBuf, log: &PathBuf) -> anyhow::Re
 }
 
 /// The `pointsman.toml` of the demo.
-fn configuration(
-    binaries: &Binaries,
-    topology: &Topology,
-    address: SocketAddr,
-    tcp_address: SocketAddr,
-) -> String {
+fn configuration(binaries: &Binaries, topology: &Topology, addresses: Addresses) -> String {
+    let Addresses { mysql, tcp, admin } = addresses;
     let mut toml = format!(
-        "[mysql_variables]\nserver_version = \"{}\"\nread_write_split = true\nmonitor_enabled = false\n\n\
-         [admin_variables]\nmysql_ifaces = \"\"\n\n\
-         [[listeners]]\naddress = \"{address}\"\n\n\
-         [[listeners]]\naddress = \"{tcp_address}\"\nprotocol = \"tcp\"\nhostgroup = 0\n\n\
+        "[mysql_variables]\nserver_version = \"{}\"\nread_write_split = true\nmonitor_writer_is_also_reader = false\n\n\
+         [admin_variables]\nmysql_ifaces = \"{admin}\"\n\n\
+         [[listeners]]\naddress = \"{mysql}\"\n\n\
+         [[listeners]]\naddress = \"{tcp}\"\nprotocol = \"tcp\"\nhostgroup = 0\n\n\
          [[mysql_replication_hostgroups]]\nwriter_hostgroup = {WRITERS}\nreader_hostgroup = {READERS}\n",
         binaries.version
     );

@@ -1,8 +1,10 @@
 //! The statements that ask servers of clusters, what the answers mean, and how the tables of `monitor` show them.
 //!
 //! - [`group`]: MySQL Group Replication;
-//! - [`galera`]: Galera.
+//! - [`galera`]: nodes of Galera;
+//! - [`aurora`]: Amazon Aurora.
 
+pub(super) mod aurora;
 pub(super) mod galera;
 pub(super) mod group;
 
@@ -11,11 +13,12 @@ use monitor::Word;
 
 use crate::stats::Detail;
 
-/// What the log of checks says about a word.
-pub(super) fn details(word: &Word<Endpoint>) -> Vec<Detail> {
+/// What the log of checks says about a word, in one row or more.
+pub(super) fn details(word: &Word<Endpoint>) -> Vec<Vec<Detail>> {
     match word {
-        Word::Group(word) => group::details(word),
-        Word::Galera(word) => galera::details(word),
+        Word::Group(word) => vec![group::details(word)],
+        Word::Galera(word) => vec![galera::details(word)],
+        Word::Aurora(word) => aurora::details(word),
     }
 }
 

@@ -4,11 +4,12 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use config::{
-    BehindIn, ClusterHostgroups, Config, Endpoint, MonitorVariables, Server, ServerStatus, ServersDefaults,
-    WritersRead,
+    AuroraHostgroups, BehindIn, ClusterHostgroups, Config, Endpoint, MonitorVariables, Server, ServerStatus,
+    ServersDefaults, WritersRead,
 };
 use monitor::{
-    AlsoRead, Cluster, GaleraLimits, GroupLimits, Pace, Pair, Plan, Row, Settings, Spare, Topology,
+    AlsoRead, AuroraLimits, Cluster, GaleraLimits, GroupLimits, Pace, Pair, Plan, Row, Settings, Spare,
+    Topology,
 };
 
 /// Its servers, pairs and clusters.
@@ -43,7 +44,27 @@ fn clusters(config: &Config) -> Vec<Cluster> {
     let groups = config.group_replication_hostgroups.iter().filter(|row| row.active);
     let galera = config.galera_hostgroups.iter().filter(|row| row.active);
     let clusters = groups.map(|row| group(row, config));
-    clusters.chain(galera.map(|row| self::galera(row, config))).collect()
+    let clusters = clusters.chain(galera.map(|row| self::galera(row, config)));
+    let aurora = config.aurora_hostgroups.iter().filter(|row| row.active);
+    clusters.chain(aurora.map(self::aurora)).collect()
+}
+
+/// Questions in a row that a server of Aurora does not answer before it is used no more: there is no variable for it.
+const AURORA_MISSES: u32 = 3;
+
+fn aurora(row: &AuroraHostgroups) -> Cluster {
+    let samples = usize::try_from(row.lag_num_checks).unwrap_or(usize::MAX);
+    Cluster {
+        writer: row.writer_hostgroup,
+        reader: row.reader_hostgroup,
+        spare: None,
+        max_writers: 1,
+        also_read: if row.writer_is_also_reader { AlsoRead::Writers } else { AlsoRead::Nobody },
+        pace: Pace { interval: row.check_interval, limit: row.check_timeout },
+        misses: AURORA_MISSES,
+        new_weight: row.new_reader_weight,
+        topology: Topology::Aurora(AuroraLimits { max_lag: row.max_lag, samples }),
+    }
 }
 
 fn galera(row: &ClusterHostgroups, config: &Config) -> Cluster {

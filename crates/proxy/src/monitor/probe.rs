@@ -15,6 +15,7 @@ use wire::reply::Answer;
 use wire::{Codec as _, packet};
 
 use super::cluster;
+use super::cluster::aurora::Reading;
 use super::question::{self, Rows};
 use crate::arrival::Peer;
 use crate::backend::{Connection, OpenError, QUIT, Reply, Target, ask, open};
@@ -67,6 +68,10 @@ pub(super) struct Prober {
     secret: Secret,
     targets: HashMap<Endpoint, Target>,
     read_only: HashMap<Endpoint, String>,
+    /// What answers mean of servers with a row in these hostgroups of Aurora clusters.
+    aurora: HashMap<u32, Reading>,
+    /// One of those hostgroups for each of the servers.
+    hostgroups: HashMap<Endpoint, u32>,
     heartbeat: Option<String>,
     idle: RefCell<HashMap<Endpoint, Vec<Connection>>>,
     /// Which of [`question::LAG`] a server has understood.
@@ -83,7 +88,15 @@ impl Prober {
         let pairs: HashMap<u32, &str> = (config.replication_hostgroups.iter())
             .flat_map(|pair| [pair.writer_hostgroup, pair.reader_hostgroup].map(|id| (id, &*pair.check_type)))
             .collect();
+        let active = config.aurora_hostgroups.iter().filter(|row| row.active);
+        let aurora: HashMap<u32, Reading> = active
+            .flat_map(|row| [row.writer_hostgroup, row.reader_hostgroup].map(|id| (id, Reading::new(row))))
+            .collect();
+        let mut hostgroups = HashMap::new();
         for server in &config.servers {
+            if aurora.contains_key(&server.hostgroup_id) {
+                hostgroups.entry(server.endpoint()).or_insert(server.hostgroup_id);
+            }
             let target = targets.entry(server.endpoint()).or_insert_with(|| Target::new(server));
             // One of its rows is enough to have TLS.
             target.use_ssl |= server.use_ssl;
@@ -107,6 +120,8 @@ impl Prober {
             secret,
             targets,
             read_only,
+            aurora,
+            hostgroups,
             heartbeat: question::heartbeat(variables),
             snapshot: Arc::clone(snapshot),
             idle: RefCell::new(before.map(|before| before.idle.take()).unwrap_or_default()),
@@ -196,6 +211,14 @@ impl Prober {
                 });
                 word.map(|word| learned.word = Some(word)).map(|()| Told::Alive)
             }
+            Check::Aurora => {
+                let rows = query(worker, &mut link, cluster::aurora::QUESTION).await?;
+                let word = rows.and_then(|rows| {
+                    let word = self.reading(worker, server).and_then(|reading| reading.read(&rows));
+                    word.ok_or_else(|| "it does not say how its cluster is".to_owned())
+                });
+                word.map(|word| learned.word = Some(word)).map(|()| Told::Alive)
+            }
             Check::Galera => {
                 let word = ask_galera(worker, &mut link).await?;
                 word.map(|word| learned.word = Some(word)).map(|()| Told::Alive)
@@ -207,6 +230,15 @@ impl Prober {
             idle.push(link);
         }
         told.map_err(|error| Failure::Finding(Finding::Refused, error))
+    }
+
+    /// What answers of a server of an Aurora cluster mean.
+    fn reading(&self, worker: &Worker, server: &Endpoint) -> Option<&Reading> {
+        let discovered = || {
+            let row = worker.shared.watching.discovered(&self.snapshot, server);
+            row.map(|row| row.hostgroup_id)
+        };
+        self.aurora.get(&self.hostgroups.get(server).copied().or_else(discovered)?)
     }
 
     async fn ask_lag(
@@ -275,7 +307,7 @@ const fn timed_out(check: Check) -> &'static str {
     match check {
         Check::Connect => "timeout on creating new connection",
         Check::Ping => "timeout during ping",
-        Check::ReadOnly | Check::Lag | Check::Group | Check::Galera => "timeout check",
+        Check::ReadOnly | Check::Lag | Check::Group | Check::Galera | Check::Aurora => "timeout check",
     }
 }
 

@@ -58,18 +58,25 @@ impl Records {
         let took_us = u64::try_from(outcome.took.as_micros()).unwrap_or(u64::MAX);
         let mut entries = lock(&self.checks[index(check)]);
         let oldest = outcome.start_us.saturating_sub(u64::try_from(history.as_micros()).unwrap_or(u64::MAX));
-        while entries.front().is_some_and(|entry| entry.start_us < oldest) || entries.len() >= CHECKS_KEPT_MAX
-        {
-            entries.pop_front();
+        let mut rows = outcome.word.as_ref().map(details).unwrap_or_default();
+        if rows.is_empty() {
+            rows.push(Vec::new());
         }
-        entries.push_back(Entry {
-            server: server.clone(),
-            start_us: outcome.start_us,
-            took_us: if well { took_us } else { 0 },
-            value: outcome.value(),
-            details: outcome.word.as_ref().map(details).unwrap_or_default().into(),
-            error: outcome.error.as_deref().map(Box::from),
-        });
+        for details in rows {
+            while entries.front().is_some_and(|entry| entry.start_us < oldest)
+                || entries.len() >= CHECKS_KEPT_MAX
+            {
+                entries.pop_front();
+            }
+            entries.push_back(Entry {
+                server: server.clone(),
+                start_us: outcome.start_us,
+                took_us: if well { took_us } else { 0 },
+                value: outcome.value(),
+                details: details.into(),
+                error: outcome.error.as_deref().map(Box::from),
+            });
+        }
     }
 
     /// Logs what a server has against checks: once, until it is something else or over.

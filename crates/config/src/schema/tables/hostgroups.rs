@@ -87,26 +87,30 @@ const CLUSTER: &[Field] = &[
 ];
 
 /// The table `mysql_aws_aurora_hostgroups`.
-pub static MYSQL_AWS_AURORA_HOSTGROUPS: Section =
-    Section::new("mysql_aws_aurora_hostgroups", Shape::Rows, &[AURORA], "Clusters of Amazon Aurora.")
-        .unique(&[&["writer_hostgroup"], &["reader_hostgroup"]])
-        .rules(&[Rule::Differ("reader_hostgroup", "writer_hostgroup"), Rule::StartsWith("domain_name", '.')]);
+pub static MYSQL_AWS_AURORA_HOSTGROUPS: Section = Section::new(
+    "mysql_aws_aurora_hostgroups",
+    Shape::Rows,
+    &[AURORA],
+    "Clusters of Amazon Aurora, whose servers the monitor asks in turn how all of them are.",
+)
+.unique(&[&["writer_hostgroup"], &["reader_hostgroup"]])
+.rules(&[Rule::Differ("reader_hostgroup", "writer_hostgroup"), Rule::StartsWith("domain_name", '.')]);
 
 const AURORA: &[Field] = &[
-    int("writer_hostgroup", 0, COUNT, "the writer").required(),
-    int("reader_hostgroup", 0, (1, COUNT.1), "readers").required(),
-    switch("active", true, "whether the row is in use"),
-    int("aurora_port", 3_306, COUNT, "port of discovered nodes"),
-    text("domain_name", "", "what is appended to discovered names; starts with `.`").required(),
-    ms("max_lag_ms", 600_000, (10, 600_000), "readers that lag more are shunned"),
-    ms("check_interval_ms", 1_000, (100, 600_000), "time between two checks"),
-    ms("check_timeout_ms", 800, (80, 3_000), "longest time for a check"),
-    switch("writer_is_also_reader", false, "the writer is a reader too"),
-    int("new_reader_weight", 1, (0, 10_000_000), "weight of discovered readers"),
-    ms("add_lag_ms", 30, (0, 600_000), "added to the estimated lag"),
-    ms("min_lag_ms", 30, (0, 600_000), "least estimated lag"),
-    int("lag_num_checks", 1, (1, 16), "checks whose greatest lag counts"),
-    text("comment", "", "free text").null(),
+    int("writer_hostgroup", 0, COUNT, "the writer").required().built(),
+    int("reader_hostgroup", 0, (1, COUNT.1), "readers").required().built(),
+    switch("active", true, "whether the row is in use").built(),
+    int("aurora_port", 3_306, COUNT, "port of discovered nodes").built(),
+    text("domain_name", "", "what is appended to discovered names; starts with `.`").required().built(),
+    ms("max_lag_ms", 600_000, (10, 600_000), "readers that lag more are shunned").built(),
+    ms("check_interval_ms", 1_000, (100, 600_000), "time between two checks").built(),
+    ms("check_timeout_ms", 800, (80, 3_000), "longest time for a check").built(),
+    switch("writer_is_also_reader", false, "the writer is a reader too").built(),
+    int("new_reader_weight", 1, (0, 10_000_000), "weight of discovered readers").built(),
+    ms("add_lag_ms", 30, (0, 600_000), "added to the estimated lag").built(),
+    ms("min_lag_ms", 30, (0, 600_000), "least estimated lag").built(),
+    int("lag_num_checks", 1, (1, 16), "checks whose greatest lag counts").built(),
+    text("comment", "", "free text").null().built(),
 ];
 
 /// The table `mysql_hostgroup_attributes`.

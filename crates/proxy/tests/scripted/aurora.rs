@@ -1,0 +1,158 @@
+//! Servers that say that they are an Aurora cluster: who gets what, and which of them were never configured.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::rc::Rc;
+use std::time::Duration;
+
+use config::{AuroraHostgroups, Config, Server};
+use proxy::memory::End;
+use proxy::stage::Stage;
+use testkit::script::ScriptedServer;
+use tokio::time::sleep;
+use wire::command::Kind;
+
+use super::support::{
+    CAPACITY, Client, Database, Servers, config as usual, database, log_in, ms, play, stage_with,
+};
+
+/// What clients may wait for.
+const PATIENCE: Duration = Duration::from_hours(1);
+
+/// A cluster.
+#[derive(Default)]
+struct World {
+    /// Who writes.
+    writer: RefCell<&'static str>,
+    /// Who reads, and how many milliseconds they lag.
+    readers: RefCell<Vec<(&'static str, &'static str)>>,
+    /// Servers that cannot be reached.
+    gone: RefCell<HashSet<String>>,
+    /// What clients have said, and to whom.
+    said: RefCell<Vec<(String, String)>>,
+}
+
+impl World {
+    /// `a` writes, `b` reads, and the proxy has been told of `a`.
+    fn new() -> (Rc<Self>, Stage) {
+        let mut config = Config { servers: vec![Server { hostgroup_id: 1, ..database("a.x") }], ..usual() };
+        config.aurora_hostgroups = vec![AuroraHostgroups {
+            writer_hostgroup: 0,
+            reader_hostgroup: 1,
+            domain_name: ".x".to_owned(),
+            max_lag: ms(500),
+            ..AuroraHostgroups::default()
+        }];
+        config.monitor.enabled = true;
+        config.variables.read_write_split = true;
+        let world = Rc::new(Self { writer: RefCell::new("a"), ..Self::default() });
+        world.readers.borrow_mut().push(("b", "20.5"));
+        let away = Rc::clone(&world);
+        let refused = move |endpoint: &config::Endpoint| away.gone.borrow().contains(&endpoint.to_string());
+        let (stage, servers) = stage_with(config, CAPACITY, refused);
+        tokio::task::spawn_local(serve(Rc::clone(&world), servers));
+        stage.watch();
+        (world, stage)
+    }
+
+    fn told(&self, sql: &str) -> Vec<String> {
+        let said = self.said.borrow();
+        said.iter().filter(|(_, text)| text == sql).map(|(server, _)| server.clone()).collect()
+    }
+}
+
+async fn serve(world: Rc<World>, mut servers: Servers) {
+    loop {
+        let (name, end) = servers.dialled().await;
+        tokio::task::spawn_local(converse(Rc::clone(&world), name, end));
+    }
+}
+
+async fn converse(world: Rc<World>, name: String, end: End) {
+    let mut server = ScriptedServer::new(end);
+    server.patience(PATIENCE);
+    server.greet().await;
+    let login = server.read_login().await;
+    server.let_in(&login).await;
+    while let Some(command) = server.next_command().await {
+        if world.gone.borrow().contains(&name) {
+            return;
+        }
+        answer(&world, &name, &mut server, &command).await;
+    }
+}
+
+async fn answer(world: &World, name: &str, server: &mut Database, command: &[u8]) {
+    let text = String::from_utf8_lossy(command.get(1..).unwrap_or_default()).into_owned();
+    if command.first() != Some(&(Kind::Query as u8)) {
+        return server.ok().await;
+    }
+    if !text.contains("REPLICA_HOST_STATUS") {
+        world.said.borrow_mut().push((name.to_owned(), text));
+        return server.ok().await;
+    }
+    let now = Some("2026-01-01 00:00:00");
+    let (writer, readers) = (*world.writer.borrow(), world.readers.borrow().clone());
+    let mut rows = vec![[Some(writer), Some("MASTER_SESSION_ID"), now, Some("0"), Some("3.5")]];
+    rows.extend(readers.iter().map(|(id, lag)| [Some(*id), Some("other"), now, Some(*lag), Some("3.5")]));
+    let rows: Vec<&[Option<&str>]> = rows.iter().map(|row| &row[..]).collect();
+    let columns = ["SERVER_ID", "SESSION_ID", "LAST_UPDATE_TIMESTAMP", "REPLICA_LAG_IN_MILLISECONDS", "CPU"];
+    server.rows(&columns, &rows).await;
+}
+
+async fn say(client: &mut Client, sql: &str) {
+    client.send_query(sql).await;
+    client.expect_ok().await;
+}
+
+async fn until(stage: &Stage, hostgroup: u32, host: &str, event: &str) {
+    let is_it =
+        |is: &proxy::stats::ServerEvent| is.hostgroup == hostgroup && is.host == host && is.event == event;
+    while !stage.server_events().iter().any(is_it) {
+        sleep(ms(10)).await;
+    }
+}
+
+#[test]
+fn c13_writes_go_to_the_writer_and_reads_to_replicas_that_nobody_has_configured() {
+    play(async || {
+        let (world, stage) = World::new();
+        until(&stage, 1, "b.x", "JOINED").await;
+        let mut client = log_in(&stage).await;
+        say(&mut client, "INSERT 1").await;
+        say(&mut client, "SELECT a FROM t").await;
+        assert_eq!(
+            (world.told("INSERT 1"), world.told("SELECT a FROM t")),
+            (vec!["a.x:3306".into()], vec!["b.x:3306".into()])
+        );
+        // They change places, and the old writer is away for a while.
+        world.gone.borrow_mut().insert("a.x:3306".to_owned());
+        world.writer.replace("b");
+        world.readers.replace(Vec::new());
+        until(&stage, 0, "b.x", "JOINED").await;
+        say(&mut client, "INSERT 2").await;
+        assert_eq!(world.told("INSERT 2"), ["b.x:3306"]);
+        world.gone.borrow_mut().clear();
+        world.readers.replace(vec![("a", "1")]);
+        until(&stage, 1, "a.x", "JOINED").await;
+        let checks = stage.checks(proxy::Check::Aurora);
+        assert!(checks.iter().any(|check| check.details.len() == 6), "{checks:?}");
+    });
+}
+
+#[test]
+fn c12_a_replica_of_aurora_that_lags_gets_no_reads() {
+    play(async || {
+        let (world, stage) = World::new();
+        until(&stage, 1, "b.x", "JOINED").await;
+        world.readers.replace(vec![("b", "20"), ("c", "471")]);
+        until(&stage, 1, "c.x", "SHUNNED_REPLICATION_LAG").await;
+        for _ in 0..20 {
+            say(&mut log_in(&stage).await, "SELECT a FROM t").await;
+        }
+        let asked: HashSet<String> = world.told("SELECT a FROM t").into_iter().collect();
+        assert_eq!(asked.into_iter().collect::<Vec<_>>(), ["b.x:3306"]);
+        world.readers.replace(vec![("b", "20"), ("c", "470")]);
+        until(&stage, 1, "c.x", "CAUGHT_UP").await;
+    });
+}
