@@ -44,7 +44,9 @@ impl Session {
         // The server says that it does not know it.
         let Some(prepared) = prepared else { return self.decide_unknown() };
         let stays = prepared.is_at_home || opens_cursor(payload);
-        let moves = kind == Kind::StmtExecute && (!stays || self.in_transaction_elsewhere(prepared.home));
+        let moves = prepared.what.moves
+            && kind == Kind::StmtExecute
+            && (!stays || self.in_transaction_elsewhere(prepared.home));
         // Elsewhere it would be prepared as another statement.
         let means_the_same = prepared.what.modes == self.course.modes();
         match prepared.what.text.as_deref().filter(|_| moves && means_the_same) {

@@ -377,7 +377,8 @@ impl Session {
         };
         let digest_text = digest.map(shown).unwrap_or_default();
         Preparing {
-            text: moves.then(|| text.into()),
+            text: Some(text.into()),
+            moves,
             digest,
             effects: decided.effects,
             several: decided.several,
