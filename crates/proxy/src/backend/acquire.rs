@@ -107,14 +107,20 @@ async fn search(
     let started = Instant::now();
     let deadline = started + variables.connect_timeout_server_max;
     let mut failures = Failures::default();
+    let mut is_silent = false;
     loop {
         // Where a server has failed, its other connections may be no better.
-        let asker = asker.filter(|_| failures.count == 0);
+        let asker = asker.filter(|_| failures.count == 0 && !is_silent);
         let permit = match place(worker, hostgroup, deadline, &failures, full, asker).await {
-            Place::Spare(entry, asker) => match lend(worker, *entry, asker).await? {
-                Some(backend) => return Ok(Found { backend, is_lent: true }),
-                None => continue,
-            },
+            Place::Spare(entry, asker) => {
+                let begun = Instant::now();
+                match lend(worker, *entry, asker).await? {
+                    Some(backend) => return Ok(Found { backend, is_lent: true }),
+                    // All the time that it may take: the others would take as long.
+                    None => is_silent = begun.elapsed() >= variables.connect_timeout_server,
+                }
+                continue;
+            }
             Place::Free(permit) => permit,
             Place::None => return Err(no_place(worker, hostgroup, started, &failures)),
         };

@@ -81,7 +81,7 @@ impl Session {
     }
 
     /// Makes the statement of the command in the backlog one that the backend in use has, and names it in the command as
-    /// that server does. False if the client has had its answer.
+    /// that server does. False if the client has had its answer, or the command is brought elsewhere.
     pub(super) async fn bring_statement(
         &mut self,
         kind: Kind,
@@ -103,6 +103,7 @@ impl Session {
             Some(known_as) => known_as,
             None => match self.prepare_again(id).await? {
                 Ok(known_as) => known_as,
+                Err(NotPrepared::Lost(_)) if self.tries_again(decided) => return Ok(false),
                 Err(NotPrepared::Lost(error)) => {
                     self.refuse_here(kind, &error).await?;
                     return Ok(false);
@@ -110,7 +111,9 @@ impl Session {
                 // What it cannot do there it can do where it was prepared.
                 Err(_) if hostgroup != home => {
                     if let Err(why) = self.go_to(home, Full::TryAgain).await? {
-                        self.refuse_unserved(why).await?;
+                        if !self.tries_again(decided) {
+                            self.refuse_unserved(why).await?;
+                        }
                         return Ok(false);
                     }
                     *decided = Decided::plainly_to(home).with_orders_of(decided);
