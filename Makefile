@@ -9,7 +9,7 @@ TEST_TOOLS  = $(RUN_TOOLS) sysbench:sysbench haproxy:haproxy mariadb-binlog:mari
 BENCH_TOOLS = $(TEST_TOOLS) mariadb-dump:mariadb-client
 CARGO_DENY_VERSION = 0.20.2
 
-.PHONY: help run build test test-servers test-clients soak lint bench fuzz docs tools-run tools-test tools-bench
+.PHONY: help run build test test-servers test-clients soak chaos lint bench fuzz docs tools-run tools-test tools-bench
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -45,6 +45,10 @@ soak: tools-test test-servers ## The model test with fresh seeds for ten minutes
 	$(CARGO) build --locked --package pointsman
 	POINTSMAN_MODEL_SECONDS=$(or $(SECONDS),600) $(CARGO) test --locked --package e2e --test model -- \
 		--ignored --nocapture --exact on_$(or $(SERVER),mariadb)::soak$(if $(SHARED),_shared)
+
+chaos: tools-test ## Servers that are killed, frozen, cut off and promoted under writing clients, for 15 minutes: make chaos SECONDS=900
+	$(CARGO) build --locked --package pointsman
+	POINTSMAN_CHAOS_SECONDS=$(or $(SECONDS),900) $(CARGO) test --locked --package e2e --test chaos -- --ignored --nocapture soak
 
 bench: tools-bench ## Layer-4 floor, HAProxy and Pointsman side by side; writes bench/runs/.
 	$(CARGO) build --release --locked --package pointsman --package bench

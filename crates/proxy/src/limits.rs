@@ -196,6 +196,10 @@ pub(crate) const SETTINGS_BYTES_MAX: usize = 16 * 1024;
 /// them only a server reads, so such a statement counts as one that writes.
 pub(crate) const JUDGED_BYTES_MAX: usize = 64_000;
 
+/// Connections that may be lost while they are being prepared for a command, until the client hears of it: servers that die do not
+/// take all the time of a session.
+pub(crate) const ERRANDS_LOST_MAX: u8 = 5;
+
 /// Bytes of the statements that a session has prepared and that the proxy could prepare elsewhere, and of their digests; a
 /// statement that does not fit is executed where it was prepared, and is not counted by its digest.
 pub(crate) const PREPARED_BYTES_MAX: usize = 8 << 20;

@@ -205,6 +205,13 @@ impl Watching {
         for server in servers {
             mark_one(shared, monitor, server);
         }
+        for Event { server, change, .. } in events {
+            match change {
+                Change::Down => mark_former(shared, server, Mark::Down),
+                Change::Up => mark_former(shared, server, Mark::Works),
+                _ => {}
+            }
+        }
         if events.iter().any(|event| matches!(event.change, Change::Left | Change::Down)) {
             shared.siblings.recall();
         }
@@ -279,6 +286,15 @@ fn mark_one(shared: &Shared, monitor: &Monitor<Endpoint>, server: &Endpoint) {
     let target = Target::at(server.clone());
     for (hostgroup, health) in monitor.places(server) {
         mark(shared, hostgroup, &target, health);
+    }
+}
+
+/// Says so of a server in the hostgroups that it has left, where sessions still have connections to it: what runs there has to end as
+/// well if it does not answer.
+fn mark_former(shared: &Shared, server: &Endpoint, mark: Mark) {
+    let is_former = |one: &pool::Server<Target>| !one.is_configured() && one.endpoint().endpoint == *server;
+    for former in shared.pool.servers().into_iter().filter(|one| is_former(one)) {
+        shared.pool.mark(former.hostgroup(), former.endpoint(), mark, shared.uptime());
     }
 }
 

@@ -119,6 +119,8 @@ pub(super) struct Course {
     pub(super) again_until: Option<Instant>,
     /// How often the statement that runs was sent again because its server was lost.
     pub(super) tries: u32,
+    /// The connection was lost in the middle of an errand, and nothing with it: it may be had again elsewhere.
+    pub(super) errand_lost: bool,
     /// The client's transaction is lost, and it has not been told yet: this.
     pub(super) rolled_back: Option<Box<ClientError>>,
 }
@@ -192,6 +194,7 @@ impl Course {
             refused: None,
             again_until: None,
             tries: 0,
+            errand_lost: false,
             rolled_back: None,
         }
     }
@@ -305,6 +308,7 @@ impl Course {
             had_its_turn: false,
             is_ready: false,
             commits_first,
+            lost: 0,
             renamed: None,
         }
     }

@@ -37,6 +37,7 @@ impl Session {
         if let Some(trace) = &self.course.trace {
             trace.add(Part::Sync, begun.elapsed());
         }
+        self.course.errand_lost = false;
         let why = match outcome {
             Err(_) => return Err(Ending::Silent),
             Ok(Ok(Ok(replies))) => {
@@ -45,10 +46,13 @@ impl Session {
                 }
                 return Ok(Ok(replies));
             }
-            Ok(Ok(Err(why))) => why,
-            Ok(Err(_)) => "no answer in time",
+            Ok(Ok(Err(why))) => Err(why),
+            Ok(Err(_)) => Ok("no answer in time"),
         };
         let rolled_back = self.lose_backend_for(Gone::Closed)?;
+        // Without an answer another server would not be tried in time.
+        self.course.errand_lost = why.is_err() && rolled_back.is_none();
+        let (Ok(why) | Err(why)) = why;
         Ok(Err(rolled_back.unwrap_or_else(|| ClientError::no_errand(&server, &why))))
     }
 

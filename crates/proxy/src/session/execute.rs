@@ -46,7 +46,9 @@ impl Session {
         // The server says that it does not know it.
         let Some(prepared) = prepared else { return self.decide_unknown() };
         let stays = prepared.is_at_home || opens_cursor(payload);
-        let moves = kind == Kind::StmtExecute && (!stays || self.in_transaction_elsewhere(prepared.home));
+        let moves = prepared.what.moves
+            && kind == Kind::StmtExecute
+            && (!stays || self.in_transaction_elsewhere(prepared.home));
         // Elsewhere it would be prepared as another statement.
         let means_the_same = prepared.what.modes == self.course.modes();
         match prepared.what.text.as_deref().filter(|_| moves && means_the_same) {
@@ -84,7 +86,7 @@ impl Session {
     }
 
     /// Makes the statement of the command in the backlog one that the backend in use has, and names it in the command as
-    /// that server does. False if the client has had its answer.
+    /// that server does. False if the client has had its answer, or the command is brought elsewhere.
     pub(super) async fn bring_statement(
         &mut self,
         kind: Kind,
@@ -111,6 +113,7 @@ impl Session {
             Some(known_as) => known_as,
             None => match self.prepare_again(id).await? {
                 Ok(known_as) => known_as,
+                Err(NotPrepared::Lost(_)) if self.tries_again(decided) => return Ok(false),
                 Err(NotPrepared::Lost(error)) => {
                     self.refuse_here(kind, &error).await?;
                     return Ok(false);
@@ -118,7 +121,9 @@ impl Session {
                 // What it cannot do there it can do where it was prepared.
                 Err(_) if hostgroup != home => {
                     if let Err(why) = self.go_to(home, Full::TryAgain).await? {
-                        self.refuse_unserved(why).await?;
+                        if !self.tries_again(decided) {
+                            self.refuse_unserved(why).await?;
+                        }
                         return Ok(false);
                     }
                     *decided = Decided::plainly_to(home).with_orders_of(decided);

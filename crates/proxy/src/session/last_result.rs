@@ -6,6 +6,7 @@ use wire::reply::Answer;
 
 use super::Session;
 use super::backlog::whole_front;
+use super::course::decided::Decided;
 use crate::backend::Backend;
 use crate::ending::Ending;
 use crate::state::results::LastId;
@@ -54,8 +55,8 @@ impl Session {
         }
     }
 
-    /// Makes `LAST_INSERT_ID()` at the backend in use what it is to the session. False if the command in the backlog was refused.
-    pub(super) async fn bring_last_id(&mut self, kind: Kind) -> Result<bool, Ending> {
+    /// Makes `LAST_INSERT_ID()` at the backend in use what it is to the session. False if the command in the backlog was refused, or is brought elsewhere.
+    pub(super) async fn bring_last_id(&mut self, kind: Kind, decided: &mut Decided) -> Result<bool, Ending> {
         self.until_told().await;
         if self.has_last_id() {
             return Ok(true);
@@ -64,6 +65,7 @@ impl Session {
         let set = (self.query(format!("SET last_insert_id = {id}").as_bytes()), Answer::Result);
         let replies = match self.errand(&[set]).await? {
             Ok(replies) => replies,
+            Err(_) if self.tries_again(decided) => return Ok(false),
             Err(error) => {
                 self.refuse_here(kind, &error).await?;
                 return Ok(false);

@@ -17,7 +17,7 @@ use crate::backend::{AcquireError, Full};
 use crate::control::running::Measured;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::limits::JUDGED_BYTES_MAX;
+use crate::limits::{ERRANDS_LOST_MAX, JUDGED_BYTES_MAX};
 use crate::routing::Circumstances;
 
 /// The attribute of a statement that says which side of a replication pair it wants.
@@ -204,6 +204,7 @@ impl Session {
     /// Does what was decided about the command in the backlog, up to the point where it can be forwarded.
     pub(super) async fn carry_out(&mut self, kind: Kind, mut decided: Decided) -> Result<(), Ending> {
         self.course.log = decided.orders.as_ref().and_then(|orders| orders.verdict.log);
+        self.course.errand_lost = false;
         if let Some(id) = decided.renamed.take() {
             // The connection for which it was named otherwise is gone.
             self.splice_front(ID, &id.to_le_bytes());
@@ -236,15 +237,15 @@ impl Session {
         if kind == Kind::StmtClose && !self.is_prepared_anywhere() {
             return self.forget_statement().await;
         }
-        let Some(hostgroup) = self.reach(&mut decided).await? else { return Ok(()) };
-        if decided.effects.any_of(NEEDS_LAST_ID) && !self.bring_last_id(kind).await? {
-            return Ok(());
+        let Some(hostgroup) = self.reach(&mut decided).await? else { return self.keep(decided) };
+        if decided.effects.any_of(NEEDS_LAST_ID) && !self.bring_last_id(kind, &mut decided).await? {
+            return self.keep(decided);
         }
         if decided.effects.any_of(Effects::LAST_RESULT) && self.is_away() {
             self.tell_last_result(kind).await?;
         }
         if names_statement(kind) && !self.bring_statement(kind, &mut decided).await? {
-            return Ok(());
+            return self.keep(decided);
         }
         let has_other_homes =
             self.course.prepared.as_ref().is_some_and(|registry| registry.has_other_homes(hostgroup));
@@ -292,14 +293,36 @@ impl Session {
             AcquireError::Server(_) => true,
         };
         let Some(writer) = instead.filter(|_| is_lack) else {
-            self.refuse_unserved(why).await?;
+            if !self.tries_again(decided) {
+                self.refuse_unserved(why).await?;
+            }
             return Ok(None);
         };
         (decided.hostgroup, decided.is_split) = (writer, false);
+        self.course.errand_lost = false;
         match self.go_to(writer, Full::TryAgain).await? {
             Ok(()) => Ok(Some(writer)),
+            Err(_) if self.tries_again(decided) => Ok(None),
             Err(why) => self.refuse_unserved(why).await.map(|()| None),
         }
+    }
+
+    /// Whether the command in the backlog, which was not sent, is brought to another connection because an errand has lost the
+    /// one in use.
+    pub(super) fn tries_again(&mut self, decided: &mut Decided) -> bool {
+        let tries = self.course.errand_lost && decided.lost < ERRANDS_LOST_MAX;
+        self.course.errand_lost = tries;
+        decided.lost += u8::from(tries);
+        tries
+    }
+
+    /// The command in the backlog has had its answer, or is brought to another connection.
+    #[expect(clippy::unnecessary_wraps, reason = "it is what is left to be said of a command")]
+    fn keep(&mut self, decided: Decided) -> Result<(), Ending> {
+        if std::mem::take(&mut self.course.errand_lost) {
+            self.course.decided = Some(decided);
+        }
+        Ok(())
     }
 
     /// Puts a rule's text in the place of the client's into the command in the backlog. Of a larger one there is no whole text
@@ -377,7 +400,8 @@ impl Session {
         };
         let digest_text = digest.map(shown).unwrap_or_default();
         Preparing {
-            text: moves.then(|| text.into()),
+            text: Some(text.into()),
+            moves,
             digest,
             effects: decided.effects,
             several: decided.several,

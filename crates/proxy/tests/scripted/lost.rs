@@ -319,3 +319,74 @@ fn without_autocommit_what_was_not_committed_is_rolled_back() {
         client.expect_ok().await;
     });
 }
+
+#[test]
+fn a_statement_that_was_not_sent_goes_elsewhere() {
+    play(async || {
+        let (_stage, mut servers, mut client, mut db) = scene().await;
+        run(&mut client, &mut db, "SET NAMES latin1").await;
+        drop(db);
+        settle().await;
+        client.send_query("INSERT 1").await;
+        // They die while they are told what the client has set.
+        for _ in 0..3 {
+            let mut other = servers.accept().await;
+            other.expect_query("SET NAMES latin1").await;
+        }
+        let mut other = next(&mut servers, "SET NAMES latin1").await;
+        other.expect_query("INSERT 1").await;
+        other.ok().await;
+        client.expect_ok().await;
+        // That has an end.
+        drop(other);
+        settle().await;
+        client.send_query("INSERT 2").await;
+        for _ in 0..=5 {
+            let mut other = servers.accept().await;
+            other.expect_query("SET NAMES latin1").await;
+        }
+        client.expect_err(9008).await;
+        client.send_query("INSERT 3").await;
+        let mut other = next(&mut servers, "SET NAMES latin1").await;
+        other.expect_query("INSERT 3").await;
+        other.ok().await;
+        client.expect_ok().await;
+    });
+}
+
+#[test]
+fn a_prepared_statement_is_prepared_at_the_next_server() {
+    play(async || {
+        let (_stage, mut servers, mut client, mut db) = scene().await;
+        client.send_command(Kind::StmtPrepare, b"INSERT 1").await;
+        assert_eq!(db.read_command().await, b"\x16INSERT 1");
+        db.send(&PREPARED).await;
+        client.read().await;
+        client.send_command(Kind::StmtExecute, &EXECUTE).await;
+        assert_eq!(db.read_command().await[..5], [&[0x17][..], &[7, 0, 0, 0]].concat());
+        db.ok().await;
+        client.expect_ok().await;
+        drop(db);
+        settle().await;
+        client.send_command(Kind::StmtExecute, &EXECUTE).await;
+        // The first one dies before it has been prepared there, the second one does it.
+        let mut other = servers.accept().await;
+        assert_eq!(other.read_command().await, b"\x16INSERT 1");
+        drop(other);
+        let mut other = servers.accept().await;
+        assert_eq!(other.read_command().await, b"\x16INSERT 1");
+        other.packets().expect_seq(1);
+        let mut prepared = PREPARED;
+        prepared[1] = 9;
+        other.send(&prepared).await;
+        assert_eq!(other.read_command().await[..5], [&[0x17][..], &[9, 0, 0, 0]].concat());
+        other.ok().await;
+        client.expect_ok().await;
+    });
+}
+
+/// A statement with the number 7, without parameters and columns.
+const PREPARED: [u8; 12] = [0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+
+/// Its execution.
+const EXECUTE: [u8; 9] = [7, 0, 0, 0, 0, 1, 0, 0, 0];

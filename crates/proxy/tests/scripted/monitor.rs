@@ -283,6 +283,27 @@ fn c13_a_write_that_was_decided_for_a_primary_goes_to_its_successor() {
 }
 
 #[test]
+fn c24_a_statement_at_a_primary_that_has_left_for_its_silence_is_broken_off() {
+    play(async || {
+        let mut config = pair();
+        // It has left the hostgroup before it is known not to answer.
+        (config.monitor.read_only_interval, config.monitor.read_only_timeout) = (ms(100), ms(100));
+        let (world, stage) = World::of(config);
+        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        sleep(ms(1_000)).await;
+        let mut client = log_in(&stage).await;
+        say(&mut client, "INSERT 1").await;
+        world.frozen.borrow_mut().insert("a:3306".to_owned());
+        client.send_query("INSERT 2").await;
+        let error = client.expect_err(9009).await;
+        assert!(error.message.contains("server a:3306 does not answer"), "{error:?}");
+        let of_a: Vec<_> = events(&stage).into_iter().filter(|event| event.1 == "a").collect();
+        assert!(of_a.contains(&(0, "a".to_owned(), "LEFT")), "{of_a:?}");
+        assert!(!of_a.contains(&(0, "a".to_owned(), "SHUNNED")), "{of_a:?}");
+    });
+}
+
+#[test]
 fn c14_a_transaction_at_a_demoted_primary_is_over() {
     play(async || {
         let (world, stage) = World::of(pair());

@@ -25,6 +25,9 @@ const FIRST_OWN_ID: u32 = 1 << 30;
 pub(in crate::session) struct Preparing {
     /// The statement, if it could be prepared elsewhere.
     pub(in crate::session) text: Option<Box<[u8]>>,
+    /// Whether each execution is judged: it may go elsewhere. If not, it goes where the statement was prepared, or to another server of
+    /// the same hostgroup if that is lost.
+    pub(in crate::session) moves: bool,
     /// The hash of its digest.
     pub(in crate::session) digest: Option<u64>,
     /// What it does.
@@ -345,6 +348,7 @@ mod tests {
         let text = Some(text.as_bytes().into());
         Preparing {
             text,
+            moves: true,
             digest: Some(1),
             effects: Effects::NONE,
             several: false,
