@@ -25,12 +25,14 @@ impl Passport {
     /// The passport of the connections of this client.
     pub(crate) fn new(identity: &Identity) -> Rc<Self> {
         let user = Arc::clone(&identity.account.user);
+        // That there was a schema in a login matters only there.
+        let capabilities = identity.capabilities - Capabilities::CONNECT_WITH_DB;
         let mut hasher = DefaultHasher::new();
-        (Arc::as_ptr(&user), identity.collation, identity.capabilities.bits()).hash(&mut hasher);
+        (Arc::as_ptr(&user), identity.collation, capabilities.bits()).hash(&mut hasher);
         Rc::new(Self {
             user,
             collation: identity.collation,
-            capabilities: identity.capabilities,
+            capabilities,
             peer: identity.peer,
             hash: hasher.finish(),
         })

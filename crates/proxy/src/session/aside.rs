@@ -44,8 +44,8 @@ pub(super) struct Ran {
 }
 
 impl Ran {
-    /// A `COM_RESET_CONNECTION`.
-    pub(super) fn reset() -> Self {
+    /// A command that is no statement, and leaves something behind.
+    pub(super) fn command() -> Self {
         Self { statements: 1, ..Self::default() }
     }
 
@@ -68,7 +68,9 @@ impl Ran {
         };
         if !std::mem::take(&mut self.is_unanswered) {
             // No statement: one that is answered with OK counts as one that has changed nothing.
-            return Counted { changed: affected.unwrap_or(before.changed), ..before };
+            let Some(changed) = affected else { return before };
+            self.statements = self.statements.max(1);
+            return Counted { changed, ..before };
         }
         (self.end, self.rows) = (Some(outcome.end), outcome.rows);
         let returns_rows =

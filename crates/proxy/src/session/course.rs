@@ -389,7 +389,7 @@ impl Course {
                 is_admitted,
                 was_reset,
                 settings,
-                ran: Ran::reset(),
+                ran: Ran::command(),
                 ..Self::new(identity, self.account)
             };
             return true;
@@ -403,7 +403,7 @@ impl Course {
 
     /// A command that is no statement has ended with an error of the server, which the client may ask about.
     pub(super) fn note_error(&mut self) {
-        self.counted.changed = -1;
+        (self.counted.changed, self.ran) = (-1, Ran::command());
         self.pins.note(Mark::begin(Pin::Warnings), self.hostgroup);
     }
 

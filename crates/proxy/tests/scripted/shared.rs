@@ -1,6 +1,6 @@
 //! Sessions that share connections to servers: who gets which, what is said on it before, and what no session may notice.
 
-use config::{Config, QueryRule};
+use config::{Config, QueryRule, Server, ServerStatus};
 use testkit::client::Options;
 use wire::StatusFlags;
 use wire::command::Kind;
@@ -505,5 +505,106 @@ fn who_asks_sees_the_connections_that_nobody_uses() {
         two.expect_ok().await;
         settle().await;
         assert_eq!((stage.global("MyHGM_myconnpoll_push"), stage.global("MyHGM_myconnpoll_reset")), (5, 1));
+    });
+}
+
+#[test]
+fn c04_several_statements_are_not_allowed_to_the_next_session() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        one.send_command(Kind::SetOption, &[1, 0]).await;
+        server.expect_command(Kind::SetOption, &[1, 0]).await;
+        server.ok().await;
+        one.expect_ok().await;
+        run(&mut one, &mut server, "SELECT 1").await;
+        two.send_query("SELECT 2").await;
+        server.expect_command(Kind::ResetConnection, b"").await;
+        server.ok().await;
+        question(&mut server).await;
+        server.expect_query(CHARSET).await;
+        server.ok().await;
+        // Neither a reset nor a login takes it back.
+        server.expect_command(Kind::SetOption, &[0, 0]).await;
+        server.ok().await;
+        comes(&mut two, &mut server, "SELECT 2").await;
+    });
+}
+
+#[test]
+fn c07_who_waits_in_no_schema_gets_no_connection_that_is_in_one() {
+    play(async || {
+        let (_stage, mut servers, mut one, mut two, mut server) =
+            two_of(config(), &options().schema("one"), &options()).await;
+        one.send_query("SELECT 1").await;
+        server.expect_command(Kind::InitDb, b"one").await;
+        server.ok().await;
+        server.expect_query("SELECT 1").await;
+        two.send_query("SELECT 2").await;
+        settle().await;
+        server.ok().await;
+        one.expect_ok().await;
+        // It gets its place instead.
+        server.expect_command(Kind::Quit, b"").await;
+        drop(server);
+        let mut server = servers.accept().await;
+        comes(&mut two, &mut server, "SELECT 2").await;
+    });
+}
+
+#[test]
+fn c13_a_connection_to_a_server_that_is_off_is_not_taken_back() {
+    play(async || {
+        let (stage, mut servers) = stage(config());
+        let mut one = log_in(&stage).await;
+        let mut server = first_query(&mut one, &mut servers).await;
+        let mut without = config();
+        without.servers[0].status = ServerStatus::OfflineHard;
+        stage.apply(without).unwrap();
+        one.send_query("SELECT 1").await;
+        one.expect_err(9001).await;
+        server.expect_gone().await;
+    });
+}
+
+#[test]
+fn c07_a_connection_that_has_not_taken_the_settings_is_not_shared() {
+    let mut config = config();
+    config.servers.push(Server { hostgroup_id: 1, ..config.servers[0].clone() });
+    config.query_rules.push(rule(1, "^SELECT"));
+    config.query_rules[0].destination_hostgroup = Some(1);
+    play(async || {
+        let (stage, mut servers) = stage(config.clone());
+        let mut one = log_in(&stage).await;
+        let mut writer = first_query(&mut one, &mut servers).await;
+        run(&mut one, &mut writer, "USE elsewhere").await;
+        one.send_query("SELECT 1").await;
+        let mut reader = servers.accept().await;
+        reader.expect_command(Kind::InitDb, b"elsewhere").await;
+        reader.err(1049, "42000", "Unknown database 'elsewhere'").await;
+        one.expect_err(1049).await;
+        run(&mut one, &mut writer, "DO 1").await;
+        settle().await;
+        let free: Vec<u32> = stage.free_connections().iter().map(|free| free.hostgroup).collect();
+        assert_eq!(free, [0], "nobody may take the other one for one that is in the schema");
+    });
+}
+
+/// The end of what is sent behind a statement says nothing of its key.
+#[test]
+fn a_key_of_a_statement_that_others_were_sent_behind_is_not_lost() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        one.send_query("INSERT INTO t VALUES ()").await;
+        one.send_command(Kind::Ping, b"").await;
+        server.expect_query("INSERT INTO t VALUES ()").await;
+        server.ok_with(1, 7).await;
+        server.expect_command(Kind::Ping, b"").await;
+        server.ok().await;
+        one.expect_ok().await;
+        one.packets().expect_seq(1);
+        one.expect_ok().await;
+        two.send_query("SELECT 2").await;
+        asked(&mut server, "7").await;
+        comes(&mut two, &mut server, "SELECT 2").await;
     });
 }
