@@ -50,6 +50,16 @@ pub trait DataPlane: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// Checks of the servers of Aurora clusters.
+    fn aurora_checks(&self) -> Vec<AuroraChecks> {
+        Vec::new()
+    }
+
+    /// Changes of the writers of Aurora clusters, the oldest first.
+    fn aurora_failovers(&self) -> Vec<AuroraFailover> {
+        Vec::new()
+    }
+
     /// What has changed of servers, the oldest first.
     fn server_events(&self) -> Vec<ServerEvent> {
         Vec::new()
@@ -284,6 +294,36 @@ pub enum CheckDetail {
     Text(String),
     /// As a number.
     Number(i64),
+}
+
+/// A row of `mysql_server_aws_aurora_check_status`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AuroraChecks {
+    /// The cluster's writer hostgroup.
+    pub writer_hostgroup: u32,
+    /// The host.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// When the last check began, in seconds of Unix time.
+    pub last_s: u64,
+    /// How many there were.
+    pub total: u64,
+    /// How many of them went well.
+    pub well: u64,
+    /// Why the last one that did not did not.
+    pub error: Option<String>,
+}
+
+/// A row of `mysql_server_aws_aurora_failovers`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AuroraFailover {
+    /// The cluster's writer hostgroup.
+    pub writer_hostgroup: u32,
+    /// The server that became the writer.
+    pub host: String,
+    /// When that was seen, in seconds of Unix time.
+    pub time_s: u64,
 }
 
 /// A row of `stats_pointsman_server_events`.

@@ -55,6 +55,16 @@ pub(crate) fn refresh(
             store.refill_checks(table, rows)?;
         }
     }
+    if names.iter().any(|name| name == tables::AURORA_CHECKS) {
+        store.refill_checks(
+            tables::AURORA_CHECKS,
+            plane.aurora_checks().into_iter().map(tables::aurora_checks),
+        )?;
+    }
+    if names.iter().any(|name| name == tables::AURORA_FAILOVERS) {
+        let rows = plane.aurora_failovers().into_iter().map(tables::aurora_failover);
+        store.refill_checks(tables::AURORA_FAILOVERS, rows)?;
+    }
     digests::refresh(&names, store, plane)?;
     if rights == Rights::Admin {
         if names.iter().any(|name| name == COLLATIONS) {

@@ -26,6 +26,7 @@ use crate::checksum::Checksums;
 use crate::plane::{Collation, DataPlane};
 use crate::who::Rights;
 
+pub(crate) use functions::from_unix_time;
 pub use open::StoreError;
 pub(crate) use open::disk_file;
 pub(crate) use rows::{insert, transaction};

@@ -36,6 +36,8 @@ pub struct Monitor<E> {
     configured: usize,
     /// The cluster that each hostgroup is part of.
     cluster_of: HashMap<u32, usize>,
+    /// The rows of each cluster.
+    cluster_rows: HashMap<usize, Vec<usize>>,
     /// What is known of the servers of each cluster, by its writer hostgroup.
     clusters: HashMap<u32, Nodes<E>>,
     watches: HashMap<E, Watch>,
@@ -64,6 +66,7 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
             pairs: HashMap::new(),
             configured: 0,
             cluster_of: HashMap::new(),
+            cluster_rows: HashMap::new(),
             clusters: HashMap::new(),
             watches: HashMap::new(),
             schedule: Schedule::default(),
@@ -91,8 +94,12 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
     /// Takes over the rows as they are now: servers that are new are watched, and those that are gone are not any more.
     fn follow_rows(&mut self, now: Duration, anew: bool) {
         self.rows.clear();
+        self.cluster_rows.clear();
         for (at, row) in self.plan.rows.iter().enumerate() {
             self.rows.entry(row.server.clone()).or_default().push(at);
+            if let Some(cluster) = self.cluster_of.get(&row.hostgroup) {
+                self.cluster_rows.entry(*cluster).or_default().push(at);
+            }
         }
         let gone: Vec<E> = self.watches.keys().filter(|server| !self.is_in_use(server)).cloned().collect();
         for server in gone {

@@ -5,6 +5,7 @@
 //! so that the demo shows what `pointsman serve` does.
 
 mod display;
+mod failover;
 mod stage;
 mod table;
 
@@ -30,6 +31,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
 
 use display::Display;
+use failover::Failover;
 use stage::Stage;
 
 /// How often the display is renewed and everything looked after.
@@ -47,6 +49,9 @@ pub(crate) struct DemoArgs {
     /// Clients of the load
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(2..=1000))]
     connections: u16,
+    /// Kill the primary after five seconds of load and promote a replica; show the errors and how long nothing was written
+    #[arg(long)]
+    failover: bool,
     /// Where the proxy listens on 127.0.0.1; a free port is taken if somebody has this one
     #[arg(long, default_value_t = 6033, value_parser = clap::value_parser!(u16).range(1..))]
     port: u16,
@@ -62,7 +67,7 @@ pub(crate) fn run(args: DemoArgs) -> anyhow::Result<ExitCode> {
         let sandbox = Sandbox::new()?;
         let start = spawn_blocking({
             let sandbox = sandbox.clone();
-            move || Stage::start(&binaries, &sandbox, args.port)
+            move || Stage::start(&binaries, &sandbox, args.port, args.failover)
         });
         let outcome = tokio::select! {
             stage = start => match stage {
@@ -93,7 +98,7 @@ async fn play(
     stage.invite();
     let mut display = Display::new();
     let watched = tokio::select! {
-        failed = watch(&mut stage, &load, &mut display) => Err(failed),
+        failed = watch(args.failover, &mut stage, &load, &mut display) => Err(failed),
         () = until(args.seconds.map(|seconds| started + Duration::from_secs(seconds.into()))) => Ok(()),
         () = signals.end() => Ok(()),
     };
@@ -109,6 +114,9 @@ async fn play(
     };
     watched?;
     table::print(&total, time);
+    if args.failover {
+        return Ok(failover::verdict(&total));
+    }
     Ok(verdict(&total))
 }
 
@@ -123,7 +131,8 @@ fn groups(stage: &Stage, connections: u16) -> Vec<Group> {
 }
 
 /// Renews the display until something that was started is dead; returns what.
-async fn watch(stage: &mut Stage, load: &Load, display: &mut Display) -> anyhow::Error {
+async fn watch(failover: bool, stage: &mut Stage, load: &Load, display: &mut Display) -> anyhow::Error {
+    let mut failover = failover.then(Failover::new);
     let mut ticks = interval_at(Instant::now() + TICK, TICK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -132,6 +141,11 @@ async fn watch(stage: &mut Stage, load: &Load, display: &mut Display) -> anyhow:
             return error;
         }
         display.show(&load.snapshot());
+        if let Some(failover) = &mut failover
+            && let Err(error) = failover.tick(stage, load, display)
+        {
+            return error;
+        }
     }
 }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use admin::{
-    CheckDetail, CheckKind, CheckResult, ClientHost, Collation, CommandCounter, DataPlane, Digest, Explained,
-    FreeConnection, Member, NotApplied, Order, PoolServer, Process, Question, ServerError, ServerEvent,
-    UserConnections,
+    AuroraChecks, AuroraFailover, CheckDetail, CheckKind, CheckResult, ClientHost, Collation, CommandCounter,
+    DataPlane, Digest, Explained, FreeConnection, Member, NotApplied, Order, PoolServer, Process, Question,
+    ServerError, ServerEvent, UserConnections,
 };
 use config::{Config, RowProblem};
 use proxy::stats::{self, DigestStats, ErrorStats, ServerStats, SessionStats};
@@ -153,6 +153,28 @@ impl DataPlane for Plane {
             error,
         };
         self.remote.checks(check).into_iter().map(row).collect()
+    }
+
+    fn aurora_checks(&self) -> Vec<AuroraChecks> {
+        let row = |row: stats::AuroraCheckStats| AuroraChecks {
+            writer_hostgroup: row.writer_hostgroup,
+            host: row.host,
+            port: row.port,
+            last_s: row.last_us / 1_000_000,
+            total: row.total,
+            well: row.well,
+            error: row.error,
+        };
+        self.remote.aurora_checks().into_iter().map(row).collect()
+    }
+
+    fn aurora_failovers(&self) -> Vec<AuroraFailover> {
+        let row = |row: stats::AuroraFailover| AuroraFailover {
+            writer_hostgroup: row.writer_hostgroup,
+            host: row.host,
+            time_s: row.time_us / 1_000_000,
+        };
+        self.remote.aurora_failovers().into_iter().map(row).collect()
     }
 
     fn server_events(&self) -> Vec<ServerEvent> {

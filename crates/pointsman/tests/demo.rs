@@ -183,3 +183,13 @@ fn sigkill_leaves_nothing() {
         std::thread::sleep(Duration::from_millis(5));
     }
 }
+
+#[test]
+fn a_failover_shows_what_it_costs() {
+    let mut demo = Demo::on_free_port(&["--failover"]);
+    demo.wait_for_line("is the primary now");
+    demo.wait_for_line("clients write again; nothing was written for ");
+    demo.process.signal(Signal::INT).unwrap();
+    demo.wait_for_line("Nothing was written for ");
+    assert_eq!(demo.end().code(), Some(0), "{}", demo.errors());
+}

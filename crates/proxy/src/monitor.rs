@@ -9,8 +9,9 @@
 //! - [`question`]: the statements, and what the answers mean;
 //! - [`cluster`]: the same for servers of clusters;
 //! - [`watching`]: where it meets the rest of the proxy: who is in which hostgroup, and is used there;
-//! - [`records`]: what was found, for the admin port.
+//! - [`records`]: what was found, for the admin port; [`aurora_records`]: what is special to Aurora.
 
+mod aurora_records;
 mod cluster;
 mod plan;
 mod probe;
@@ -24,7 +25,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use config::Endpoint;
-use monitor::{Monitor, Order};
+use monitor::{Check, Monitor, Order};
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
@@ -150,6 +151,11 @@ impl Watch {
         let shared = &self.worker.shared;
         let Order { server, check, .. } = order;
         shared.watching.records.note(*check, server, outcome, shared.snapshot().monitor().history);
+        if *check == Check::Aurora {
+            for writer_hostgroup in self.monitor.clusters_asked(server, *check) {
+                shared.watching.records.aurora().note(writer_hostgroup, server, outcome);
+            }
+        }
         let why = outcome.error.as_deref().unwrap_or_default();
         let events = match &outcome.word {
             Some(word) => self.monitor.hear(server, *check, word.clone(), shared.uptime()),

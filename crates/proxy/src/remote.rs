@@ -27,8 +27,8 @@ use crate::servers::collations::collations;
 use crate::servers::probe_new;
 use crate::shared::Shared;
 use crate::stats::{
-    CheckStats, ClientHost, Collation, CommandCounts, DigestStats, ErrorStats, FreeConnection, MemberStats,
-    ServerEvent, ServerStats, SessionStats, UserConnections,
+    AuroraCheckStats, AuroraFailover, CheckStats, ClientHost, Collation, CommandCounts, DigestStats,
+    ErrorStats, FreeConnection, MemberStats, ServerEvent, ServerStats, SessionStats, UserConnections,
 };
 use crate::tls::TlsError;
 use crate::worker::{Inbox, Message, Question, Worker};
@@ -175,6 +175,16 @@ impl Remote {
     pub fn servers(&self, reset: bool) -> Vec<ServerStats> {
         let workers = self.ask(move |worker| worker.counts.by_server(reset));
         report::servers(&self.shared.pool, &workers, reset)
+    }
+
+    /// Checks of the servers of Aurora clusters.
+    pub fn aurora_checks(&self) -> Vec<AuroraCheckStats> {
+        self.shared.watching.records.aurora_checks()
+    }
+
+    /// Changes of the writers of Aurora clusters, the oldest first.
+    pub fn aurora_failovers(&self) -> Vec<AuroraFailover> {
+        self.shared.watching.records.aurora_failovers()
     }
 
     /// What came of the checks of this kind, the oldest first.

@@ -27,8 +27,8 @@ use crate::routing::Routing;
 use crate::shared::Shared;
 use crate::sock::Sock;
 use crate::stats::{
-    CheckStats, ClientHost, CommandCounts, DigestStats, ErrorStats, FreeConnection, ServerEvent, ServerStats,
-    SessionStats,
+    AuroraCheckStats, AuroraFailover, CheckStats, ClientHost, CommandCounts, DigestStats, ErrorStats,
+    FreeConnection, ServerEvent, ServerStats, SessionStats,
 };
 use crate::tls::Tls;
 use crate::worker::{Inbox, Message, Worker};
@@ -101,6 +101,12 @@ impl Stage {
     /// What has changed of servers.
     pub fn server_events(&self) -> Vec<ServerEvent> {
         self.shared.watching.records.events()
+    }
+
+    /// Checks of the servers of Aurora clusters, and changes of their writers.
+    pub fn aurora(&self) -> (Vec<AuroraCheckStats>, Vec<AuroraFailover>) {
+        let records = &self.shared.watching.records;
+        (records.aurora_checks(), records.aurora_failovers())
     }
 
     /// What came of checks.

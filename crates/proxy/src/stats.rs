@@ -89,6 +89,36 @@ pub enum Detail {
     Number(i64),
 }
 
+/// Checks of a server of an Aurora cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuroraCheckStats {
+    /// The cluster's writer hostgroup.
+    pub writer_hostgroup: u32,
+    /// The host.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// When the last one began, in microseconds of Unix time.
+    pub last_us: u64,
+    /// How many there were.
+    pub total: u64,
+    /// How many of them went well.
+    pub well: u64,
+    /// Why the last one that did not did not.
+    pub error: Option<String>,
+}
+
+/// A server of an Aurora cluster became its writer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuroraFailover {
+    /// The cluster's writer hostgroup.
+    pub writer_hostgroup: u32,
+    /// The host.
+    pub host: String,
+    /// When that was seen, in microseconds of Unix time.
+    pub time_us: u64,
+}
+
 /// A change of a server in a hostgroup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerEvent {

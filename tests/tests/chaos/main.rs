@@ -175,8 +175,7 @@ impl Scene {
         wait_for(&crew, begun, &format!("round {round}: the clients to begin"));
         std::thread::sleep(Duration::from_millis(dice.below(300) as u64));
         let writable = self.happen(fault, &mut dice);
-        let took =
-            wait_for(&crew, writable, &format!("round {round}, {fault:?}: all clients to write again"));
+        wait_for(&crew, writable, &format!("round {round}, {fault:?}: all clients to write again"));
         self.look_at_pool(round, fault);
         let told = crew.stop();
         let told: Vec<_> = told.iter().map(|told| std::mem::take(&mut *told.lock().unwrap())).collect();

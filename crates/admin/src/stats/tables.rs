@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use rusqlite::types::Value;
 
 use crate::plane::{
-    CheckDetail, CheckKind, CheckResult, ClientHost, CommandCounter, DataPlane, FreeConnection, PoolServer,
-    Process, ServerError, ServerEvent, UserConnections,
+    AuroraChecks, AuroraFailover, CheckDetail, CheckKind, CheckResult, ClientHost, CommandCounter, DataPlane,
+    FreeConnection, PoolServer, Process, ServerError, ServerEvent, UserConnections,
 };
+use crate::store::from_unix_time;
 
 /// A row of any of them.
 pub(super) type Row = Vec<Value>;
@@ -113,6 +114,31 @@ pub(super) const CHECKS: [(&str, CheckKind); 7] = [
     ("mysql_server_galera_log", CheckKind::Galera),
     ("mysql_server_aws_aurora_log", CheckKind::Aurora),
 ];
+
+/// The table with the numbers of checks of Aurora clusters.
+pub(super) const AURORA_CHECKS: &str = "mysql_server_aws_aurora_check_status";
+
+/// The table with the changes of their writers.
+pub(super) const AURORA_FAILOVERS: &str = "mysql_server_aws_aurora_failovers";
+
+/// A row of the first one.
+pub(super) fn aurora_checks(checks: AuroraChecks) -> Row {
+    let AuroraChecks { writer_hostgroup, host, port, last_s, total, well, error } = checks;
+    let last = text(moment(last_s));
+    let (total, well) = (number(total), number(well));
+    vec![number(writer_hostgroup.into()), text(host), number(port.into()), last, total, well, optional(error)]
+}
+
+/// A row of the second one.
+pub(super) fn aurora_failover(failover: AuroraFailover) -> Row {
+    let AuroraFailover { writer_hostgroup, host, time_s } = failover;
+    vec![number(writer_hostgroup.into()), text(host), text(moment(time_s))]
+}
+
+/// `YYYY-MM-DD hh:mm:ss` in UTC.
+fn moment(seconds: u64) -> String {
+    from_unix_time(i64::try_from(seconds).unwrap_or(i64::MAX))
+}
 
 /// A row of one of them.
 pub(super) fn check_result(kind: CheckKind, result: CheckResult) -> Row {

@@ -72,7 +72,7 @@ fn random_salt() -> [u8; SALT_LEN] {
 const DAY: i64 = 86_400;
 
 /// `YYYY-MM-DD hh:mm:ss` in UTC.
-fn from_unix_time(seconds: i64) -> String {
+pub(crate) fn from_unix_time(seconds: i64) -> String {
     let (year, month, day) = civil(seconds.div_euclid(DAY));
     let rest = seconds.rem_euclid(DAY);
     format!("{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}", rest / 3_600, rest / 60 % 60, rest % 60)

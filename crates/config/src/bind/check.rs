@@ -185,7 +185,12 @@ fn unique(section: &Section, rows: &[PlacedRow], problems: &mut Vec<Problem>) {
 pub(super) fn warnings(config: &Config) -> Vec<String> {
     let mut served: HashSet<u32> = config.servers.iter().map(|server| server.hostgroup_id).collect();
     // Servers of one hostgroup of a cluster may be in any other of it.
+    let mut clustered: HashSet<u32> = (config.replication_hostgroups.iter())
+        .flat_map(|row| [row.writer_hostgroup, row.reader_hostgroup])
+        .collect();
+    let mut twice = Vec::new();
     for hostgroups in config.clusters() {
+        twice.extend(hostgroups.iter().copied().filter(|hostgroup| !clustered.insert(*hostgroup)));
         if hostgroups.iter().any(|hostgroup| served.contains(hostgroup)) {
             served.extend(hostgroups);
         }
@@ -199,6 +204,10 @@ pub(super) fn warnings(config: &Config) -> Vec<String> {
         }
     }
     let mut warnings = listeners::warnings(config, &served);
+    let doubled = |hostgroup| {
+        format!("hostgroup {hostgroup} is part of more than one pair or cluster: one of them counts")
+    };
+    warnings.extend(twice.into_iter().map(doubled));
     let unserved: Vec<String> = unserved
         .into_iter()
         .map(|(hostgroup, names)| {

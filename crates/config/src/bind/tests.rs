@@ -298,6 +298,22 @@ fn passwords_are_judged_and_never_repeated() {
 }
 
 #[test]
+fn a_server_in_one_hostgroup_of_a_cluster_serves_all_of_them() {
+    let with = |reader: u32| {
+        let cluster = format!(
+            "\n[[mysql_galera_hostgroups]]\nwriter_hostgroup = 9\nbackup_writer_hostgroup = 8\n\
+             reader_hostgroup = {reader}\noffline_hostgroup = 6\n\
+             [[mysql_servers]]\nhostgroup_id = 8\nhostname = \"a\"\n\
+             [[mysql_users]]\nusername = \"w\"\ndefault_hostgroup = 9\n\
+             [[mysql_replication_hostgroups]]\nwriter_hostgroup = 1\nreader_hostgroup = 2\n"
+        );
+        loaded(&format!("{REST}{cluster}")).warnings
+    };
+    assert_eq!(with(7), Vec::<String>::new());
+    assert_eq!(with(2), ["f: hostgroup 2 is part of more than one pair or cluster: one of them counts"]);
+}
+
+#[test]
 fn users_without_servers_are_worth_a_warning() {
     let users = "\n[[mysql_users]]\nusername = \"lost\"\ndefault_hostgroup = 9\n\
                  [[mysql_users]]\nusername = \"late\"\ndefault_hostgroup = 9\nactive = false\n";

@@ -32,6 +32,12 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         rows.filter_map(of_row).collect()
     }
 
+    /// The writer hostgroups of the clusters for which this check asks a server.
+    pub fn clusters_asked(&self, server: &E, check: Check) -> BTreeSet<u32> {
+        let clusters = self.clusters_of(server).filter(|cluster| cluster.topology.check() == check);
+        clusters.map(|cluster| cluster.writer).collect()
+    }
+
     /// What a server is good for in the cluster with this writer hostgroup.
     pub(super) fn role(&self, writer: u32, server: &E) -> Role {
         let cluster = self.cluster_of.get(&writer).and_then(|at| self.plan.clusters.get(*at));
@@ -55,8 +61,14 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
     fn circle(&self, server: &E) -> BTreeSet<&E> {
         let cluster = self.clusters_of(server).find(|cluster| cluster.topology.check() == Check::Aurora);
         let at = cluster.and_then(|cluster| self.cluster_of.get(&cluster.writer));
-        let is_here = |row: &&Row<E>| row.in_use && self.cluster_of.get(&row.hostgroup) == at;
-        self.plan.rows.iter().filter(|row| at.is_some() && is_here(row)).map(|row| &row.server).collect()
+        let rows = at.into_iter().flat_map(|at| self.rows_of_cluster(*at));
+        rows.filter(|(_, row)| row.in_use).map(|(_, row)| &row.server).collect()
+    }
+
+    /// The rows of a cluster, with their indexes.
+    fn rows_of_cluster(&self, at: usize) -> impl Iterator<Item = (usize, &Row<E>)> {
+        let rows = self.cluster_rows.get(&at).into_iter().flatten();
+        rows.filter_map(|at| Some((*at, self.plan.rows.get(*at)?)))
     }
 
     /// How many servers are asked in turn where this one is.
@@ -202,15 +214,12 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
     pub(super) fn places_around(&self, server: &E) -> BTreeMap<E, Places> {
         let around: HashSet<usize> =
             self.rows_of(server).filter_map(|row| self.cluster_of.get(&row.hostgroup).copied()).collect();
-        let is_around =
-            |row: &Row<E>| self.cluster_of.get(&row.hostgroup).is_some_and(|at| around.contains(at));
         let servers: HashSet<&E> =
-            self.plan.rows.iter().filter(|row| is_around(row)).map(|row| &row.server).collect();
-        let (mut own, mut indexes) = (Vec::new(), Vec::new());
-        for (at, row) in self.plan.rows.iter().enumerate().filter(|(_, row)| servers.contains(&row.server)) {
-            own.push(row.clone());
-            indexes.push(at);
-        }
+            around.into_iter().flat_map(|at| self.rows_of_cluster(at)).map(|(_, row)| &row.server).collect();
+        // With their rows elsewhere, in the order of all rows.
+        let all = servers.iter().filter_map(|server| self.rows.get(*server)).flatten().copied();
+        let indexes: Vec<usize> = all.collect::<BTreeSet<_>>().into_iter().collect();
+        let own: Vec<Row<E>> = indexes.iter().filter_map(|at| self.plan.rows.get(*at)).cloned().collect();
         let mut places: BTreeMap<E, Places> =
             servers.into_iter().map(|server| (server.clone(), Places::new())).collect();
         for mut member in self.place(&own) {
@@ -239,11 +248,9 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
                 continue;
             }
             let at = self.cluster_of.get(&cluster.writer).copied();
-            let is_here = |row: &Row<E>| self.cluster_of.get(&row.hostgroup).copied() == at;
-            let configured: HashSet<&E> = (self.plan.rows.iter().take(self.configured))
-                .filter(|row| is_here(row))
-                .map(|row| &row.server)
-                .collect();
+            let rows = || at.into_iter().flat_map(|at| self.rows_of_cluster(at));
+            let configured: HashSet<&E> =
+                rows().filter(|(at, _)| *at < self.configured).map(|(_, row)| &row.server).collect();
             let ids: HashSet<&str> = configured.iter().filter_map(|server| nodes.id(server)).collect();
             // One that the operator has named otherwise is not another one.
             let is_other = |server: &E| {
@@ -252,10 +259,8 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
             };
             let is_used =
                 |server: &E| matches!(nodes.verdict(cluster, server).role, Role::Reader | Role::Writer);
-            let known: Vec<E> = (self.plan.rows.iter().skip(self.configured))
-                .filter(|row| is_here(row))
-                .map(|row| row.server.clone())
-                .collect();
+            let known: Vec<E> =
+                rows().filter(|(at, _)| *at >= self.configured).map(|(_, row)| row.server.clone()).collect();
             let mut wanted: Vec<E> = (known.iter())
                 .filter(|server| is_other(server) && (named.contains(server) || is_used(server)))
                 .cloned()

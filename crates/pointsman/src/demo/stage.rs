@@ -39,6 +39,10 @@ const LOG_LINES: usize = 10;
 /// Old binary logs go soon, so that a long demo does not fill the disk.
 const SERVER_OPTIONS: [&str; 2] = ["--max-binlog-size=16M", "--binlog-expire-logs-seconds=60"];
 
+/// The same for replicas that may have to become the primary.
+const FAILOVER_OPTIONS: [&str; 4] =
+    [SERVER_OPTIONS[0], SERVER_OPTIONS[1], "--log-bin=binlog", "--log-slave-updates"];
+
 /// Everything that runs.
 #[derive(Debug)]
 pub(super) struct Stage {
@@ -59,10 +63,20 @@ struct Addresses {
 impl Stage {
     /// Starts servers and proxy, creates a schema through it, and says so line by line. Blocks; to be called on
     /// a thread of a tokio runtime that may.
-    pub(super) fn start(binaries: &Binaries, sandbox: &Sandbox, port: u16) -> anyhow::Result<Self> {
+    pub(super) fn start(
+        binaries: &Binaries,
+        sandbox: &Sandbox,
+        port: u16,
+        failover: bool,
+    ) -> anyhow::Result<Self> {
         let started = Instant::now();
         say!("Starting MariaDB {}: a primary and {REPLICAS} replicas ...", binaries.version);
-        let topology = Topology::start(binaries, sandbox, REPLICAS, &SERVER_OPTIONS)?;
+        let topology = Topology::start(
+            binaries,
+            sandbox,
+            REPLICAS,
+            if failover { &FAILOVER_OPTIONS } else { &SERVER_OPTIONS },
+        )?;
         topology.primary.sql(&format!(
             "CREATE USER {WRITER}@'%' IDENTIFIED BY '{WRITER}'; GRANT ALL ON *.* TO {WRITER}@'%'; \
              CREATE USER {READER}@'%' IDENTIFIED BY '{READER}'; GRANT SELECT ON *.* TO {READER}@'%'; \
@@ -113,6 +127,18 @@ impl Stage {
         }
         say!("There, ask where a statement goes, and why: EXPLAIN ROUTE SELECT ...");
         say!("Ctrl-C ends the demo and removes everything.\n");
+    }
+
+    /// Kills the primary and promotes a replica; the time from one to the other.
+    pub(super) fn fail_over(&mut self) -> anyhow::Result<Duration> {
+        let started = Instant::now();
+        self.topology.fail_over()?;
+        Ok(started.elapsed())
+    }
+
+    /// The name of the primary.
+    pub(super) fn primary(&self) -> &str {
+        self.topology.primary.name()
     }
 
     /// Fails if something has died.

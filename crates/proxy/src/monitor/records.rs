@@ -8,11 +8,12 @@ use std::time::{Duration, SystemTime};
 use config::Endpoint;
 use monitor::{Check, Finding};
 
+use super::aurora_records::AuroraRecords;
 use super::cluster::details;
 use super::probe::Outcome;
 use crate::counts::report::address;
 use crate::limits::{CHECKS_KEPT_MAX, SERVER_EVENTS_MAX};
-use crate::stats::{CheckStats, Detail, ServerEvent};
+use crate::stats::{AuroraCheckStats, AuroraFailover, CheckStats, Detail, ServerEvent};
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -20,6 +21,7 @@ pub(crate) struct Records {
     checks: [Mutex<VecDeque<Entry>>; Check::ALL.len()],
     counts: [[AtomicU64; 2]; Check::ALL.len()],
     events: Mutex<VecDeque<ServerEvent>>,
+    aurora: Mutex<AuroraRecords>,
     /// What each server has against checks, as it was logged last.
     complaints: Mutex<HashMap<Endpoint, String>>,
 }
@@ -103,6 +105,21 @@ impl Records {
             events.pop_front();
         }
         events.push_back(ServerEvent { time_us: unix_us(), hostgroup, host, port, event, cause });
+    }
+
+    /// What is kept of Aurora clusters.
+    pub(super) fn aurora(&self) -> std::sync::MutexGuard<'_, AuroraRecords> {
+        lock(&self.aurora)
+    }
+
+    /// Checks of the servers of Aurora clusters.
+    pub(crate) fn aurora_checks(&self) -> Vec<AuroraCheckStats> {
+        lock(&self.aurora).checks()
+    }
+
+    /// Changes of their writers, the oldest first.
+    pub(crate) fn aurora_failovers(&self) -> Vec<AuroraFailover> {
+        lock(&self.aurora).failovers()
     }
 
     /// Results of checks of this kind, the oldest first.

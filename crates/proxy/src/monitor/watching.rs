@@ -9,12 +9,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use config::{Endpoint, Server};
-use monitor::{Change, Event, Health, Member, Monitor, Role, place};
+use monitor::{Change, Check, Event, Health, Member, Monitor, Role, place};
 use pool::{Mark, Off, Policy, Pool};
 use tokio::sync::watch;
 
 use super::plan::{discovered_servers, plan, row};
-use super::records::Records;
+use super::records::{Records, unix_us};
 use crate::backend::Target;
 use crate::shared::Shared;
 use crate::snapshot::Snapshot;
@@ -80,6 +80,10 @@ impl Watching {
     fn placed(&self, snapshot: &Snapshot) -> (Vec<Server>, Vec<Member>) {
         let found = lock(&self.found);
         let mut plan = plan(snapshot.config());
+        if !snapshot.monitor().enabled {
+            // Nobody will ever know more than the rows say.
+            plan.clusters.clear();
+        }
         let discovered = discovered_servers(snapshot.config(), &found.discovered);
         let mut rows = std::mem::take(&mut plan.rows);
         rows.extend(discovered.iter().map(|server| row(server, snapshot.config())));
@@ -215,8 +219,14 @@ impl Watching {
         if events.iter().any(|event| matches!(event.change, Change::Left | Change::Down)) {
             shared.siblings.recall();
         }
+        let snapshot = shared.snapshot();
+        let aurora = &snapshot.config().aurora_hostgroups;
         for event in events {
             self.tell_of(event);
+            let is_writer = aurora.iter().any(|row| row.active && row.writer_hostgroup == event.hostgroup);
+            if event.change == Change::Joined && is_writer {
+                self.records.aurora().note_failover(event.hostgroup, &event.server, unix_us());
+            }
         }
     }
 
@@ -227,6 +237,9 @@ impl Watching {
             let endpoint = server.endpoint();
             monitor.read_only(&endpoint).map(|read_only| (endpoint, read_only))
         };
+        let asked =
+            |writer, server: &Endpoint| monitor.clusters_asked(server, Check::Aurora).contains(&writer);
+        self.records.aurora().keep(asked);
         let mut found = lock(&self.found);
         found.read_only = snapshot.config().servers.iter().filter_map(said).collect();
         (found.roles, found.discovered) = (monitor.roles(), monitor.discovered());

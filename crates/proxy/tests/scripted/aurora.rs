@@ -32,19 +32,25 @@ struct World {
     said: RefCell<Vec<(String, String)>>,
 }
 
+/// A proxy that knows one server of a cluster.
+fn cluster() -> Config {
+    let mut config = Config { servers: vec![Server { hostgroup_id: 1, ..database("a.x") }], ..usual() };
+    config.aurora_hostgroups = vec![AuroraHostgroups {
+        writer_hostgroup: 0,
+        reader_hostgroup: 1,
+        domain_name: ".x".to_owned(),
+        max_lag: ms(500),
+        ..AuroraHostgroups::default()
+    }];
+    config.monitor.enabled = true;
+    config.variables.read_write_split = true;
+    config
+}
+
 impl World {
     /// `a` writes, `b` reads, and the proxy has been told of `a`.
     fn new() -> (Rc<Self>, Stage) {
-        let mut config = Config { servers: vec![Server { hostgroup_id: 1, ..database("a.x") }], ..usual() };
-        config.aurora_hostgroups = vec![AuroraHostgroups {
-            writer_hostgroup: 0,
-            reader_hostgroup: 1,
-            domain_name: ".x".to_owned(),
-            max_lag: ms(500),
-            ..AuroraHostgroups::default()
-        }];
-        config.monitor.enabled = true;
-        config.variables.read_write_split = true;
+        let config = cluster();
         let world = Rc::new(Self { writer: RefCell::new("a"), ..Self::default() });
         world.readers.borrow_mut().push(("b", "20.5"));
         let away = Rc::clone(&world);
@@ -137,6 +143,12 @@ fn c13_writes_go_to_the_writer_and_reads_to_replicas_that_nobody_has_configured(
         until(&stage, 1, "a.x", "JOINED").await;
         let checks = stage.checks(proxy::Check::Aurora);
         assert!(checks.iter().any(|check| check.details.len() == 6), "{checks:?}");
+        let (checks, failovers) = stage.aurora();
+        let writers: Vec<&str> = failovers.iter().map(|failover| failover.host.as_str()).collect();
+        assert_eq!(writers, ["a.x", "b.x"]);
+        let of = |host| checks.iter().find(|checks| checks.host == host).unwrap();
+        assert!(of("a.x").total > of("a.x").well && of("a.x").error.is_some(), "{checks:?}");
+        assert!(of("b.x").well > 0 && of("b.x").last_us > 0, "{checks:?}");
     });
 }
 
@@ -154,5 +166,38 @@ fn c12_a_replica_of_aurora_that_lags_gets_no_reads() {
         assert_eq!(asked.into_iter().collect::<Vec<_>>(), ["b.x:3306"]);
         world.readers.replace(vec![("b", "20"), ("c", "470")]);
         until(&stage, 1, "c.x", "CAUGHT_UP").await;
+    });
+}
+
+#[test]
+fn a_cluster_begins_and_ends_with_its_row() {
+    play(async || {
+        let (world, stage) = World::new();
+        until(&stage, 0, "a.x", "JOINED").await;
+        let config = |active: bool, enabled: bool| {
+            let mut config = cluster();
+            config.aurora_hostgroups[0].active = active;
+            config.monitor.enabled = enabled;
+            config
+        };
+        let places = |stage: &Stage| {
+            let servers = stage.servers(false).into_iter().map(|server| (server.hostgroup, server.host));
+            let mut places: Vec<(u32, String)> = servers.collect();
+            places.sort_unstable();
+            places
+        };
+        let row = [(1, "a.x".to_owned())];
+        let found = [(0, "a.x".to_owned()), (1, "b.x".to_owned())];
+        for (active, enabled, expected) in [
+            (true, true, &found[..]),
+            (false, true, &row[..]),
+            (true, true, &found[..]),
+            (true, false, &row[..]),
+        ] {
+            stage.apply(config(active, enabled)).unwrap();
+            sleep(ms(2_000)).await;
+            assert_eq!(places(&stage), expected, "{active} {enabled}");
+        }
+        drop(world);
     });
 }

@@ -1,9 +1,13 @@
 //! What the load has done so far.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{Histogram, Operation};
+
+/// Different errors that are told apart.
+const ERRORS_MAX: usize = 32;
 
 /// Queries of one kind of operation.
 #[derive(Debug, Clone, Default)]
@@ -34,12 +38,25 @@ pub struct Snapshot {
     pub connection_errors: u64,
     /// The text of the first error of any kind.
     pub first_error: Option<String>,
+    /// How often there was which error, for a limited number of texts.
+    pub errors: BTreeMap<String, u64>,
+    /// When something was written last.
+    pub last_write: Option<Instant>,
+    /// The longest time from one write to the next.
+    pub longest_write_pause: Duration,
 }
 
 impl Snapshot {
     /// The queries of one kind of operation.
     pub const fn operation(&self, operation: Operation) -> &Stats {
         &self.operations[operation as usize]
+    }
+
+    fn note_error(&mut self, text: String) {
+        if self.errors.len() < ERRORS_MAX || self.errors.contains_key(&text) {
+            *self.errors.entry(text.clone()).or_default() += 1;
+        }
+        self.first_error.get_or_insert(text);
     }
 
     /// All queries together. Its errors include connections that could not be opened.
@@ -67,18 +84,24 @@ impl Counters {
         let stats = &mut counters.operations[operation as usize];
         stats.queries += 1;
         stats.latencies.record(time);
+        if matches!(operation, Operation::Update | Operation::Insert) {
+            let now = Instant::now();
+            let pause = counters.last_write.map_or(Duration::ZERO, |last| now - last);
+            counters.longest_write_pause = counters.longest_write_pause.max(pause);
+            counters.last_write = Some(now);
+        }
     }
 
     pub(super) fn failed(&self, operation: Operation, error: &dyn std::fmt::Display) {
         let mut counters = self.lock();
         counters.operations[operation as usize].errors += 1;
-        counters.first_error.get_or_insert_with(|| format!("{}: {error}", operation.name()));
+        counters.note_error(format!("{}: {error}", operation.name()));
     }
 
     pub(super) fn connection_failed(&self, error: &dyn std::fmt::Display) {
         let mut counters = self.lock();
         counters.connection_errors += 1;
-        counters.first_error.get_or_insert_with(|| format!("connect: {error}"));
+        counters.note_error(format!("connect: {error}"));
     }
 
     pub(super) fn connected(&self) {

@@ -1,6 +1,7 @@
 //! A primary with replicas.
 
 use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow, ensure};
 
@@ -11,6 +12,11 @@ use crate::server::Programs as _;
 
 /// Longest time for a replica to catch up, in seconds.
 const CATCH_UP_SECONDS_MAX: u32 = 60;
+
+/// What a replica says that has applied all that it has.
+const ALL_APPLIED: &str = "Slave has read all relay log";
+/// How often a wait looks.
+const LOOK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A primary and its replicas, connected by GTID replication. Dropping it kills them all.
 #[derive(Debug)]
@@ -80,14 +86,48 @@ impl Topology {
         Ok(())
     }
 
-    fn replicate(&self) -> anyhow::Result<()> {
-        let port = self.primary.port();
+    /// Kills the primary and makes the replica that has most of it the primary, which the others follow. They need `--log-bin` and
+    /// `--log-slave-updates`.
+    ///
+    /// # Errors
+    /// When there is no replica, or one does not do what it is told.
+    pub fn fail_over(&mut self) -> anyhow::Result<()> {
+        self.primary.kill()?;
+        let mut most = None;
+        for (index, replica) in self.replicas.iter().enumerate() {
+            replica.sql("STOP SLAVE IO_THREAD")?;
+            let deadline = Instant::now() + Duration::from_secs(CATCH_UP_SECONDS_MAX.into());
+            while !replica.sql("SHOW ALL SLAVES STATUS")?.contains(ALL_APPLIED) {
+                ensure!(Instant::now() < deadline, "{} does not apply what it has", replica.name());
+                thread::sleep(LOOK_INTERVAL);
+            }
+            replica.sql("STOP SLAVE")?;
+            let position = replica.sql("SELECT @@gtid_slave_pos")?;
+            let position: u64 = position.trim_end().rsplit('-').next().unwrap_or_default().parse()?;
+            most = most.max(Some((position, index)));
+        }
+        let (_, index) = most.context("no replica")?;
+        self.primary = self.replicas.remove(index);
+        self.primary.sql("RESET SLAVE ALL; SET GLOBAL read_only = OFF")?;
         for replica in &self.replicas {
-            replica.sql(&format!(
-                "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT={port}, \
-                 MASTER_USER='{REPLICATION_USER}', MASTER_PASSWORD='{REPLICATION_PASSWORD}', \
-                 MASTER_CONNECT_RETRY=1, MASTER_USE_GTID=slave_pos; START SLAVE"
-            ))?;
+            replica.sql(&self.follow())?;
+        }
+        Ok(())
+    }
+
+    /// Has a replica follow the primary.
+    fn follow(&self) -> String {
+        let port = self.primary.port();
+        format!(
+            "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT={port}, \
+             MASTER_USER='{REPLICATION_USER}', MASTER_PASSWORD='{REPLICATION_PASSWORD}', \
+             MASTER_CONNECT_RETRY=1, MASTER_USE_GTID=slave_pos; START SLAVE"
+        )
+    }
+
+    fn replicate(&self) -> anyhow::Result<()> {
+        for replica in &self.replicas {
+            replica.sql(&self.follow())?;
         }
         self.primary.sql("CREATE DATABASE test")?;
         self.catch_up()
