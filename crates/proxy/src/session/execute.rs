@@ -148,6 +148,28 @@ impl Session {
         Ok(false)
     }
 
+    /// Whether the command changes what texts mean, while statements that were prepared before are not at the backend in use: they would
+    /// be prepared as other ones afterwards.
+    pub(super) fn has_to_prepare(&self, kind: Kind, decided: &Decided) -> bool {
+        let Some(all) = &self.course.prepared else { return false };
+        let sets_modes =
+            kind == Kind::InitDb || decided.change.as_ref().is_some_and(|change| change.sets_modes());
+        sets_modes && all.missing_at(decided.hostgroup).next().is_some()
+    }
+
+    /// Prepares them there; from then on they bind the connection to the session. Those that cannot be are prepared when they are
+    /// executed.
+    pub(super) async fn prepare_missing(&mut self) -> Result<(), Ending> {
+        let hostgroup = self.course.hostgroup;
+        let missing = self.course.prepared.as_ref().map(|all| all.missing_at(hostgroup).collect::<Vec<_>>());
+        for id in missing.unwrap_or_default() {
+            if self.backend.is_some() {
+                let _ = self.prepare_again(id).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// Prepares a statement at the backend in use; the number that it has there, or why it has none.
     async fn prepare_again(&mut self, id: u32) -> Result<Result<u32, NotPrepared>, Ending> {
         let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id));

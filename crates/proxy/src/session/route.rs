@@ -87,7 +87,12 @@ impl Session {
         let effects = decided.effects;
         let asks = effects.any_of(Effects::LAST_RESULT) && self.is_away()
             || effects.any_of(NEEDS_LAST_ID) && !self.has_last_id();
-        if ordered || asks || decided.commits_first || self.has_to_wait(kind) {
+        if ordered
+            || asks
+            || decided.commits_first
+            || self.has_to_wait(kind)
+            || self.has_to_prepare(kind, decided)
+        {
             return false;
         }
         match (&self.course.prepared, kind) {
@@ -243,6 +248,9 @@ impl Session {
         }
         if decided.effects.any_of(Effects::LAST_RESULT) && self.is_away() {
             self.tell_last_result(kind).await?;
+        }
+        if self.has_to_prepare(kind, &decided) {
+            self.prepare_missing().await?;
         }
         if names_statement(kind) && !self.bring_statement(kind, &mut decided).await? {
             return self.keep(decided);

@@ -155,7 +155,7 @@ impl Setting {
     }
 
     /// Whether it decides what a text means.
-    fn is_mode(&self) -> bool {
+    pub(crate) fn is_mode(&self) -> bool {
         ["names", "character_set", "collation", "sql_mode"].iter().any(|group| self.key.starts_with(group))
             || *self.key == *SCHEMA
     }

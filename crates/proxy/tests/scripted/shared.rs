@@ -608,3 +608,29 @@ fn a_key_of_a_statement_that_others_were_sent_behind_is_not_lost() {
         comes(&mut two, &mut server, "SELECT 2").await;
     });
 }
+
+#[test]
+fn c15_statements_mean_what_they_meant_when_they_were_prepared() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        let answer = |id: u8| [0, id, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        one.send_command(Kind::StmtPrepare, b"SELECT 'x'").await;
+        server.expect_command(Kind::StmtPrepare, b"SELECT 'x'").await;
+        server.send(&answer(1)).await;
+        one.read().await;
+        two.send_query("SELECT 2").await;
+        server.expect_command(Kind::StmtClose, &1_u32.to_le_bytes()).await;
+        comes(&mut two, &mut server, "SELECT 2").await;
+        // Prepared behind this it would be another one.
+        one.send_query("SET NAMES latin1").await;
+        server.expect_command(Kind::StmtPrepare, b"SELECT 'x'").await;
+        server.send(&answer(2)).await;
+        comes(&mut one, &mut server, "SET NAMES latin1").await;
+        two.send_query("SELECT 2").await;
+        two.expect_err(9001).await;
+        one.send_command(Kind::StmtExecute, &[1, 0, 0, 0, 0, 1, 0, 0, 0]).await;
+        server.expect_command(Kind::StmtExecute, &[2, 0, 0, 0, 0, 1, 0, 0, 0]).await;
+        server.ok().await;
+        one.expect_ok().await;
+    });
+}

@@ -115,6 +115,10 @@ impl Author {
 
     /// Another connection sleeps, and this one wakes it.
     pub(super) fn kill(&mut self) {
+        if self.is_certain {
+            // Those who wait for a connection to sleep on may wait for those who wait to be the next.
+            return self.query("DO {n}");
+        }
         let tag = format!("k{}", self.tag());
         let tag = format!("{}{tag}", self.db);
         self.said += 4;

@@ -60,6 +60,11 @@ impl Change {
         !self.settings.is_empty() && self.marks.is_empty() && !self.resets
     }
 
+    /// Whether texts mean something else behind it.
+    pub(in crate::session) fn sets_modes(&self) -> bool {
+        self.settings.iter().any(Setting::is_mode)
+    }
+
     /// Whether statements behind it need not wait for it.
     pub(in crate::session) fn is_quiet(&self) -> bool {
         self.settings.is_empty() && !self.resets && self.marks.iter().all(Mark::is_quiet)

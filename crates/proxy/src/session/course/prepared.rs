@@ -176,6 +176,14 @@ impl Registry {
         !self.awaiting.is_empty() || self.by_id.values().any(is_bound)
     }
 
+    /// Those that live at this hostgroup and are not there, because their connection was lent, but could be.
+    pub(in crate::session) fn missing_at(&self, hostgroup: u32) -> impl Iterator<Item = u32> {
+        let is_missing = move |(_, one): &(&u32, &Prepared)| {
+            one.home == hostgroup && one.what.text.is_some() && one.id_at(hostgroup).is_none()
+        };
+        self.by_id.iter().filter(is_missing).map(|(id, _)| *id)
+    }
+
     /// The number in a command, in which MariaDB's clients may mean the last one.
     fn meant(&self, id: u32) -> u32 {
         // While one is being prepared, nobody knows what it will be called.
