@@ -183,10 +183,10 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         if !self.schedule.done(server, check, now, interval) {
             return Vec::new();
         }
-        let Some(mut before) = self.watches.get(server).cloned() else { return Vec::new() };
         if self.is_clustered(server) {
             return self.conclude_of_cluster(server, check, (finding, word), why, now);
         }
+        let Some(mut before) = self.watches.get(server).cloned() else { return Vec::new() };
         let cause = self.learn(server, check, finding, why, now);
         // Mostly nothing has.
         if self.watches.get(server).is_none_or(|watch| watch.means_the_same_as(&before)) {
@@ -196,7 +196,7 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         self.swap(server, &mut before);
         let places = self.places(server);
         self.swap(server, &mut before);
-        events(server, &places, &after, |_| cause.clone())
+        events(server, &places, &after, |_, _| cause.clone())
     }
 
     fn swap(&mut self, server: &E, other: &mut Watch) {

@@ -115,13 +115,12 @@ fn seated<'a, E: Clone + Eq + Hash + Ord>(
     own: &HashMap<(u32, &'a E), usize>,
     role: impl Fn(u32, &E) -> Role,
 ) -> HashMap<(usize, &'a E), Vec<u32>> {
-    let mut candidates: Vec<Vec<Candidate<'a, E>>> = vec![Vec::new(); groups.clusters.len()];
+    let mut by_cluster: HashMap<usize, Vec<Candidate<'a, E>>> = HashMap::new();
     let mut known: HashMap<(usize, &E), usize> = HashMap::new();
     for row in rows {
         let Some(at) = groups.cluster_of.get(&row.hostgroup).copied() else { continue };
-        let (Some(cluster), Some(candidates)) = (groups.clusters.get(at), candidates.get_mut(at)) else {
-            continue;
-        };
+        let Some(cluster) = groups.clusters.get(at) else { continue };
+        let candidates = by_cluster.entry(at).or_default();
         if let Some(nth) = known.get(&(at, &row.server)).copied() {
             if let Some(candidate) = candidates.get_mut(nth) {
                 candidate.in_use |= row.in_use;
@@ -140,9 +139,10 @@ fn seated<'a, E: Clone + Eq + Hash + Ord>(
         });
     }
     let mut seated = HashMap::new();
-    for (at, (cluster, candidates)) in groups.clusters.iter().zip(&candidates).enumerate() {
+    for (at, candidates) in &by_cluster {
+        let Some(cluster) = groups.clusters.get(*at) else { continue };
         let hostgroups = seats(cluster, candidates).into_iter();
-        seated.extend(candidates.iter().zip(hostgroups).map(|(one, seats)| ((at, one.server), seats)));
+        seated.extend(candidates.iter().zip(hostgroups).map(|(one, seats)| ((*at, one.server), seats)));
     }
     seated
 }

@@ -170,6 +170,11 @@ impl<E> Server<E> {
         }
     }
 
+    /// Whether it lags more than it may: who is in the middle of nothing there is to leave it.
+    pub fn is_late(&self) -> bool {
+        self.life.health.is_late()
+    }
+
     /// The latency that was noted last; zero if none was.
     pub fn latency(&self) -> Duration {
         self.life.health.latency()

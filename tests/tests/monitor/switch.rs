@@ -1,6 +1,11 @@
 //! A primary and a replica change places.
 
+use std::time::Instant;
+
 use e2e::{Backend, Proxy, run};
+use testkit::client::{Client, ClientError, Options, Value};
+use testkit::server::{PASSWORD, USER};
+use tokio::sync::watch;
 
 use super::{admin, backend, client, next, setup, value, wait_for_value};
 
@@ -69,40 +74,92 @@ fn c25_what_is_observed_is_never_saved_as_what_is_wanted() {
     });
 }
 
+/// Whether clients have written for a while.
+const ENOUGH: &str = "SELECT COUNT(*) >= 2000 FROM test.t";
+
+/// Rows that a client has written, transactions that it has lost, and when rows were acknowledged.
+#[derive(Default)]
+struct Written {
+    ids: Vec<u32>,
+    lost: usize,
+    times: Vec<Instant>,
+}
+
+impl Written {
+    fn note(&mut self, ids: &[u32]) {
+        self.ids.extend(ids);
+        self.times.push(Instant::now());
+    }
+}
+
+/// Reads and writes in every way until it is over; outside of transactions nothing may fail.
+async fn read_and_write(mut client: Client, stopped: watch::Receiver<bool>) -> Written {
+    let mut written = Written::default();
+    let prepared = client.prepare("INSERT INTO t (id, a) VALUES (?, 'x')").await.unwrap();
+    while !*stopped.borrow() {
+        let id = next() + 1;
+        let sql = format!("INSERT INTO t (id, a) VALUES ({id}, 'x')");
+        client.query(&sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        written.note(&[id]);
+        client.query("SELECT a FROM t LIMIT 1").await.unwrap_or_else(|error| panic!("a read: {error}"));
+        let id = next() + 1;
+        let execution = client.execute(&prepared, &[Value::Int(id.into())]).await;
+        execution.unwrap_or_else(|error| panic!("an execution: {error}"));
+        written.note(&[id]);
+        let ids = [next() + 1, next() + 1];
+        match in_transaction(&mut client, ids).await {
+            Ok(()) => written.note(&ids),
+            Err(error) => {
+                assert_eq!(error.code(), Some(1213), "{error}");
+                written.lost += 1;
+            }
+        }
+    }
+    written
+}
+
+async fn in_transaction(client: &mut Client, ids: [u32; 2]) -> Result<(), ClientError> {
+    client.query("BEGIN").await?;
+    for id in ids {
+        client.query(&format!("INSERT INTO t (id, a) VALUES ({id}, 'x')")).await?;
+    }
+    client.query("COMMIT").await.map(drop)
+}
+
 #[test]
-fn a_planned_switch_under_load_fails_no_statement() {
-    const CLIENTS: usize = 16;
+fn a_planned_switch_under_load_fails_no_statement_outside_of_transactions() {
+    const CLIENTS: usize = 64;
     let (primary, replica, proxy) = scene();
     run(async {
         let mut admin = admin(&proxy).await;
         wait_for_value(&mut admin, WRITERS, "primary").await;
-        let (stop, stopped) = tokio::sync::watch::channel(false);
-        let writers: Vec<_> = (0..CLIENTS)
-            .map(|_| {
-                let (stopped, options) = (stopped.clone(), client(&proxy));
-                async move {
-                    let mut client = options.await;
-                    let mut written = Vec::new();
-                    while !*stopped.borrow() {
-                        let id = next() + 1;
-                        let sql = format!("INSERT INTO t (id, a) VALUES ({id}, 'x')");
-                        client.query(&sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
-                        written.push(id);
-                    }
-                    written
-                }
-            })
-            .collect();
+        let direct = |backend: &Backend| Options::tcp(backend.server.address(), USER, PASSWORD);
+        let mut old = Client::connect(&direct(&primary)).await.unwrap();
+        let mut new = Client::connect(&direct(&replica)).await.unwrap();
+        let (stop, stopped) = watch::channel(false);
+        let mut writers = Vec::new();
+        for _ in 0..CLIENTS {
+            writers.push(read_and_write(client(&proxy).await, stopped.clone()));
+        }
         let switch = async {
-            wait_for_rows(&primary).await;
-            primary.sql("SET GLOBAL read_only = ON");
-            replica.sql("SET GLOBAL read_only = OFF");
+            wait_for_value(&mut old, ENOUGH, "1").await;
+            old.query("SET GLOBAL read_only = ON").await.unwrap();
+            new.query("SET GLOBAL read_only = OFF").await.unwrap();
             wait_for_value(&mut admin, WRITERS, "replica").await;
-            wait_for_rows(&replica).await;
+            wait_for_value(&mut new, ENOUGH, "1").await;
             stop.send(true).unwrap();
         };
         let (written, ()) = tokio::join!(join_all(writers), switch);
-        let mut written: Vec<u32> = written.into_iter().flatten().collect();
+        let mut times: Vec<Instant> = written.iter().flat_map(|written| written.times.clone()).collect();
+        times.sort_unstable();
+        println!(
+            "{CLIENTS} clients, {} rows; transactions lost: {}; longest time without a row: {:?}, looked every 100 ms",
+            written.iter().map(|written| written.ids.len()).sum::<usize>(),
+            written.iter().map(|written| written.lost).sum::<usize>(),
+            times.windows(2).map(|pair| pair[1] - pair[0]).max()
+        );
+        assert!(written.iter().all(|written| written.lost <= 1), "one error for a transaction that is lost");
+        let mut written: Vec<u32> = written.into_iter().flat_map(|written| written.ids).collect();
         written.sort_unstable();
         let ids = |server: &Backend| -> Vec<u32> {
             server.sql("SELECT id FROM test.t").lines().map(|id| id.parse().unwrap()).collect()
@@ -111,12 +168,6 @@ fn a_planned_switch_under_load_fails_no_statement() {
         there.sort_unstable();
         assert_eq!(written, there, "each row is where it was acknowledged, once");
     });
-}
-
-async fn wait_for_rows(server: &Backend) {
-    while server.sql("SELECT COUNT(*) >= 20 FROM test.t").trim() != "1" {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
 }
 
 /// Runs all of them on this task.

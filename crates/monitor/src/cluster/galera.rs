@@ -32,6 +32,13 @@ pub struct GaleraWord {
     pub queue: u64,
 }
 
+impl GaleraWord {
+    /// Whether both say the same, but for the queue.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        *self == Self { queue: self.queue, ..other.clone() }
+    }
+}
+
 /// What a node must keep to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GaleraLimits {

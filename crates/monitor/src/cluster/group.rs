@@ -86,6 +86,14 @@ impl<E> GroupWord<E> {
         self.members.iter().filter(reached).count() * 2 > self.members.len()
     }
 
+    /// Whether both say the same, but for what is to be applied.
+    pub(super) fn is_like(&self, other: &Self) -> bool
+    where
+        E: PartialEq,
+    {
+        (&self.id, self.read_only, &self.members) == (&other.id, other.read_only, &other.members)
+    }
+
     /// How it sees the member of this name.
     fn state_of(&self, id: &str) -> Option<MemberState> {
         self.members.iter().find(|member| member.id == id).map(|member| member.state)

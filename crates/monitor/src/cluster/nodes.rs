@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::aurora::View;
-use super::{Cluster, Role, Topology, Verdict, Word, galera, group};
+use super::{Cluster, GaleraWord, Role, Topology, Verdict, Word, galera, group};
 
 /// What is known of the servers of one cluster, by server.
 #[derive(Debug, Clone)]
@@ -58,6 +58,23 @@ impl<E: Clone + Ord> Nodes<E> {
         match (word, cluster.topology) {
             (Word::Aurora(word), Topology::Aurora(limits)) => self.view.hear(word, limits),
             (word, _) => node.word = Some(word),
+        }
+    }
+
+    /// Whether nothing can follow from a server having said this: it has said the same before, and nothing else since.
+    pub(crate) fn is_no_news(&self, cluster: &Cluster, server: &E, word: &Word<E>) -> bool {
+        let Some(node) = self.nodes.get(server).filter(|node| node.misses == 0 && node.over == 0) else {
+            return false;
+        };
+        match (word, node.word.as_ref(), cluster.topology) {
+            (Word::Group(now), Some(Word::Group(before)), Topology::Group(limits)) => {
+                now.is_like(before) && limits.max_behind.is_none_or(|max| now.behind <= max)
+            }
+            (Word::Galera(now), Some(Word::Galera(before)), Topology::Galera(limits)) => {
+                let fits = |word: &GaleraWord| limits.max_queue.is_none_or(|max| word.queue <= max);
+                now.is_like(before) && fits(now) && fits(before)
+            }
+            _ => false,
         }
     }
 

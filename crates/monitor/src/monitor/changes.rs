@@ -8,16 +8,20 @@ use crate::{Change, Event};
 /// The hostgroups that one server is in, and how it is there.
 pub type Places = BTreeMap<u32, Health>;
 
-/// What has changed between two moments of a server, with the cause for each hostgroup. It leaves before it joins, and it is in
+/// What has changed between two moments of a server, with the cause for each change in a hostgroup. It leaves before it joins, and it is in
 /// its place before it is used.
 pub(super) fn events<E: Clone>(
     server: &E,
     before: &Places,
     after: &Places,
-    cause: impl Fn(u32) -> String,
+    cause: impl Fn(u32, Change) -> String,
 ) -> Vec<Event<E>> {
-    let event =
-        |hostgroup: u32, change| Event { hostgroup, server: server.clone(), change, cause: cause(hostgroup) };
+    let event = |hostgroup: u32, change| Event {
+        hostgroup,
+        server: server.clone(),
+        change,
+        cause: cause(hostgroup, change),
+    };
     let left = before.keys().filter(|hostgroup| !after.contains_key(hostgroup));
     let joined = after.keys().filter(|hostgroup| !before.contains_key(hostgroup));
     let mut events: Vec<_> = left.map(|hostgroup| event(*hostgroup, Change::Left)).collect();

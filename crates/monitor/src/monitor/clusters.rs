@@ -157,9 +157,17 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         why: &str,
         now: Duration,
     ) -> Vec<Event<E>> {
-        let before = self.places_around(server);
-        let was_down = self.watches.get(server).is_some_and(|watch| watch.down);
+        let is_no_news = self.is_no_news(server, check, finding, word.as_ref());
+        let Some(mut watch) = self.watches.get(server).cloned() else { return Vec::new() };
+        let was_down = watch.down;
         let cause = self.learn(server, check, finding, why, now);
+        // Mostly nothing is different.
+        if is_no_news && self.watches.get(server).is_none_or(|now| now.means_the_same_as(&watch)) {
+            return Vec::new();
+        }
+        self.swap(server, &mut watch);
+        let before = self.places_around(server);
+        self.swap(server, &mut watch);
         let is_down = self.watches.get(server).is_some_and(|watch| watch.down);
         let clusters: Vec<Cluster> = self.clusters_of(server).cloned().collect();
         for cluster in &clusters {
@@ -195,10 +203,11 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         let mut events_of_all = Vec::new();
         for (server, before) in &before {
             let after = after.remove(server).unwrap_or_default();
-            events_of_all.extend(events(server, before, &after, |at| self.cause(server, at, &cause)));
+            events_of_all
+                .extend(events(server, before, &after, |at, change| self.cause(server, at, change, &cause)));
         }
         for (server, after) in &after {
-            let cause = |_| "others of its cluster name it".to_owned();
+            let cause = |_, _| "others of its cluster name it".to_owned();
             events_of_all.extend(events(server, &Places::new(), after, cause));
         }
         // Whoever leaves a place does so before somebody else takes it.
@@ -208,6 +217,16 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
             _ => 2,
         });
         events_of_all
+    }
+
+    /// Whether nothing follows for the clusters of a server from this outcome of a check.
+    fn is_no_news(&self, server: &E, check: Check, finding: Finding, word: Option<&Word<E>>) -> bool {
+        let Some(word) = word else { return !(check.is_of_cluster() && finding.is_miss()) };
+        let mut asked = self.clusters_of(server).filter(|cluster| cluster.topology.check() == check);
+        asked.all(|cluster| {
+            let nodes = self.clusters.get(&cluster.writer);
+            nodes.is_some_and(|nodes| nodes.is_no_news(cluster, server, word))
+        })
     }
 
     /// Where a server is, and all others of its clusters.
@@ -231,11 +250,18 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         places
     }
 
-    /// Why something has changed for a server in a hostgroup: what is thought of it, and outside of clusters what was seen.
-    fn cause(&self, server: &E, hostgroup: u32, seen: &str) -> String {
+    /// Why something has changed for a server in a hostgroup: what was seen, or what is thought of it in its cluster.
+    fn cause(&self, server: &E, hostgroup: u32, change: Change, seen: &str) -> String {
         let cluster = self.cluster_of.get(&hostgroup).and_then(|at| self.plan.clusters.get(*at));
         let nodes = cluster.and_then(|cluster| Some((cluster, self.clusters.get(&cluster.writer)?)));
-        nodes.map_or_else(|| seen.to_owned(), |(cluster, nodes)| nodes.verdict(cluster, server).why)
+        match (change, nodes) {
+            (Change::Joined | Change::Left, Some((cluster, nodes))) => nodes.verdict(cluster, server).why,
+            (Change::Behind(behind), _) => format!("it has {behind} transactions to apply"),
+            (Change::Lags(lag), Some((cluster, _))) if cluster.topology.check() == Check::Aurora => {
+                format!("its cluster says that it lags {} ms", lag.as_millis())
+            }
+            _ => seen.to_owned(),
+        }
     }
 
     /// Finds servers that are named by others of their cluster, and forgets those that are not any more.

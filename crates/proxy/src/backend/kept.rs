@@ -291,7 +291,8 @@ impl Kept {
 impl Entry {
     /// Whether the configuration still holds that the connection was opened under.
     fn is_valid(&self, worker: &Worker) -> bool {
-        self.backend.connection().version() == worker.version() && !self.backend.server().is_off()
+        let server = self.backend.server();
+        self.backend.connection().version() == worker.version() && !server.is_off() && !server.is_late()
     }
 
     fn row(&self, now: Instant) -> FreeConnection {

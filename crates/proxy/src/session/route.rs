@@ -9,11 +9,12 @@ use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
 use super::Session;
 use super::backlog::{front, whole_front};
+use super::course::Loss;
 use super::course::decided::{Decided, Reply};
 use super::course::prepared::Preparing;
 use super::execute::ID;
 use super::trace::Part;
-use crate::backend::{AcquireError, Full};
+use crate::backend::{AcquireError, Backend, Full};
 use crate::control::running::Measured;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -76,8 +77,16 @@ impl Session {
         let course = &self.course;
         decided.answer.is_none()
             && decided.hostgroup == course.hostgroup
-            && self.backend.as_ref().is_some_and(|backend| !backend.server().is_off())
+            && self
+                .backend
+                .as_ref()
+                .is_some_and(|backend| !backend.server().is_off() && !self.leaves(backend))
             && course.applied == course.version()
+    }
+
+    /// Whether the session leaves a server because it lags more than it may.
+    pub(super) fn leaves(&self, backend: &Backend) -> bool {
+        backend.server().is_late() && self.loss() == Loss::Nothing
     }
 
     /// Whether the command is all that has to be sent.

@@ -39,6 +39,12 @@ impl Session {
         {
             return Ok(Err(AcquireError::Proxy(error)));
         }
+        if self.backend.as_ref().is_some_and(|backend| self.leaves(backend))
+            && let Some(late) = self.backend.take()
+        {
+            self.lose_backend();
+            part(late);
+        }
         if self.backend.is_none() {
             self.course.applied = 0;
             if let Err(why) = self.borrow_backend(hostgroup, full).await? {

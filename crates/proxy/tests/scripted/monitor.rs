@@ -568,6 +568,34 @@ fn what_was_found_holds_until_the_last_session_has_gone() {
 }
 
 #[test]
+fn c12_sessions_leave_a_replica_that_lags() {
+    for multiplexing in [false, true] {
+        play(async || {
+            let mut config = pair();
+            config.variables.read_write_split = true;
+            config.variables.multiplexing = multiplexing;
+            config.servers[1].max_replication_lag = Duration::from_secs(10);
+            config.monitor.writer_is_also_reader = false;
+            config.monitor.replication_lag_interval = ms(1_000);
+            let (world, stage) = World::of(config);
+            world.read_only.borrow_mut().insert("b:3306".to_owned());
+            world.lag.borrow_mut().insert("b:3306".to_owned(), Some("3"));
+            sleep(ms(2_000)).await;
+            let mut client = log_in(&stage).await;
+            say(&mut client, "SELECT 1 FROM t").await;
+            world.lag.borrow_mut().insert("b:3306".to_owned(), Some("11"));
+            until(&stage, (1, "b", "SHUNNED_REPLICATION_LAG")).await;
+            say(&mut client, "SELECT 2 FROM t").await;
+            world.lag.borrow_mut().insert("b:3306".to_owned(), Some("3"));
+            until(&stage, (1, "b", "CAUGHT_UP")).await;
+            say(&mut client, "SELECT 3 FROM t").await;
+            let told = [1, 2, 3].map(|number| world.told(&format!("SELECT {number} FROM t")).concat());
+            assert_eq!(told, ["b:3306", "a:3306", "b:3306"], "multiplexing: {multiplexing}");
+        });
+    }
+}
+
+#[test]
 fn c12_a_replica_that_is_promoted_takes_writes_though_it_does_not_know_its_lag() {
     play(async || {
         let mut config = pair();

@@ -91,6 +91,8 @@ fn setup(id: u32, address: &str, seeds: &[String]) -> Setup {
         "--log-bin=binlog".to_owned(),
         "--gtid-mode=ON".to_owned(),
         "--enforce-gtid-consistency=ON".to_owned(),
+        // A member that was killed has what it has told the others.
+        "--innodb-flush-log-at-trx-commit=2".to_owned(),
         // The tables with the members are empty without it.
         "--performance-schema=ON".to_owned(),
         "--report-host=127.0.0.1".to_owned(),
