@@ -378,6 +378,8 @@ impl Course {
             let others = std::mem::take(&mut self.others);
             let is_admitted = self.is_admitted;
             let mut settings = std::mem::take(&mut self.settings);
+            let mut pins = std::mem::take(&mut self.pins);
+            pins.reset();
             Rc::make_mut(&mut settings).reset();
             let applied = settings.version();
             let was_reset = true;
@@ -389,6 +391,7 @@ impl Course {
                 is_admitted,
                 was_reset,
                 settings,
+                pins,
                 ran: Ran::command(),
                 ..Self::new(identity, self.account)
             };
@@ -444,6 +447,7 @@ impl Course {
             if &*setting.key == SCHEMA {
                 self.caller = caller(identity, &setting.text);
                 self.who = None;
+                self.pins.note(Mark::EndAll(Pin::Schema), self.hostgroup);
             }
             if matches!(&*setting.key, "names" | "character_set_client") {
                 let text = String::from_utf8_lossy(&setting.text).to_ascii_lowercase();

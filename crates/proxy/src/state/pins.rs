@@ -7,8 +7,8 @@ use crate::limits::PINS_MAX;
 
 macro_rules! pins {
     ($($(#[doc = $doc:literal])+ $pin:ident = $name:literal, $cause:literal, $end:literal;)+) => {
-        /// Why a connection belongs to its session. What ends every one of them as well: `COM_RESET_CONNECTION`,
-        /// `COM_CHANGE_USER` and the end of the session.
+        /// Why a connection belongs to its session. What ends every one of them as well: `COM_CHANGE_USER`, the end of the
+        /// session and, but for the schema, `COM_RESET_CONNECTION`.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub(crate) enum Pin {
             $($(#[doc = $doc])+ $pin,)+
@@ -56,6 +56,8 @@ pins! {
     UserVariable = "user_variable", "a user variable set to anything but a literal", "a reset";
     /// It has set something that cannot be repeated elsewhere.
     Setting = "setting", "a `SET` of anything but literals", "a reset";
+    /// It is in a schema of which the name is not certain.
+    Schema = "schema", "a `USE` among several statements in one text, or of which the schema is not certain", "another `USE`, not a reset";
     /// Stored code has run.
     StoredCode = "stored_code", "`CALL`, `EXECUTE`, a statement that is not understood", "a reset";
     /// A function was called that is not built in.
@@ -71,7 +73,7 @@ pins! {
 impl Pin {
     /// Whether the session must not leave the hostgroup even for a statement that rules send elsewhere.
     pub(crate) const fn locks(self) -> bool {
-        matches!(self, Self::Setting | Self::Handler | Self::Prepare)
+        matches!(self, Self::Setting | Self::Schema | Self::Handler | Self::Prepare)
     }
 
     /// Whether the client misses something if the connection is lost. What is not certain it would rather not be told of, nor of
@@ -153,6 +155,11 @@ impl Pins {
 
     fn has(&self, pin: Pin, name: &[u8], hostgroup: u32) -> bool {
         self.0.iter().any(|one| one.pin == pin && *one.name == *name && one.hostgroup == hostgroup)
+    }
+
+    /// The session was reset by its client: what that leaves.
+    pub(crate) fn reset(&mut self) {
+        self.0.retain(|one| one.pin == Pin::Schema);
     }
 
     /// Whether there is none.

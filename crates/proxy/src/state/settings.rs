@@ -207,12 +207,11 @@ pub(crate) fn change(text: &[u8]) -> Change {
     whole(&words).unwrap_or_else(|| assignments(&words))
 }
 
-/// The last `USE` of several statements in one text.
-pub(crate) fn last_use(text: &[u8]) -> Option<&[u8]> {
-    let tokens = whole_tokens(text)?;
+/// Whether one of several statements in one text is a `USE`.
+pub(crate) fn has_use(text: &[u8]) -> bool {
+    let Some(tokens) = whole_tokens(text) else { return true };
     let mut statements = tokens.split(|token| token.kind == Kind::Sign(b';'));
-    let last = statements.rfind(|tokens| Words::new(text, tokens).is(0, "use"))?;
-    text.get(last.first()?.start..last.last()?.end)
+    statements.any(|tokens| Words::new(text, tokens).is(0, "use"))
 }
 
 /// What the forms do that are no list of assignments.
@@ -394,9 +393,9 @@ mod tests {
     }
 
     #[test]
-    fn the_last_schema_counts() {
-        assert_eq!(last_use(b"USE a; SELECT 'use x'; use `b` ;"), Some(&b"use `b`"[..]));
-        assert_eq!(last_use(b"SELECT 1; SELECT `use` FROM t"), None);
+    fn whether_there_is_another_schema() {
+        assert!(has_use(b"SELECT 1; use `b` ;"));
+        assert!(!has_use(b"SELECT 'use x'; SELECT `use` FROM t"));
     }
 
     #[test]

@@ -634,3 +634,22 @@ fn c15_statements_mean_what_they_meant_when_they_were_prepared() {
         one.expect_ok().await;
     });
 }
+
+#[test]
+fn c07_a_schema_that_is_not_certain_outlives_a_reset() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        run(&mut one, &mut server, "USE a -- which?").await;
+        one.send_command(Kind::ResetConnection, b"").await;
+        server.expect_command(Kind::ResetConnection, b"").await;
+        server.ok().await;
+        one.expect_ok().await;
+        two.send_query("SELECT 2").await;
+        two.expect_err(9001).await;
+        run(&mut one, &mut server, "USE a").await;
+        run(&mut one, &mut server, "SELECT 1").await;
+        // It is in a schema now, and this one in none.
+        two.send_query("SELECT 2").await;
+        server.expect_command(Kind::Quit, b"").await;
+    });
+}

@@ -92,7 +92,7 @@ impl Change {
             Class::Set if at.two_byte_quotes && !text.is_ascii() => return Self::pinned(Pin::Setting),
             Class::Set => change.add_set(text),
             Class::Use => {
-                return used_schema(text).map_or_else(|| Self::pinned(Pin::Setting), Self::of_schema);
+                return used_schema(text).map_or_else(|| Self::pinned(Pin::Schema), Self::of_schema);
             }
             Class::LockTable => change.marks.push(Mark::begin(Pin::LockedTables)),
             // With read lock.
@@ -131,11 +131,7 @@ impl Change {
     /// What several statements in one text change, of which the first has this class: what each does is not told apart.
     pub(super) fn of_several(effects: Effects, first: Class, text: &[u8]) -> Self {
         let mut change = Self::default();
-        if effects.any_of(Effects::SESSION)
-            && let Some(text) = settings::last_use(text)
-        {
-            change = used_schema(text).map_or(change, Self::of_schema);
-        }
+        let uses = effects.any_of(Effects::SESSION) && settings::has_use(text);
         // Locks of tables commit. Those of rows end with the transaction, of which servers tell.
         let locks_tables = effects.any_of(Effects::LOCKS) && effects.any_of(Effects::IMPLICIT_COMMIT);
         let lasts = effects.any_of(Effects::SESSION.with(Effects::TEMPORARY_TABLE));
@@ -144,6 +140,7 @@ impl Change {
             effects.any_of(Effects::UNKNOWN) && matches!(first, Class::Set | Class::Use | Class::LockTable);
         let of = [
             (locks_tables || lasts || may_last, Pin::Setting),
+            (uses, Pin::Schema),
             (effects.any_of(Effects::UNKNOWN), Pin::StoredCode),
             (effects.any_of(Effects::SETS_USER_VARIABLES), Pin::UserVariable),
             (effects.any_of(Effects::USER_LOCKS), Pin::NamedLock),
@@ -175,7 +172,7 @@ impl Change {
         if schema.is_ascii() {
             Self::of(vec![Setting { key: SCHEMA.into(), text: schema.into() }])
         } else {
-            Self::pinned(Pin::Setting)
+            Self::pinned(Pin::Schema)
         }
     }
 }
