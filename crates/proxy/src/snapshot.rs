@@ -158,6 +158,11 @@ impl Snapshot {
         self.config.pairs().any(|(writer, _)| writer == hostgroup)
     }
 
+    /// Whether this hostgroup is one of a cluster.
+    pub(crate) fn is_clustered(&self, hostgroup: u32) -> bool {
+        self.config.clusters().any(|hostgroups| hostgroups.contains(&hostgroup))
+    }
+
     /// Whether servers are found in the same hostgroups with both.
     pub(crate) fn places_like(&self, other: &Self) -> bool {
         self.config.has_topologies_of(&other.config) && self.config.monitor == other.config.monitor

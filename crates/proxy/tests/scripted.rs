@@ -17,6 +17,7 @@ mod scripted {
     mod counts;
     mod drain;
     mod explain;
+    mod galera;
     mod infile;
     mod internal;
     mod kill;

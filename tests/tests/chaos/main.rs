@@ -354,6 +354,10 @@ impl Scene {
         for (error, count) in &self.errors {
             println!("  {count:>6} x {error}");
         }
+        let log = self.proxy.log();
+        for line in log.iter().filter(|line| line.contains("got no server")).take(20) {
+            println!("  {line}");
+        }
         let memory = memory::rss_kib(self.proxy.pid());
         println!("memory of the proxy: {:?} KiB after 20 rounds, {memory} KiB now", self.memory);
     }

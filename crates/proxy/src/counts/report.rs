@@ -276,6 +276,9 @@ pub(crate) fn servers(
     let row = |server: Arc<Server<Target>>| {
         let (host, port) = address(&server.endpoint().endpoint);
         let counts = server.counts(reset);
+        // Each read once: connections come and go meanwhile, and both numbers are of the same ones.
+        let open = server.open();
+        let resting = server.resting().min(open);
         let of_workers = workers.iter().filter_map(|worker| worker.get(&server.id()));
         let sum = |of: fn(&ServerCounts) -> u64| of_workers.clone().map(of).sum();
         ServerStats {
@@ -283,8 +286,8 @@ pub(crate) fn servers(
             host,
             port,
             status: server.status().as_str(),
-            used: server.open().saturating_sub(server.resting()),
-            free: server.resting(),
+            used: open - resting,
+            free: resting,
             latency: server.latency(),
             opened: counts.opened,
             failed: counts.failed,

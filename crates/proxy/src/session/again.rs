@@ -1,5 +1,5 @@
-//! Statements that a server has refused because it is read-only, in the place of a primary: it has done nothing of them. They
-//! are said again at the server that takes writes, once the monitor has found it.
+//! Statements that a server has refused because it is read-only, in the place of a primary, or because it has lost its Galera
+//! cluster: it has done nothing of them. They are said again at the server that takes them, once the monitor has found it.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -24,6 +24,12 @@ const REFUSALS: [u16; 2] = [1290, 1836];
 /// How the former names the option; it is there for others as well.
 const OPTION: &[u8] = b"read-only";
 
+/// What nodes say to all statements while they are not part of their cluster: `ER_UNKNOWN_COM_ERROR`.
+const NO_CLUSTER: u16 = 1047;
+
+/// How they begin to say it; the error is there for commands that do not exist as well.
+const WSREP: &[u8] = b"WSREP";
+
 /// How often a session looks whether the monitor has found out.
 const LOOK: Duration = Duration::from_millis(2);
 
@@ -39,8 +45,12 @@ pub(super) struct Refused {
 /// Whether an answer that ends with this event, and is `output`, is such a refusal.
 pub(super) fn is_refusal(event: Event, output: &[u8]) -> bool {
     let Event::Done(Outcome { end: End::Err { code }, .. }) = event else { return false };
-    REFUSALS.contains(&code)
-        && (code != REFUSALS[0] || output.windows(OPTION.len()).any(|part| part == OPTION))
+    let is_read_only = REFUSALS.contains(&code) && (code != REFUSALS[0] || has(output, OPTION));
+    is_read_only || code == NO_CLUSTER && has(output, WSREP)
+}
+
+fn has(output: &[u8], words: &[u8]) -> bool {
+    output.windows(words.len()).any(|part| part == words)
 }
 
 /// What is to be done about the refusal `output` of the only statement that was sent; `status` is what the server has said before
@@ -71,8 +81,10 @@ impl Session {
         let Some(refused) = self.course.refused.take() else { return Ok(()) };
         let settings = self.worker.settings();
         let server = self.backend.as_ref().map(|backend| std::sync::Arc::clone(backend.server()));
-        let is_watched =
-            self.worker.shared.watching.is_running() && settings.is_writer(self.course.hostgroup);
+        let hostgroup = self.course.hostgroup;
+        let concerns =
+            settings.is_writer(hostgroup) || has(&refused.answer, WSREP) && settings.is_clustered(hostgroup);
+        let is_watched = self.worker.shared.watching.is_running() && concerns;
         let begun = Instant::now();
         let end =
             *self.course.again_until.get_or_insert(begun + settings.variables.connect_timeout_server_max);

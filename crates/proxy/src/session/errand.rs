@@ -1,7 +1,9 @@
 //! Commands that the proxy sends on its own over the session's connection to a server; the client sees nothing of them.
 
 use std::future::poll_fn;
+use std::pin::pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::Poll;
 
 use tokio::time::{Instant, timeout};
@@ -23,17 +25,25 @@ impl Session {
         commands: &[Asked],
     ) -> Result<Result<Vec<Reply>, ClientError>, Ending> {
         let Some(backend) = &self.backend else { return Err(Ending::Silent) };
-        let server = backend.server().endpoint().clone();
+        let watched = Arc::clone(backend.server());
+        let server = watched.endpoint();
         let limit = self.worker.settings().variables.connect_timeout_server_max;
         let control = Rc::clone(&self.control);
-        let work = async {
-            self.flush_to_backend().await?;
-            let Some(backend) = &mut self.backend else { return Err("the connection is gone") };
-            let link = backend.connection_mut();
-            ask(&self.worker, link, self.identity.capabilities, commands).await
-        };
         let begun = Instant::now();
-        let outcome = control.until(Signal::Stop, timeout(limit, work)).await;
+        let outcome = {
+            let mut work = pin!(async {
+                self.flush_to_backend().await?;
+                let Some(backend) = &mut self.backend else { return Err("the connection is gone") };
+                let link = backend.connection_mut();
+                ask(&self.worker, link, self.identity.capabilities, commands).await
+            });
+            // The session is woken when its server is found to be down.
+            let work = poll_fn(|cx| match watched.off() {
+                Some(off) if off.breaks_off() => Poll::Ready(Err("it is of no use any more")),
+                _ => work.as_mut().poll(cx),
+            });
+            control.until(Signal::Stop, timeout(limit, work)).await
+        };
         if let Some(trace) = &self.course.trace {
             trace.add(Part::Sync, begun.elapsed());
         }
@@ -49,11 +59,12 @@ impl Session {
             Ok(Ok(Err(why))) => Err(why),
             Ok(Err(_)) => Ok("no answer in time"),
         };
-        let rolled_back = self.lose_backend_for(Gone::Closed)?;
+        let gone = watched.off().map_or(Gone::Closed, Gone::Off);
+        let rolled_back = self.lose_backend_for(gone)?;
         // Without an answer another server would not be tried in time.
         self.course.errand_lost = why.is_err() && rolled_back.is_none();
         let (Ok(why) | Err(why)) = why;
-        Ok(Err(rolled_back.unwrap_or_else(|| ClientError::no_errand(&server, &why))))
+        Ok(Err(rolled_back.unwrap_or_else(|| ClientError::no_errand(server, &why))))
     }
 
     /// Waits until the backend's socket has taken what was sent before.

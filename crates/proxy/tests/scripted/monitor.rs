@@ -283,6 +283,31 @@ fn c13_a_write_that_was_decided_for_a_primary_goes_to_its_successor() {
 }
 
 #[test]
+fn c24_nobody_waits_for_a_server_that_froze_while_it_was_told_what_the_client_has_set() {
+    play(async || {
+        let mut config = pair();
+        config.variables.read_write_split = true;
+        (config.monitor.ping_interval, config.monitor.ping_timeout) = (ms(1_000), ms(500));
+        let (world, stage) = World::of(config);
+        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        sleep(ms(100)).await;
+        let mut client = log_in(&stage).await;
+        // Connections to both, of which the reader's has not heard the last word.
+        while !world.told("SELECT 1 FROM t").contains(&"b:3306".to_owned()) {
+            client = log_in(&stage).await;
+            say(&mut client, "SELECT 1 FROM t").await;
+        }
+        say(&mut client, "SET NAMES latin1").await;
+        say(&mut client, "INSERT 1").await;
+        world.frozen.borrow_mut().insert("b:3306".to_owned());
+        let begun = Instant::now();
+        say(&mut client, "SELECT 2 FROM t").await;
+        assert!(begun.elapsed() <= ms(4_000), "{:?}", begun.elapsed());
+        assert_eq!(world.told("SELECT 2 FROM t"), ["a:3306"]);
+    });
+}
+
+#[test]
 fn c24_a_statement_at_a_primary_that_has_left_for_its_silence_is_broken_off() {
     play(async || {
         let mut config = pair();
