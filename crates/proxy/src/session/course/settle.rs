@@ -1,0 +1,170 @@
+//! What has become of a statement, and what that means for those behind it: settings that hold, pins that begin and end.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use route::Multiplex;
+use wire::reply::{End, Outcome};
+
+use super::change::Change;
+use super::decided::Decided;
+use super::{Course, Ran, TWO_BYTE_QUOTES, caller};
+use crate::client::login::Identity;
+use crate::state::{Mark, Pin, SCHEMA, Setting};
+use crate::statement::class::Class;
+
+impl Course {
+    /// A command that changes this is on its way.
+    pub(in crate::session) fn propose_change(&mut self, change: Option<Change>) {
+        // The one before has not been answered. That it is in vain to stay does no harm.
+        if let Some(before) = self.proposed.take() {
+            self.note(before.marks);
+        }
+        self.proposed = change;
+    }
+
+    /// A statement is on its way that was decided about. If it is sent ahead, the answers in front of its own say nothing of it: what it leaves counts at once.
+    pub(in crate::session) fn propose(&mut self, decided: &mut Decided, ahead: bool) {
+        let change = decided.change.take().map(|change| *change);
+        match change {
+            Some(change) if ahead => self.note(change.marks),
+            change => self.propose_change(change),
+        }
+    }
+
+    /// What a rule says about sharing the connection on which a statement runs.
+    pub(in crate::session) fn note_multiplex(&mut self, multiplex: Multiplex, decided: &mut Decided) {
+        match multiplex {
+            Multiplex::Off => self.pins.note(Mark::begin(Pin::Rule), decided.hostgroup),
+            Multiplex::On => self.pins.note(Mark::EndAll(Pin::Rule), decided.hostgroup),
+            Multiplex::NotByThis => {
+                if let Some(change) = &mut decided.change {
+                    change.marks.retain(|mark| *mark != Mark::begin(Pin::UserVariable));
+                }
+            }
+        }
+    }
+
+    /// Whether what is on its way changes something for those behind it.
+    pub(in crate::session) fn is_changing(&self) -> bool {
+        !self.proposed.as_ref().is_none_or(Change::is_quiet)
+    }
+
+    /// The schema that the client has asked for will be another one.
+    pub(in crate::session) fn propose_schema(&mut self, schema: &[u8]) {
+        self.propose_change(Some(Change::of_schema(schema)));
+    }
+
+    /// What `COM_SET_OPTION` says, with its payload.
+    pub(in crate::session) fn propose_option(&mut self, payload: &[u8]) {
+        self.propose_change(Some(Change::of_option(payload)));
+    }
+
+    /// The session will be as after its login, in the schema that it is in.
+    pub(in crate::session) fn propose_reset(&mut self) {
+        self.propose_change(Some(Change::of_reset()));
+    }
+
+    /// The statement that ran is over. Returns whether the other connections are of no use any more.
+    pub(in crate::session) fn settle(&mut self, identity: &Identity, outcome: Outcome) -> bool {
+        self.last = Some(self.hostgroup);
+        self.counted = self.ran.note_end(outcome, self.counted);
+        self.note_end(outcome.end);
+        let Some(change) = self.proposed.take() else { return false };
+        if matches!(outcome.end, End::Err { .. }) && !change.anyway {
+            return false;
+        }
+        if change.resets {
+            let (caller, hostgroup) = (Arc::clone(&self.caller), self.hostgroup);
+            let others = std::mem::take(&mut self.others);
+            let is_admitted = self.is_admitted;
+            let mut settings = std::mem::take(&mut self.settings);
+            let mut pins = std::mem::take(&mut self.pins);
+            pins.reset();
+            Rc::make_mut(&mut settings).reset();
+            let applied = settings.version();
+            let was_reset = true;
+            *self = Self {
+                caller,
+                hostgroup,
+                applied,
+                others,
+                is_admitted,
+                was_reset,
+                settings,
+                pins,
+                ran: Ran::command(),
+                ..Self::new(identity, self.account)
+            };
+            return true;
+        }
+        self.note(change.marks);
+        if !change.settings.is_empty() {
+            self.set(identity, change.settings);
+        }
+        false
+    }
+
+    /// A command that is no statement has ended with an error of the server, which the client may ask about.
+    pub(in crate::session) fn note_error(&mut self) {
+        (self.counted.changed, self.ran) = (-1, Ran::command());
+        self.pins.note(Mark::begin(Pin::Warnings), self.hostgroup);
+    }
+
+    /// How a statement has ended: what that begins, and what it ends.
+    fn note_end(&mut self, end: End) {
+        let has_warnings = match end {
+            End::Err { .. } => true,
+            End::Ok { warnings, .. } | End::Eof { warnings, .. } => warnings > 0,
+            End::Other => false,
+        };
+        if has_warnings {
+            self.pins.note(Mark::begin(Pin::Warnings), self.hostgroup);
+        }
+        if self.pins.is_empty() || !self.ran.is_single() || matches!(end, End::Err { .. }) {
+            return;
+        }
+        let class = self.ran.class;
+        let begins = matches!(class, Some(Class::Begin | Class::StartTransaction)) || self.ran.tables;
+        let ends = [
+            // At MariaDB they outlive statements without tables.
+            (self.ran.tables && !has_warnings, Pin::Warnings),
+            (begins, Pin::NextTransaction),
+            (matches!(class, Some(Class::Select)), Pin::FoundRows),
+        ];
+        for (_, pin) in ends.into_iter().filter(|(ends, _)| *ends) {
+            self.pins.note(Mark::EndAll(pin), self.hostgroup);
+        }
+    }
+
+    fn note(&mut self, marks: Vec<Mark>) {
+        for mark in marks {
+            self.pins.note(mark, self.hostgroup);
+        }
+    }
+
+    fn set(&mut self, identity: &Identity, settings: Vec<Setting>) {
+        for setting in settings {
+            if &*setting.key == SCHEMA {
+                self.caller = caller(identity, &setting.text);
+                self.who = None;
+                self.pins.note(Mark::EndAll(Pin::Schema), self.hostgroup);
+            }
+            if matches!(&*setting.key, "names" | "character_set_client") {
+                let text = String::from_utf8_lossy(&setting.text).to_ascii_lowercase();
+                let is_one = |word: &str| TWO_BYTE_QUOTES.contains(&word) || word == "default";
+                self.two_byte_quotes = text.split(|c: char| !c.is_ascii_alphanumeric()).any(is_one);
+                // Texts in them have the character set of their moment, which is over.
+                if self.settings.has_user_variables() {
+                    self.pins.note(Mark::begin(Pin::UserVariable), self.hostgroup);
+                }
+            }
+            let pin = if setting.key.starts_with('@') { Pin::UserVariable } else { Pin::Setting };
+            if !Rc::make_mut(&mut self.settings).set(setting) {
+                self.pins.note(Mark::begin(pin), self.hostgroup);
+            }
+        }
+        // The backend in use has it by what the client said.
+        self.applied = self.settings.version();
+    }
+}
