@@ -230,12 +230,13 @@ impl Server {
         self.wait_ready()
     }
 
-    /// Freezes the server (SIGSTOP): connections stay open, nothing answers.
+    /// Freezes the server (SIGSTOP): connections stay open, nothing answers from when this returns.
     ///
     /// # Errors
     /// When the kernel refuses the signal.
     pub fn pause(&self) -> anyhow::Result<()> {
-        self.signal(Signal::STOP)
+        let process = self.process.as_ref().with_context(|| format!("{} does not run", self.name))?;
+        Ok(process.freeze()?)
     }
 
     /// Ends a [`pause`](Self::pause).

@@ -47,6 +47,18 @@ impl Process {
         }
     }
 
+    /// Stops the process and its group (SIGSTOP); when this returns it has stopped, or ended.
+    ///
+    /// # Errors
+    /// When the kernel refuses the signal.
+    pub fn freeze(&self) -> io::Result<()> {
+        self.signal(Signal::STOP)?;
+        let Some(pid) = self.group().filter(|_| self.status.is_none()) else { return Ok(()) };
+        // The signal stops threads one after the other, and they run on until it is their turn.
+        waitid(WaitId::Pid(pid), WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)?;
+        Ok(())
+    }
+
     /// How the process ended, if it has.
     ///
     /// # Errors
