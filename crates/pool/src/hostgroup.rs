@@ -72,6 +72,14 @@ impl<E> Hostgroup<E> {
         may_help(&members.servers, &members.policy, self.time())
     }
 
+    /// Whether all servers are well, and have as many connections as they may: nobody can be served, and somebody will be.
+    pub(crate) fn is_full(&self) -> bool {
+        let members = self.members();
+        let is_full =
+            |server: &Arc<Server<E>>| server.is_available() && server.open() >= server.max_connections();
+        !members.servers.is_empty() && members.servers.iter().all(is_full)
+    }
+
     /// Time until a server that those who wait cannot get now can be had, if nothing but time has to pass.
     pub(crate) fn changes_in(&self, now: Duration) -> Option<Duration> {
         let members = self.members();

@@ -70,7 +70,7 @@ impl<E> WaitQueue<E> {
     /// Gives free permits to those who wait longest; sends all away if there is no server for them. Called whenever a
     /// permit came back, servers have changed, or time has passed.
     pub(crate) fn serve(&self, group: &Arc<Hostgroup<E>>) {
-        while self.waiting() > 0 {
+        while self.waiting() > 0 && !group.is_full() {
             let Some(random) = lock(&self.queue).front().map(|place| place.random) else { return };
             let turn = match choice::choose(group, random, group.time(), |_| false, |_| false) {
                 Choice::Granted(permit) => Turn::Granted(permit),

@@ -136,23 +136,40 @@ impl Kept {
     }
 
     /// Keeps a connection, unless somebody else can use it at once, or its place.
-    fn put(&self, worker: &Rc<Worker>, key: Key, mut entry: Box<Entry>) -> Option<Ticket> {
-        // Said first: whoever begins to wait either sees it, or is seen below.
-        entry.backend.connection().set_resting(true);
+    fn put(&self, worker: &Rc<Worker>, key: Key, entry: Box<Entry>) -> Option<Ticket> {
         if is_too_old(worker, &entry.backend) {
             entry.end(worker);
             return None;
         }
-        if entry.backend.waiting() > 0 {
-            entry = self.line.hand_on(worker, key, entry)?;
-            if entry.backend.is_in_the_way() {
-                entry.end(worker);
-                return None;
-            }
-            entry.backend.connection().set_resting(true);
+        let entry = self.pass_on(worker, key, entry)?;
+        let ticket = self.keep(worker, key, *entry);
+        // Whoever begins to wait has seen that it is there, or is seen now.
+        let is_wanted = |entry: &Entry| entry.backend.waiting() > 0;
+        if !self.shelf.borrow().get(ticket).is_some_and(is_wanted) {
+            return Some(ticket);
         }
+        let entry = self.shelf.borrow_mut().take(ticket)?;
+        let entry = self.pass_on(worker, key, Box::new(entry))?;
+        Some(self.keep(worker, key, *entry))
+    }
+
+    fn keep(&self, worker: &Rc<Worker>, key: Key, entry: Entry) -> Ticket {
+        entry.backend.connection().set_resting(true);
         worker.counts.note(Counter::LaidAside);
-        Some(self.shelf.borrow_mut().put(key, *entry))
+        self.shelf.borrow_mut().put(key, entry)
+    }
+
+    /// Gives a connection to somebody who waits for one, or its place; it comes back if nobody needs either.
+    fn pass_on(&self, worker: &Rc<Worker>, key: Key, entry: Box<Entry>) -> Option<Box<Entry>> {
+        if entry.backend.waiting() == 0 {
+            return Some(entry);
+        }
+        let entry = self.line.hand_on(worker, key, entry)?;
+        if !entry.backend.is_in_the_way() {
+            return Some(entry);
+        }
+        entry.end(worker);
+        None
     }
 
     /// Waits for a connection that comes back.
