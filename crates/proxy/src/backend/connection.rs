@@ -41,8 +41,15 @@ pub(crate) struct Connection {
     running: Cell<bool>,
     /// Whether it counts among those that nobody uses.
     resting: Cell<bool>,
+    /// What is kept of what its server has said. In a box: clients that wait hold a connection each.
+    known: Box<Known>,
+}
+
+/// What is known of the other end.
+#[derive(Debug, Default)]
+struct Known {
     /// What its server has said in its greeting, for another login.
-    greeted: Option<Box<Greeted>>,
+    greeted: Option<Greeted>,
     /// The numbers of the statements that are prepared there.
     statements: Vec<u32>,
     /// What `LAST_INSERT_ID()` is there, if that is known.
@@ -63,35 +70,35 @@ impl Connection {
     pub(crate) fn new(sock: Sock, thread: Thread, greeted: Greeted) -> Self {
         let mut connection = Self::from(sock);
         (connection.thread_id, connection.thread) = (Some(thread.id()), Some(thread));
-        (connection.greeted, connection.last_id) = (Some(Box::new(greeted)), Some(0));
+        *connection.known = Known { greeted: Some(greeted), statements: Vec::new(), last_id: Some(0) };
         connection
     }
 
     /// What its server has said in its greeting; nothing at layer 4.
     pub(crate) fn greeted(&self) -> Option<&Greeted> {
-        self.greeted.as_deref()
+        self.known.greeted.as_ref()
     }
 
     /// A statement was prepared there.
     pub(crate) fn note_prepared(&mut self, id: u32) {
-        self.statements.push(id);
+        self.known.statements.push(id);
     }
 
     /// A statement was closed there.
     pub(crate) fn note_closed(&mut self, id: u32) {
-        self.statements.retain(|one| *one != id);
+        self.known.statements.retain(|one| *one != id);
     }
 
     /// It was reset: all statements are gone there, and no key was generated since.
     pub(crate) fn note_reset(&mut self) {
-        self.statements = Vec::new();
-        self.last_id = Some(0);
+        self.known.statements = Vec::new();
+        self.known.last_id = Some(0);
     }
 
     /// The commands that close all statements that are prepared there; they are not answered.
     pub(crate) fn take_closings(&mut self) -> Vec<u8> {
         let mut packets = Vec::new();
-        for id in std::mem::take(&mut self.statements) {
+        for id in std::mem::take(&mut self.known.statements) {
             let payload = [&[Kind::StmtClose as u8][..], &id.to_le_bytes()].concat();
             put_message(&mut packets, 0, &payload);
         }
@@ -99,13 +106,13 @@ impl Connection {
     }
 
     /// What `LAST_INSERT_ID()` is there, if that is known.
-    pub(crate) const fn last_id(&self) -> Option<u64> {
-        self.last_id
+    pub(crate) fn last_id(&self) -> Option<u64> {
+        self.known.last_id
     }
 
     /// What `LAST_INSERT_ID()` is there from now on, if that is known.
-    pub(crate) const fn set_last_id(&mut self, last_id: Option<u64>) {
-        self.last_id = last_id;
+    pub(crate) fn set_last_id(&mut self, last_id: Option<u64>) {
+        self.known.last_id = last_id;
     }
 
     /// Whether it counts as one that nobody uses.
@@ -198,9 +205,7 @@ impl From<Sock> for Connection {
             tally: None,
             running: Cell::new(false),
             resting: Cell::new(false),
-            greeted: None,
-            statements: Vec::new(),
-            last_id: None,
+            known: Box::default(),
         }
     }
 }
