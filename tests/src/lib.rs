@@ -14,6 +14,7 @@
 pub mod admin;
 mod backend;
 mod binary;
+pub mod dice;
 pub mod memory;
 pub mod payloads;
 mod proxy;

@@ -33,6 +33,7 @@ mod scripted {
     mod pace;
     mod pipeline;
     mod pressure;
+    mod primary;
     mod proxy_header;
     mod query;
     mod queue;
@@ -42,6 +43,7 @@ mod scripted {
     mod server_faults;
     mod server_login;
     mod shared;
+    mod shared_state;
     mod split;
     mod statements;
     mod stats;

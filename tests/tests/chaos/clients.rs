@@ -9,7 +9,7 @@ use testkit::client::{Client, ClientError, Options, Value};
 use tokio::runtime::Builder;
 use tokio::sync::watch;
 
-use super::dice::Dice;
+use e2e::dice::Dice;
 
 /// Longer than any statement may take.
 pub(crate) const STATEMENT_TIME_MAX: Duration = Duration::from_secs(8);

@@ -5,7 +5,6 @@
 //! `make chaos` plays them for 15 minutes.
 
 mod clients;
-mod dice;
 mod pair;
 mod relay;
 
@@ -17,7 +16,7 @@ use testkit::client::{Client, Options};
 use testkit::server::PASSWORD;
 
 use clients::{Crew, STATEMENT_TIME_MAX, Told};
-use dice::Dice;
+use e2e::dice::Dice;
 use pair::Pair;
 use relay::Way;
 

@@ -14,8 +14,8 @@ mod writes;
 
 use wire::Capabilities;
 
-use crate::dice::Dice;
 use crate::step::{Command, Param, Step};
+use e2e::dice::Dice;
 
 /// Accounts and their passwords. The last may do little.
 pub(crate) const ACCOUNTS: [(&str, &str); 3] =

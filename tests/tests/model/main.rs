@@ -16,7 +16,6 @@
 //! - `POINTSMAN_MODEL_SECONDS`: how long `soak` takes.
 
 mod author;
-mod dice;
 mod play;
 mod report;
 mod run;
@@ -30,7 +29,7 @@ mod world;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dice::Dice;
+use e2e::dice::Dice;
 use world::{CONNECTIONS, MARIADB, MYSQL, Pair, SHARED_CONNECTIONS, World};
 
 /// Commands of all seeds.

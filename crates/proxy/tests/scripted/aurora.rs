@@ -12,9 +12,7 @@ use testkit::script::ScriptedServer;
 use tokio::time::sleep;
 use wire::command::Kind;
 
-use super::support::{
-    CAPACITY, Client, Database, Servers, config as usual, database, log_in, ms, play, stage_with,
-};
+use super::support::{CAPACITY, Client, Database, config as usual, database, log_in, ms, play, stage_with};
 
 /// What clients may wait for.
 const PATIENCE: Duration = Duration::from_hours(1);
@@ -56,7 +54,8 @@ impl World {
         let away = Rc::clone(&world);
         let refused = move |endpoint: &config::Endpoint| away.gone.borrow().contains(&endpoint.to_string());
         let (stage, servers) = stage_with(config, CAPACITY, refused);
-        tokio::task::spawn_local(serve(Rc::clone(&world), servers));
+        let served = Rc::clone(&world);
+        servers.converse(move |name, end| converse(Rc::clone(&served), name, end));
         stage.watch();
         (world, stage)
     }
@@ -64,13 +63,6 @@ impl World {
     fn told(&self, sql: &str) -> Vec<String> {
         let said = self.said.borrow();
         said.iter().filter(|(_, text)| text == sql).map(|(server, _)| server.clone()).collect()
-    }
-}
-
-async fn serve(world: Rc<World>, mut servers: Servers) {
-    loop {
-        let (name, end) = servers.dialled().await;
-        tokio::task::spawn_local(converse(Rc::clone(&world), name, end));
     }
 }
 

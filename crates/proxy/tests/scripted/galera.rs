@@ -11,7 +11,7 @@ use testkit::script::ScriptedServer;
 use tokio::time::sleep;
 use wire::command::Kind;
 
-use super::support::{CAPACITY, Servers, config as usual, database, log_in, ms, play, stage_with};
+use super::support::{CAPACITY, config as usual, database, log_in, ms, play, stage_with};
 
 /// Longer than the tests: whatever the monitor does, it was asked to.
 const LONG: Duration = Duration::from_hours(1);
@@ -39,16 +39,10 @@ impl World {
         config.monitor.galera_interval = LONG;
         let world = Rc::new(Self::default());
         let (stage, servers) = stage_with(config, CAPACITY, |_| false);
-        tokio::task::spawn_local(serve(Rc::clone(&world), servers));
+        let served = Rc::clone(&world);
+        servers.converse(move |name, end| converse(Rc::clone(&served), name, end));
         stage.watch();
         (world, stage)
-    }
-}
-
-async fn serve(world: Rc<World>, mut servers: Servers) {
-    loop {
-        let (name, end) = servers.dialled().await;
-        tokio::task::spawn_local(converse(Rc::clone(&world), name, end));
     }
 }
 

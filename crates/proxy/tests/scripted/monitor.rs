@@ -6,7 +6,7 @@ use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
-use config::{Config, QueryRule, Server};
+use config::{Config, Server};
 use proxy::memory::End;
 use proxy::stage::Stage;
 use testkit::script::ScriptedServer;
@@ -15,8 +15,7 @@ use wire::StatusFlags;
 use wire::command::Kind;
 
 use super::support::{
-    CAPACITY, Client, Database, Servers, config as usual, database, log_in, ms, pair_of_servers, play, rule,
-    stage_failing,
+    CAPACITY, Client, Database, config as usual, database, log_in, ms, pair_of_servers, play, stage_failing,
 };
 
 /// Longer than any pause between two checks.
@@ -24,31 +23,31 @@ const PATIENCE: Duration = Duration::from_hours(1);
 
 /// Servers that answer the monitor by themselves, and clients with OK.
 #[derive(Default)]
-struct World {
+pub(super) struct World {
     /// Those that are read-only.
-    read_only: RefCell<HashSet<String>>,
+    pub(super) read_only: RefCell<HashSet<String>>,
     /// Those that do not answer any more, and do not close connections either.
-    frozen: RefCell<HashSet<String>>,
+    pub(super) frozen: RefCell<HashSet<String>>,
     /// Those that cannot be reached.
-    gone: RefCell<HashSet<String>>,
+    pub(super) gone: RefCell<HashSet<String>>,
     /// The proxy can open no more connections, with this error of the system.
-    starved: Cell<Option<i32>>,
+    pub(super) starved: Cell<Option<i32>>,
     /// What servers say of their lag.
-    lag: RefCell<HashMap<String, Option<&'static str>>>,
+    pub(super) lag: RefCell<HashMap<String, Option<&'static str>>>,
     /// Whether the monitor is let in.
-    denies: Cell<bool>,
+    pub(super) denies: Cell<bool>,
     /// Every other check is not answered.
-    lossy: Cell<bool>,
-    checks: Cell<u64>,
+    pub(super) lossy: Cell<bool>,
+    pub(super) checks: Cell<u64>,
     /// What the monitor has said.
-    asked: RefCell<Vec<Vec<u8>>>,
+    pub(super) asked: RefCell<Vec<Vec<u8>>>,
     /// What clients have said, and to whom.
-    said: RefCell<Vec<(String, String)>>,
+    pub(super) said: RefCell<Vec<(String, String)>>,
 }
 
 impl World {
     /// The servers of `config`, watched.
-    fn of(mut config: Config) -> (Rc<Self>, Stage) {
+    pub(super) fn of(mut config: Config) -> (Rc<Self>, Stage) {
         config.monitor.enabled = true;
         let world = Rc::new(Self::default());
         let away = Rc::clone(&world);
@@ -58,12 +57,13 @@ impl World {
             starved.or_else(|| gone.then(|| io::ErrorKind::ConnectionRefused.into()))
         };
         let (stage, servers) = stage_failing(config, CAPACITY, failure);
-        tokio::task::spawn_local(serve(Rc::clone(&world), servers));
+        let served = Rc::clone(&world);
+        servers.converse(move |name, end| converse(Rc::clone(&served), name, end));
         stage.watch();
         (world, stage)
     }
 
-    fn told(&self, sql: &str) -> Vec<String> {
+    pub(super) fn told(&self, sql: &str) -> Vec<String> {
         let said = self.said.borrow();
         said.iter().filter(|(_, text)| text == sql).map(|(server, _)| server.clone()).collect()
     }
@@ -72,13 +72,6 @@ impl World {
         while self.frozen.borrow().contains(name) {
             sleep(ms(50)).await;
         }
-    }
-}
-
-async fn serve(world: Rc<World>, mut servers: Servers) {
-    loop {
-        let (name, end) = servers.dialled().await;
-        tokio::task::spawn_local(converse(Rc::clone(&world), name, end));
     }
 }
 
@@ -142,144 +135,35 @@ async fn answer(world: &World, name: &str, server: &mut Database, command: &[u8]
     }
 }
 
-async fn say(client: &mut Client, sql: &str) {
+pub(super) async fn say(client: &mut Client, sql: &str) {
     client.send_query(sql).await;
     client.expect_ok().await;
 }
 
 /// `a` in hostgroup 0 and `b` in hostgroup 1, a pair.
-fn pair() -> Config {
+pub(super) fn pair() -> Config {
     let mut config = pair_of_servers();
     config.servers = vec![database("a"), Server { hostgroup_id: 1, ..database("b") }];
     config.variables.read_write_split = false;
     config
 }
 
-fn events(stage: &Stage) -> Vec<(u32, String, &'static str)> {
+pub(super) fn events(stage: &Stage) -> Vec<(u32, String, &'static str)> {
     stage.server_events().into_iter().map(|event| (event.hostgroup, event.host, event.event)).collect()
 }
 
-fn status(stage: &Stage, hostgroup: u32, host: &str) -> Option<&'static str> {
+pub(super) fn status(stage: &Stage, hostgroup: u32, host: &str) -> Option<&'static str> {
     let servers = stage.servers(false);
     let server = servers.iter().find(|server| server.hostgroup == hostgroup && server.host == host);
     server.map(|server| server.status)
 }
 
-async fn until(stage: &Stage, event: (u32, &str, &'static str)) {
+pub(super) async fn until(stage: &Stage, event: (u32, &str, &'static str)) {
     let is_it =
         |(hostgroup, host, name): &(u32, String, &'static str)| (*hostgroup, host.as_str(), *name) == event;
     while !events(stage).iter().any(is_it) {
         sleep(ms(10)).await;
     }
-}
-
-#[test]
-fn c13_a_demoted_primary_never_gets_a_write() {
-    play(async || {
-        let (world, stage) = World::of(pair());
-        world.read_only.borrow_mut().insert("b:3306".to_owned());
-        sleep(ms(100)).await;
-        let mut client = log_in(&stage).await;
-        say(&mut client, "INSERT 1").await;
-        world.read_only.borrow_mut().insert("a:3306".to_owned());
-        until(&stage, (0, "a", "LEFT")).await;
-        // There is no writer: the write waits, and nobody is asked in vain.
-        let begun = Instant::now();
-        client.send_query("INSERT 2").await;
-        sleep(ms(3_000)).await;
-        assert_eq!(world.told("INSERT 2"), [""; 0]);
-        world.read_only.borrow_mut().remove("b:3306");
-        client.expect_ok().await;
-        assert!(begun.elapsed() <= ms(4_100), "{:?}", begun.elapsed());
-        assert_eq!(
-            (world.told("INSERT 1"), world.told("INSERT 2")),
-            (vec!["a:3306".to_owned()], vec!["b:3306".to_owned()])
-        );
-        // Writers are readers, too; and the old one is one now.
-        let readers: Vec<_> =
-            stage.servers(false).into_iter().filter(|server| server.hostgroup == 1).collect();
-        assert_eq!(readers.len(), 2, "{readers:?}");
-    });
-}
-
-#[test]
-fn c13_the_wait_for_a_writer_has_an_end() {
-    play(async || {
-        let (world, stage) = World::of(pair());
-        world.read_only.borrow_mut().extend(["a:3306".to_owned(), "b:3306".to_owned()]);
-        sleep(ms(100)).await;
-        let mut client = log_in(&stage).await;
-        let begun = Instant::now();
-        client.send_query("INSERT 1").await;
-        let error = client.expect_err(9001).await;
-        assert_eq!(begun.elapsed(), ms(10_000));
-        assert!(error.message.contains("the monitor knows no server"), "{error:?}");
-        // The session goes on.
-        world.read_only.borrow_mut().remove("b:3306");
-        say(&mut client, "INSERT 2").await;
-    });
-}
-
-#[test]
-fn c13_a_write_that_the_old_primary_refuses_is_done_by_the_new_one() {
-    play(async || {
-        let (world, stage) = World::of(pair());
-        world.read_only.borrow_mut().insert("b:3306".to_owned());
-        sleep(ms(100)).await;
-        let mut client = log_in(&stage).await;
-        say(&mut client, "INSERT 1").await;
-        world.read_only.borrow_mut().insert("a:3306".to_owned());
-        // The monitor does not know yet, and nobody writes for a while.
-        let begun = Instant::now();
-        client.send_query("INSERT 2").await;
-        sleep(ms(500)).await;
-        assert!(events(&stage).contains(&(0, "a".to_owned(), "LEFT")), "it has looked at once");
-        world.read_only.borrow_mut().remove("b:3306");
-        client.expect_ok().await;
-        assert!(begun.elapsed() <= ms(1_600), "{:?}", begun.elapsed());
-        assert_eq!(world.told("INSERT 2"), ["b:3306"]);
-        say(&mut client, "INSERT 3").await;
-    });
-}
-
-#[test]
-fn c31_a_refusal_is_passed_on_where_nothing_has_changed() {
-    play(async || {
-        let mut config = pair();
-        config.users[0].default_hostgroup = 1;
-        config.monitor.writer_is_also_reader = false;
-        let (world, stage) = World::of(config);
-        world.read_only.borrow_mut().insert("b:3306".to_owned());
-        sleep(ms(100)).await;
-        let mut client = log_in(&stage).await;
-        let begun = Instant::now();
-        client.send_query("INSERT 1").await;
-        client.expect_err(1290).await;
-        assert!(begun.elapsed() < ms(10), "{:?}", begun.elapsed());
-        say(&mut client, "SELECT 1").await;
-        assert_eq!((world.told("INSERT 1"), world.told("SELECT 1")), (vec![], vec!["b:3306".to_owned()]));
-    });
-}
-
-#[test]
-fn c13_a_write_that_was_decided_for_a_primary_goes_to_its_successor() {
-    play(async || {
-        let mut config = pair();
-        config.query_rules.push(QueryRule { delay: Some(ms(5_000)), ..rule(1, "UPDATE") });
-        let (world, stage) = World::of(config);
-        world.read_only.borrow_mut().insert("b:3306".to_owned());
-        sleep(ms(100)).await;
-        let mut client = log_in(&stage).await;
-        say(&mut client, "INSERT 1").await;
-        // While it waits, the servers change places.
-        client.send_query("UPDATE 1").await;
-        sleep(ms(1_000)).await;
-        world.read_only.borrow_mut().insert("a:3306".to_owned());
-        until(&stage, (0, "a", "LEFT")).await;
-        world.read_only.borrow_mut().remove("b:3306");
-        client.expect_ok().await;
-        assert_eq!(world.told("UPDATE 1"), ["b:3306"]);
-    });
 }
 
 #[test]
@@ -304,93 +188,6 @@ fn c24_nobody_waits_for_a_server_that_froze_while_it_was_told_what_the_client_ha
         say(&mut client, "SELECT 2 FROM t").await;
         assert!(begun.elapsed() <= ms(4_000), "{:?}", begun.elapsed());
         assert_eq!(world.told("SELECT 2 FROM t"), ["a:3306"]);
-    });
-}
-
-#[test]
-fn c24_a_statement_at_a_primary_that_has_left_for_its_silence_is_broken_off() {
-    play(async || {
-        let mut config = pair();
-        // It has left the hostgroup before it is known not to answer.
-        (config.monitor.read_only_interval, config.monitor.read_only_timeout) = (ms(100), ms(100));
-        let (world, stage) = World::of(config);
-        world.read_only.borrow_mut().insert("b:3306".to_owned());
-        sleep(ms(1_000)).await;
-        let mut client = log_in(&stage).await;
-        say(&mut client, "INSERT 1").await;
-        world.frozen.borrow_mut().insert("a:3306".to_owned());
-        client.send_query("INSERT 2").await;
-        let error = client.expect_err(9009).await;
-        assert!(error.message.contains("server a:3306 does not answer"), "{error:?}");
-        let of_a: Vec<_> = events(&stage).into_iter().filter(|event| event.1 == "a").collect();
-        assert!(of_a.contains(&(0, "a".to_owned(), "LEFT")), "{of_a:?}");
-        assert!(!of_a.contains(&(0, "a".to_owned(), "SHUNNED")), "{of_a:?}");
-    });
-}
-
-#[test]
-fn c14_a_transaction_at_a_demoted_primary_is_over() {
-    play(async || {
-        let (world, stage) = World::of(pair());
-        world.read_only.borrow_mut().insert("b:3306".to_owned());
-        sleep(ms(100)).await;
-        let mut client = log_in(&stage).await;
-        say(&mut client, "BEGIN").await;
-        say(&mut client, "UPDATE 1").await;
-        world.read_only.borrow_mut().insert("a:3306".to_owned());
-        until(&stage, (0, "a", "LEFT")).await;
-        client.send_query("UPDATE 2").await;
-        let error = client.expect_err(1213).await;
-        assert_eq!(
-            error.to_string(),
-            "1213 (40001): Transaction was rolled back: server a:3306 has left the hostgroup; try restarting transaction"
-        );
-        world.read_only.borrow_mut().remove("b:3306");
-        say(&mut client, "BEGIN").await;
-        say(&mut client, "UPDATE 2").await;
-        say(&mut client, "COMMIT").await;
-        assert_eq!(
-            (world.told("UPDATE 1"), world.told("UPDATE 2")),
-            (vec!["a:3306".to_owned()], vec!["b:3306".to_owned()])
-        );
-    });
-}
-
-#[test]
-fn c14_a_write_that_is_refused_in_a_transaction_ends_it() {
-    play(async || {
-        let (world, stage) = World::of(pair());
-        world.read_only.borrow_mut().insert("b:3306".to_owned());
-        sleep(ms(100)).await;
-        let mut client = log_in(&stage).await;
-        say(&mut client, "BEGIN").await;
-        // The monitor does not know yet.
-        world.read_only.borrow_mut().insert("a:3306".to_owned());
-        let begun = Instant::now();
-        client.send_query("INSERT 1").await;
-        let error = client.expect_err(1213).await;
-        assert!(error.message.contains("server a:3306 has left the hostgroup"), "{error:?}");
-        assert!(begun.elapsed() < ms(500), "{:?}", begun.elapsed());
-        world.read_only.borrow_mut().remove("b:3306");
-        say(&mut client, "BEGIN").await;
-        say(&mut client, "INSERT 1").await;
-        assert_eq!(world.told("INSERT 1"), ["b:3306"]);
-    });
-}
-
-#[test]
-fn what_is_left_at_a_demoted_primary_ends_the_session() {
-    play(async || {
-        let (world, stage) = World::of(pair());
-        world.read_only.borrow_mut().insert("b:3306".to_owned());
-        sleep(ms(100)).await;
-        let mut client = log_in(&stage).await;
-        say(&mut client, "CREATE TEMPORARY TABLE t (a INT)").await;
-        world.read_only.borrow_mut().insert("a:3306".to_owned());
-        client.packets().expect_seq(1);
-        let error = client.expect_err(1053).await;
-        assert!(error.message.contains("server a:3306 has left the hostgroup"), "{error:?}");
-        client.expect_end().await;
     });
 }
 
@@ -423,28 +220,6 @@ fn c24_a_frozen_server_is_shunned_and_comes_back_with_the_first_answer() {
         client.expect_ok().await;
         assert!(thawed.elapsed() <= ms(1_200), "{:?}", thawed.elapsed());
         assert_eq!(events(&stage).last().map(|event| event.2), Some("ONLINE"));
-    });
-}
-
-#[test]
-fn c13_a_primary_that_comes_back_gets_nothing_before_it_has_said_that_it_writes() {
-    play(async || {
-        let (world, stage) = World::of(pair());
-        world.read_only.borrow_mut().insert("b:3306".to_owned());
-        sleep(ms(100)).await;
-        world.gone.borrow_mut().insert("a:3306".to_owned());
-        world.frozen.borrow_mut().insert("a:3306".to_owned());
-        until(&stage, (0, "a", "SHUNNED")).await;
-        world.read_only.borrow_mut().remove("b:3306");
-        until(&stage, (0, "b", "JOINED")).await;
-        // It comes back as a replica.
-        world.read_only.borrow_mut().insert("a:3306".to_owned());
-        world.gone.borrow_mut().clear();
-        world.frozen.borrow_mut().clear();
-        until(&stage, (1, "a", "ONLINE")).await;
-        assert!(!events(&stage).contains(&(0, "a".to_owned(), "ONLINE")), "{:?}", events(&stage));
-        assert_eq!(status(&stage, 0, "a"), None);
-        assert_eq!(status(&stage, 1, "a"), Some("ONLINE"));
     });
 }
 

@@ -1,6 +1,6 @@
 //! Sessions that share connections to servers: who gets which, what is said on it before, and what no session may notice.
 
-use config::{Config, QueryRule, Server, ServerStatus};
+use config::{Config, QueryRule, ServerStatus};
 use testkit::client::Options;
 use wire::StatusFlags;
 use wire::command::Kind;
@@ -16,10 +16,11 @@ use proxy::stats::FreeConnection;
 const QUESTION: &str = "SELECT 1 FROM DUAL WHERE @@init_connect <> ''";
 
 /// What a client with the usual collation has said at its login.
-const CHARSET: &str = "SET character_set_client = 45, character_set_results = 45, collation_connection = 45";
+pub(super) const CHARSET: &str =
+    "SET character_set_client = 45, character_set_results = 45, collation_connection = 45";
 
 /// One server with one connection, which all sessions share.
-fn config() -> Config {
+pub(super) fn config() -> Config {
     let mut config = usual();
     config.variables.multiplexing = true;
     config.servers[0].max_connections = 1;
@@ -37,19 +38,19 @@ async fn let_in(server: &mut Database) {
 }
 
 /// The server has nothing to do at logins.
-async fn question(server: &mut Database) {
+pub(super) async fn question(server: &mut Database) {
     server.expect_query(QUESTION).await;
     server.rows(&["1"], &[]).await;
 }
 
 /// The server is asked for the key of the session that had the connection before, and says this.
-async fn asked(server: &mut Database, last_id: &str) {
+pub(super) async fn asked(server: &mut Database, last_id: &str) {
     server.expect_query("SELECT LAST_INSERT_ID()").await;
     server.rows(&["LAST_INSERT_ID()"], &[&[Some(last_id)]]).await;
 }
 
 /// A statement that comes to the server once all has been said that has to be said before.
-async fn comes(client: &mut Client, server: &mut Database, sql: &str) {
+pub(super) async fn comes(client: &mut Client, server: &mut Database, sql: &str) {
     server.expect_query(sql).await;
     server.ok().await;
     client.expect_ok().await;
@@ -63,11 +64,15 @@ async fn first_of(client: &mut Client, server: &mut Database) {
 }
 
 /// Two clients with one connection, which the second has used last.
-async fn two() -> (Stage, Servers, Client, Client, Database) {
+pub(super) async fn two() -> (Stage, Servers, Client, Client, Database) {
     two_of(config(), &options(), &options()).await
 }
 
-async fn two_of(config: Config, one: &Options, two: &Options) -> (Stage, Servers, Client, Client, Database) {
+pub(super) async fn two_of(
+    config: Config,
+    one: &Options,
+    two: &Options,
+) -> (Stage, Servers, Client, Client, Database) {
     let (stage, mut servers) = stage(config);
     let mut one = log_in_as(&stage, one).await;
     let mut server = first_query(&mut one, &mut servers).await;
@@ -88,69 +93,6 @@ fn sessions_take_turns_on_one_connection() {
         settle().await;
         assert_eq!((stage.usage(0).open, stage.usage(0).resting), (1, 1));
         assert_eq!(stage.global("Server_Connections_created"), 1);
-    });
-}
-
-#[test]
-fn what_the_client_has_set_is_said_where_it_is_not() {
-    play(async || {
-        let (_stage, _servers, mut one, mut two, mut server) = two().await;
-        run(&mut one, &mut server, "SET sql_mode = 'ANSI'").await;
-        run(&mut one, &mut server, "SELECT 1").await;
-        // The other one has not set it.
-        two.send_query("SELECT 2").await;
-        server.expect_command(Kind::ResetConnection, b"").await;
-        server.ok().await;
-        question(&mut server).await;
-        server.expect_query(CHARSET).await;
-        server.ok().await;
-        comes(&mut two, &mut server, "SELECT 2").await;
-        one.send_query("SELECT 3").await;
-        server.expect_query("SET SESSION sql_mode = 'ANSI'").await;
-        server.ok().await;
-        comes(&mut one, &mut server, "SELECT 3").await;
-    });
-}
-
-#[test]
-fn sessions_that_have_set_the_same_need_not_say_it() {
-    play(async || {
-        let (_stage, _servers, mut one, mut two, mut server) = two().await;
-        for client in [&mut one, &mut two] {
-            client.send_query("SET NAMES utf8mb4").await;
-            loop {
-                let command = server.read_command().await;
-                if command.first() == Some(&(Kind::ResetConnection as u8)) {
-                    server.ok().await;
-                    question(&mut server).await;
-                    server.expect_query(CHARSET).await;
-                    server.ok().await;
-                } else {
-                    assert!(command.ends_with(b"SET NAMES utf8mb4"));
-                    server.ok().await;
-                    break;
-                }
-            }
-            client.expect_ok().await;
-        }
-        run(&mut one, &mut server, "SELECT 1").await;
-        run(&mut two, &mut server, "SELECT 2").await;
-    });
-}
-
-#[test]
-fn each_is_in_its_schema() {
-    play(async || {
-        let (_stage, _servers, mut one, mut two, mut server) =
-            two_of(config(), &options().schema("one"), &options().schema("two")).await;
-        one.send_query("SELECT 1").await;
-        server.expect_command(Kind::InitDb, b"one").await;
-        server.ok().await;
-        comes(&mut one, &mut server, "SELECT 1").await;
-        two.send_query("SELECT 2").await;
-        server.expect_command(Kind::InitDb, b"two").await;
-        server.err(1049, "42000", "Unknown database 'two'").await;
-        two.expect_err(1049).await;
     });
 }
 
@@ -241,50 +183,6 @@ fn who_waits_gets_what_comes_back() {
 }
 
 #[test]
-fn the_last_key_stays_with_its_session() {
-    play(async || {
-        let (_stage, _servers, mut one, mut two, mut server) = two().await;
-        one.send_query("INSERT INTO t VALUES ()").await;
-        server.expect_query("INSERT INTO t VALUES ()").await;
-        server.ok_with(1, 7).await;
-        one.expect_ok().await;
-        // It may be that, or what it was before: only the server knows.
-        two.send_query("SELECT 2").await;
-        asked(&mut server, "6").await;
-        comes(&mut two, &mut server, "SELECT 2").await;
-        two.send_query("SELECT LAST_INSERT_ID()").await;
-        server.expect_query("SET last_insert_id = 0").await;
-        server.ok().await;
-        server.expect_query("SELECT LAST_INSERT_ID()").await;
-        server.rows(&["LAST_INSERT_ID()"], &[&[Some("0")]]).await;
-        two.expect_rows(&[&[Some("0")]]).await;
-        run(&mut one, &mut server, "SELECT 1").await;
-        one.send_query("SELECT LAST_INSERT_ID()").await;
-        server.expect_query("SET last_insert_id = 6").await;
-        server.ok().await;
-        server.expect_query("SELECT LAST_INSERT_ID()").await;
-        server.rows(&["LAST_INSERT_ID()"], &[&[Some("6")]]).await;
-        one.expect_rows(&[&[Some("6")]]).await;
-    });
-}
-
-#[test]
-fn a_key_that_the_client_has_set_is_its_own() {
-    play(async || {
-        let (_stage, _servers, mut one, mut two, mut server) = two().await;
-        one.send_query("INSERT INTO t VALUES ()").await;
-        server.expect_query("INSERT INTO t VALUES ()").await;
-        server.ok_with(1, 7).await;
-        one.expect_ok().await;
-        two.send_query("SELECT 2").await;
-        asked(&mut server, "7").await;
-        comes(&mut two, &mut server, "SELECT 2").await;
-        run(&mut one, &mut server, "SET last_insert_id = 33").await;
-        run(&mut one, &mut server, "SELECT LAST_INSERT_ID()").await;
-    });
-}
-
-#[test]
 fn c05_who_is_told_of_an_error_may_ask_about_it() {
     play(async || {
         let (_stage, _servers, mut one, mut two, mut server) = two().await;
@@ -301,92 +199,6 @@ fn c05_who_is_told_of_an_error_may_ask_about_it() {
         two.expect_err(9001).await;
         run(&mut one, &mut server, "SELECT a FROM t").await;
         run(&mut two, &mut server, "SELECT 2").await;
-    });
-}
-
-/// What is sent ahead is not taken for what comes of the command in front of it.
-#[test]
-fn a_setting_that_is_sent_ahead_is_not_lost() {
-    play(async || {
-        let (_stage, _servers, mut one, mut two, mut server) = two().await;
-        one.send_query("SELECT x").await;
-        one.send_query("SET sql_mode = 'ANSI'").await;
-        server.expect_query("SELECT x").await;
-        server.err(1064, "42000", "You have an error").await;
-        server.expect_query("SET sql_mode = 'ANSI'").await;
-        server.ok().await;
-        one.expect_err(1064).await;
-        one.packets().expect_seq(1);
-        one.expect_ok().await;
-        run(&mut one, &mut server, "SELECT a FROM t").await;
-        two.send_query("SELECT 2").await;
-        server.expect_command(Kind::ResetConnection, b"").await;
-        server.ok().await;
-        question(&mut server).await;
-        server.expect_query(CHARSET).await;
-        server.ok().await;
-        comes(&mut two, &mut server, "SELECT 2").await;
-    });
-}
-
-#[test]
-fn a_statement_that_was_prepared_in_another_schema_binds_its_connection() {
-    play(async || {
-        let (_stage, _servers, mut one, mut two, mut server) = two().await;
-        one.send_command(Kind::StmtPrepare, b"SELECT a FROM t").await;
-        server.expect_command(Kind::StmtPrepare, b"SELECT a FROM t").await;
-        server.send(&[0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]).await;
-        one.read().await;
-        run(&mut one, &mut server, "USE other").await;
-        two.send_query("SELECT 2").await;
-        two.expect_err(9001).await;
-        one.send_command(Kind::StmtClose, &1_u32.to_le_bytes()).await;
-        server.expect_command(Kind::StmtClose, &1_u32.to_le_bytes()).await;
-        run(&mut one, &mut server, "SELECT 1").await;
-        // No command leaves all schemas: who is in none gets another connection in its place.
-        two.send_query("SELECT 2").await;
-        server.expect_command(Kind::Quit, b"").await;
-    });
-}
-
-#[test]
-fn rows_of_the_statement_before_are_remembered() {
-    play(async || {
-        let (_stage, _servers, mut one, mut two, mut server) = two().await;
-        one.send_query("UPDATE t SET a = 1").await;
-        server.expect_query("UPDATE t SET a = 1").await;
-        server.ok_with(5, 0).await;
-        one.expect_ok().await;
-        run(&mut two, &mut server, "SELECT 2").await;
-        one.send_query("SELECT ROW_COUNT()").await;
-        server.expect_query("SELECT COALESCE(5, ROW_COUNT()) AS `ROW_COUNT()`").await;
-        server.rows(&["ROW_COUNT()"], &[&[Some("5")]]).await;
-        one.expect_rows(&[&[Some("5")]]).await;
-    });
-}
-
-#[test]
-fn c06_statements_are_prepared_again_where_they_are_not() {
-    play(async || {
-        let (_stage, _servers, mut one, mut two, mut server) = two().await;
-        one.send_command(Kind::StmtPrepare, b"SELECT 1").await;
-        server.expect_command(Kind::StmtPrepare, b"SELECT 1").await;
-        let answer = |id: u8| [0, id, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-        server.send(&answer(1)).await;
-        one.read().await;
-        // Whoever gets the connection has no use for it.
-        two.send_query("SELECT 2").await;
-        server.expect_command(Kind::StmtClose, &1_u32.to_le_bytes()).await;
-        comes(&mut two, &mut server, "SELECT 2").await;
-        one.send_command(Kind::StmtExecute, &[1, 0, 0, 0, 0, 1, 0, 0, 0]).await;
-        server.expect_command(Kind::StmtPrepare, b"SELECT 1").await;
-        server.send(&answer(2)).await;
-        server.expect_command(Kind::StmtExecute, &[2, 0, 0, 0, 0, 1, 0, 0, 0]).await;
-        server.ok().await;
-        one.expect_ok().await;
-        two.send_query("SELECT 4").await;
-        server.expect_command(Kind::StmtClose, &2_u32.to_le_bytes()).await;
-        comes(&mut two, &mut server, "SELECT 4").await;
     });
 }
 
@@ -509,28 +321,6 @@ fn who_asks_sees_the_connections_that_nobody_uses() {
 }
 
 #[test]
-fn c04_several_statements_are_not_allowed_to_the_next_session() {
-    play(async || {
-        let (_stage, _servers, mut one, mut two, mut server) = two().await;
-        one.send_command(Kind::SetOption, &[1, 0]).await;
-        server.expect_command(Kind::SetOption, &[1, 0]).await;
-        server.ok().await;
-        one.expect_ok().await;
-        run(&mut one, &mut server, "SELECT 1").await;
-        two.send_query("SELECT 2").await;
-        server.expect_command(Kind::ResetConnection, b"").await;
-        server.ok().await;
-        question(&mut server).await;
-        server.expect_query(CHARSET).await;
-        server.ok().await;
-        // Neither a reset nor a login takes it back.
-        server.expect_command(Kind::SetOption, &[0, 0]).await;
-        server.ok().await;
-        comes(&mut two, &mut server, "SELECT 2").await;
-    });
-}
-
-#[test]
 fn c07_who_waits_in_no_schema_gets_no_connection_that_is_in_one() {
     play(async || {
         let (_stage, mut servers, mut one, mut two, mut server) =
@@ -563,93 +353,5 @@ fn c13_a_connection_to_a_server_that_is_off_is_not_taken_back() {
         one.send_query("SELECT 1").await;
         one.expect_err(9001).await;
         server.expect_gone().await;
-    });
-}
-
-#[test]
-fn c07_a_connection_that_has_not_taken_the_settings_is_not_shared() {
-    let mut config = config();
-    config.servers.push(Server { hostgroup_id: 1, ..config.servers[0].clone() });
-    config.query_rules.push(rule(1, "^SELECT"));
-    config.query_rules[0].destination_hostgroup = Some(1);
-    play(async || {
-        let (stage, mut servers) = stage(config.clone());
-        let mut one = log_in(&stage).await;
-        let mut writer = first_query(&mut one, &mut servers).await;
-        run(&mut one, &mut writer, "USE elsewhere").await;
-        one.send_query("SELECT 1").await;
-        let mut reader = servers.accept().await;
-        reader.expect_command(Kind::InitDb, b"elsewhere").await;
-        reader.err(1049, "42000", "Unknown database 'elsewhere'").await;
-        one.expect_err(1049).await;
-        run(&mut one, &mut writer, "DO 1").await;
-        settle().await;
-        let free: Vec<u32> = stage.free_connections().iter().map(|free| free.hostgroup).collect();
-        assert_eq!(free, [0], "nobody may take the other one for one that is in the schema");
-    });
-}
-
-/// The end of what is sent behind a statement says nothing of its key.
-#[test]
-fn a_key_of_a_statement_that_others_were_sent_behind_is_not_lost() {
-    play(async || {
-        let (_stage, _servers, mut one, mut two, mut server) = two().await;
-        one.send_query("INSERT INTO t VALUES ()").await;
-        one.send_command(Kind::Ping, b"").await;
-        server.expect_query("INSERT INTO t VALUES ()").await;
-        server.ok_with(1, 7).await;
-        server.expect_command(Kind::Ping, b"").await;
-        server.ok().await;
-        one.expect_ok().await;
-        one.packets().expect_seq(1);
-        one.expect_ok().await;
-        two.send_query("SELECT 2").await;
-        asked(&mut server, "7").await;
-        comes(&mut two, &mut server, "SELECT 2").await;
-    });
-}
-
-#[test]
-fn c15_statements_mean_what_they_meant_when_they_were_prepared() {
-    play(async || {
-        let (_stage, _servers, mut one, mut two, mut server) = two().await;
-        let answer = |id: u8| [0, id, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-        one.send_command(Kind::StmtPrepare, b"SELECT 'x'").await;
-        server.expect_command(Kind::StmtPrepare, b"SELECT 'x'").await;
-        server.send(&answer(1)).await;
-        one.read().await;
-        two.send_query("SELECT 2").await;
-        server.expect_command(Kind::StmtClose, &1_u32.to_le_bytes()).await;
-        comes(&mut two, &mut server, "SELECT 2").await;
-        // Prepared behind this it would be another one.
-        one.send_query("SET NAMES latin1").await;
-        server.expect_command(Kind::StmtPrepare, b"SELECT 'x'").await;
-        server.send(&answer(2)).await;
-        comes(&mut one, &mut server, "SET NAMES latin1").await;
-        two.send_query("SELECT 2").await;
-        two.expect_err(9001).await;
-        one.send_command(Kind::StmtExecute, &[1, 0, 0, 0, 0, 1, 0, 0, 0]).await;
-        server.expect_command(Kind::StmtExecute, &[2, 0, 0, 0, 0, 1, 0, 0, 0]).await;
-        server.ok().await;
-        one.expect_ok().await;
-    });
-}
-
-#[test]
-fn c07_a_schema_that_is_not_certain_outlives_a_reset() {
-    play(async || {
-        let (_stage, _servers, mut one, mut two, mut server) = two().await;
-        run(&mut one, &mut server, "USE a -- which?").await;
-        one.send_command(Kind::ResetConnection, b"").await;
-        server.expect_command(Kind::ResetConnection, b"").await;
-        server.ok().await;
-        one.expect_ok().await;
-        two.send_query("SELECT 2").await;
-        two.expect_err(9001).await;
-        run(&mut one, &mut server, "USE a").await;
-        run(&mut one, &mut server, "SELECT 1").await;
-        // It is in a schema now, and this one in none.
-        two.send_query("SELECT 2").await;
-        server.expect_command(Kind::Quit, b"").await;
     });
 }

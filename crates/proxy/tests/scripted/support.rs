@@ -162,6 +162,19 @@ impl Servers {
         self.0.try_recv().ok().map(|(endpoint, end)| (endpoint.to_string(), end))
     }
 
+    /// From now on each connection is a conversation of its own: with the server's name, and its end.
+    pub(super) fn converse<T: Future<Output = ()> + 'static>(
+        mut self,
+        conversation: impl Fn(String, End) -> T + 'static,
+    ) {
+        tokio::task::spawn_local(async move {
+            loop {
+                let (name, end) = self.dialled().await;
+                tokio::task::spawn_local(conversation(name, end));
+            }
+        });
+    }
+
     /// The server's side of the next connection, logged in.
     pub(super) async fn accept(&mut self) -> Database {
         ScriptedServer::accept(self.dialled().await.1).await.0

@@ -1,0 +1,225 @@
+//! A pair whose primary changes: who gets the writes, and what becomes of sessions that were at the old one.
+
+use config::QueryRule;
+use tokio::time::{Instant, sleep};
+
+use super::monitor::{World, events, pair, say, status, until};
+use super::support::{log_in, ms, play, rule};
+
+#[test]
+fn c13_a_demoted_primary_never_gets_a_write() {
+    play(async || {
+        let (world, stage) = World::of(pair());
+        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        sleep(ms(100)).await;
+        let mut client = log_in(&stage).await;
+        say(&mut client, "INSERT 1").await;
+        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        until(&stage, (0, "a", "LEFT")).await;
+        // There is no writer: the write waits, and nobody is asked in vain.
+        let begun = Instant::now();
+        client.send_query("INSERT 2").await;
+        sleep(ms(3_000)).await;
+        assert_eq!(world.told("INSERT 2"), [""; 0]);
+        world.read_only.borrow_mut().remove("b:3306");
+        client.expect_ok().await;
+        assert!(begun.elapsed() <= ms(4_100), "{:?}", begun.elapsed());
+        assert_eq!(
+            (world.told("INSERT 1"), world.told("INSERT 2")),
+            (vec!["a:3306".to_owned()], vec!["b:3306".to_owned()])
+        );
+        // Writers are readers, too; and the old one is one now.
+        let readers: Vec<_> =
+            stage.servers(false).into_iter().filter(|server| server.hostgroup == 1).collect();
+        assert_eq!(readers.len(), 2, "{readers:?}");
+    });
+}
+
+#[test]
+fn c13_the_wait_for_a_writer_has_an_end() {
+    play(async || {
+        let (world, stage) = World::of(pair());
+        world.read_only.borrow_mut().extend(["a:3306".to_owned(), "b:3306".to_owned()]);
+        sleep(ms(100)).await;
+        let mut client = log_in(&stage).await;
+        let begun = Instant::now();
+        client.send_query("INSERT 1").await;
+        let error = client.expect_err(9001).await;
+        assert_eq!(begun.elapsed(), ms(10_000));
+        assert!(error.message.contains("the monitor knows no server"), "{error:?}");
+        // The session goes on.
+        world.read_only.borrow_mut().remove("b:3306");
+        say(&mut client, "INSERT 2").await;
+    });
+}
+
+#[test]
+fn c13_a_write_that_the_old_primary_refuses_is_done_by_the_new_one() {
+    play(async || {
+        let (world, stage) = World::of(pair());
+        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        sleep(ms(100)).await;
+        let mut client = log_in(&stage).await;
+        say(&mut client, "INSERT 1").await;
+        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        // The monitor does not know yet, and nobody writes for a while.
+        let begun = Instant::now();
+        client.send_query("INSERT 2").await;
+        sleep(ms(500)).await;
+        assert!(events(&stage).contains(&(0, "a".to_owned(), "LEFT")), "it has looked at once");
+        world.read_only.borrow_mut().remove("b:3306");
+        client.expect_ok().await;
+        assert!(begun.elapsed() <= ms(1_600), "{:?}", begun.elapsed());
+        assert_eq!(world.told("INSERT 2"), ["b:3306"]);
+        say(&mut client, "INSERT 3").await;
+    });
+}
+
+#[test]
+fn c31_a_refusal_is_passed_on_where_nothing_has_changed() {
+    play(async || {
+        let mut config = pair();
+        config.users[0].default_hostgroup = 1;
+        config.monitor.writer_is_also_reader = false;
+        let (world, stage) = World::of(config);
+        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        sleep(ms(100)).await;
+        let mut client = log_in(&stage).await;
+        let begun = Instant::now();
+        client.send_query("INSERT 1").await;
+        client.expect_err(1290).await;
+        assert!(begun.elapsed() < ms(10), "{:?}", begun.elapsed());
+        say(&mut client, "SELECT 1").await;
+        assert_eq!((world.told("INSERT 1"), world.told("SELECT 1")), (vec![], vec!["b:3306".to_owned()]));
+    });
+}
+
+#[test]
+fn c13_a_write_that_was_decided_for_a_primary_goes_to_its_successor() {
+    play(async || {
+        let mut config = pair();
+        config.query_rules.push(QueryRule { delay: Some(ms(5_000)), ..rule(1, "UPDATE") });
+        let (world, stage) = World::of(config);
+        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        sleep(ms(100)).await;
+        let mut client = log_in(&stage).await;
+        say(&mut client, "INSERT 1").await;
+        // While it waits, the servers change places.
+        client.send_query("UPDATE 1").await;
+        sleep(ms(1_000)).await;
+        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        until(&stage, (0, "a", "LEFT")).await;
+        world.read_only.borrow_mut().remove("b:3306");
+        client.expect_ok().await;
+        assert_eq!(world.told("UPDATE 1"), ["b:3306"]);
+    });
+}
+
+#[test]
+fn c24_a_statement_at_a_primary_that_has_left_for_its_silence_is_broken_off() {
+    play(async || {
+        let mut config = pair();
+        // It has left the hostgroup before it is known not to answer.
+        (config.monitor.read_only_interval, config.monitor.read_only_timeout) = (ms(100), ms(100));
+        let (world, stage) = World::of(config);
+        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        sleep(ms(1_000)).await;
+        let mut client = log_in(&stage).await;
+        say(&mut client, "INSERT 1").await;
+        world.frozen.borrow_mut().insert("a:3306".to_owned());
+        client.send_query("INSERT 2").await;
+        let error = client.expect_err(9009).await;
+        assert!(error.message.contains("server a:3306 does not answer"), "{error:?}");
+        let of_a: Vec<_> = events(&stage).into_iter().filter(|event| event.1 == "a").collect();
+        assert!(of_a.contains(&(0, "a".to_owned(), "LEFT")), "{of_a:?}");
+        assert!(!of_a.contains(&(0, "a".to_owned(), "SHUNNED")), "{of_a:?}");
+    });
+}
+
+#[test]
+fn c14_a_transaction_at_a_demoted_primary_is_over() {
+    play(async || {
+        let (world, stage) = World::of(pair());
+        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        sleep(ms(100)).await;
+        let mut client = log_in(&stage).await;
+        say(&mut client, "BEGIN").await;
+        say(&mut client, "UPDATE 1").await;
+        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        until(&stage, (0, "a", "LEFT")).await;
+        client.send_query("UPDATE 2").await;
+        let error = client.expect_err(1213).await;
+        assert_eq!(
+            error.to_string(),
+            "1213 (40001): Transaction was rolled back: server a:3306 has left the hostgroup; try restarting transaction"
+        );
+        world.read_only.borrow_mut().remove("b:3306");
+        say(&mut client, "BEGIN").await;
+        say(&mut client, "UPDATE 2").await;
+        say(&mut client, "COMMIT").await;
+        assert_eq!(
+            (world.told("UPDATE 1"), world.told("UPDATE 2")),
+            (vec!["a:3306".to_owned()], vec!["b:3306".to_owned()])
+        );
+    });
+}
+
+#[test]
+fn c14_a_write_that_is_refused_in_a_transaction_ends_it() {
+    play(async || {
+        let (world, stage) = World::of(pair());
+        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        sleep(ms(100)).await;
+        let mut client = log_in(&stage).await;
+        say(&mut client, "BEGIN").await;
+        // The monitor does not know yet.
+        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        let begun = Instant::now();
+        client.send_query("INSERT 1").await;
+        let error = client.expect_err(1213).await;
+        assert!(error.message.contains("server a:3306 has left the hostgroup"), "{error:?}");
+        assert!(begun.elapsed() < ms(500), "{:?}", begun.elapsed());
+        world.read_only.borrow_mut().remove("b:3306");
+        say(&mut client, "BEGIN").await;
+        say(&mut client, "INSERT 1").await;
+        assert_eq!(world.told("INSERT 1"), ["b:3306"]);
+    });
+}
+
+#[test]
+fn what_is_left_at_a_demoted_primary_ends_the_session() {
+    play(async || {
+        let (world, stage) = World::of(pair());
+        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        sleep(ms(100)).await;
+        let mut client = log_in(&stage).await;
+        say(&mut client, "CREATE TEMPORARY TABLE t (a INT)").await;
+        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        client.packets().expect_seq(1);
+        let error = client.expect_err(1053).await;
+        assert!(error.message.contains("server a:3306 has left the hostgroup"), "{error:?}");
+        client.expect_end().await;
+    });
+}
+
+#[test]
+fn c13_a_primary_that_comes_back_gets_nothing_before_it_has_said_that_it_writes() {
+    play(async || {
+        let (world, stage) = World::of(pair());
+        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        sleep(ms(100)).await;
+        world.gone.borrow_mut().insert("a:3306".to_owned());
+        world.frozen.borrow_mut().insert("a:3306".to_owned());
+        until(&stage, (0, "a", "SHUNNED")).await;
+        world.read_only.borrow_mut().remove("b:3306");
+        until(&stage, (0, "b", "JOINED")).await;
+        // It comes back as a replica.
+        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        world.gone.borrow_mut().clear();
+        world.frozen.borrow_mut().clear();
+        until(&stage, (1, "a", "ONLINE")).await;
+        assert!(!events(&stage).contains(&(0, "a".to_owned(), "ONLINE")), "{:?}", events(&stage));
+        assert_eq!(status(&stage, 0, "a"), None);
+        assert_eq!(status(&stage, 1, "a"), Some("ONLINE"));
+    });
+}
