@@ -145,7 +145,7 @@ impl Store {
 
     /// Takes note of what runs now.
     pub(crate) fn runs(&mut self, draft: Draft, config: Arc<Config>) {
-        self.runtime = draft;
+        std::mem::replace(&mut self.runtime, draft).free();
         let before = std::mem::replace(&mut self.config, config);
         if let Some(config) = Arc::into_inner(before) {
             config.free();

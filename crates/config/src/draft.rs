@@ -11,6 +11,7 @@ use crate::model::Config;
 use crate::problem::Problem;
 use crate::row::{PlacedRow, Row};
 use crate::schema::{SECTIONS, Section, Shape, TOP_LEVEL};
+use crate::turns::in_turns;
 
 pub use diff::{Change, Changed};
 pub use reader::{RowProblem, RowReader, SqlCell};
@@ -25,7 +26,7 @@ pub struct Draft {
 /// The rows of one section.
 #[derive(Debug, Clone)]
 struct Part {
-    rows: Arc<[Row]>,
+    rows: Arc<Vec<Row>>,
     /// What a file gave: nothing if the section is not in it (or does not come from one); otherwise, of a group, whether
     /// each variable is.
     given: Option<Arc<[bool]>>,
@@ -48,7 +49,7 @@ impl Default for Draft {
                 Shape::Group => vec![Row::presets(section)],
                 Shape::Rows | Shape::Open => Vec::new(),
             };
-            Part { rows: rows.into(), given: None }
+            Part { rows: Arc::new(rows), given: None }
         };
         Self { sections: SECTIONS.iter().copied().chain([&TOP_LEVEL]).map(part).collect() }
     }
@@ -72,7 +73,7 @@ impl Draft {
     /// Replaces the rows of `section`.
     pub fn set_rows(&mut self, section: &Section, rows: Vec<Row>) {
         if let Some(part) = self.sections.get_mut(section.index()) {
-            *part = Part { rows: rows.into(), given: None };
+            *part = Part { rows: Arc::new(rows), given: None };
         }
     }
 
@@ -82,6 +83,12 @@ impl Draft {
         if let (Some(part), Some(theirs)) = (self.sections.get_mut(at), other.sections.get(at)) {
             *part = theirs.clone();
         }
+    }
+
+    /// Frees what nobody else has of it, in turns with other threads: there may be many rows.
+    pub fn free(self) {
+        let rows = self.sections.into_iter().filter_map(|part| Arc::into_inner(part.rows));
+        rows.for_each(|rows| in_turns(rows).for_each(drop));
     }
 
     /// Whether the file that this comes from has `section`.
@@ -134,7 +141,7 @@ impl Draft {
             _ => Vec::new(),
         };
         if let Some(part) = self.sections.get_mut(section.index()) {
-            let rows: Arc<[Row]> = rows.into_iter().map(|row| row.row).collect();
+            let rows = Arc::new(rows.into_iter().map(|row| row.row).collect());
             *part = Part { rows, given: Some(given.into()) };
         }
     }

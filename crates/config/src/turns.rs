@@ -1,13 +1,21 @@
-//! Long work on many rows, done in turns with whoever waits for the processor.
+//! Long work on many rows, done in turns with the threads that serve clients.
 //!
-//! A large configuration is judged and applied by a thread that should disturb nobody. A scheduler lets who runs go on for
-//! milliseconds, whatever its nice value, and a thread that serves clients has to answer before that: so the long work has to
-//! stop by itself.
+//! A large configuration is judged and applied by a thread that should disturb nobody. Neither its low priority nor giving
+//! the processor away is enough for that: a core where such a thread runs is never idle, so the scheduler does not
+//! bring it what waits at another core. Where the thread sleeps for a moment every now and then, it does. So this is
+//! the one place of this crate that looks at a clock.
 
-/// Rows between two moments in which other threads may have the processor: some tens of microseconds.
-const ROWS: usize = 32;
+use std::thread;
+use std::time::{Duration, Instant};
 
-/// `rows`, with such a moment every now and then.
+/// Rows between two looks at the clock.
+const ROWS: u32 = 16;
+/// Longest work without a rest: less than a statement takes on a busy machine.
+const WORK: Duration = Duration::from_micros(300);
+/// Length of a rest. The kernel adds its timer slack to it (50 us); together they make long work a third longer.
+const REST: Duration = Duration::from_micros(50);
+
+/// `rows`, with a rest every now and then.
 pub fn in_turns<I: IntoIterator>(rows: I) -> impl Iterator<Item = I::Item> {
     let mut turns = Turns::default();
     rows.into_iter().inspect(move |_| turns.row())
@@ -18,19 +26,36 @@ pub fn same_in_turns<T: PartialEq>(left: &[T], right: &[T]) -> bool {
     left.len() == right.len() && in_turns(left.iter().zip(right)).all(|(left, right)| left == right)
 }
 
-/// Counts rows for work that is no iterator.
-#[derive(Debug, Default)]
+/// Says when work that is no iterator is to rest.
+#[derive(Debug)]
 pub struct Turns {
-    rows: usize,
+    rows: u32,
+    /// Since when this thread works, as far as is known.
+    since: Instant,
+}
+
+impl Default for Turns {
+    /// Work that begins now.
+    fn default() -> Self {
+        Self { rows: 0, since: Instant::now() }
+    }
 }
 
 impl Turns {
-    /// One more row comes: every now and then other threads may have the processor first.
+    /// One more row comes: sleeps for a moment if it is time for a rest. Not for threads that serve clients.
     pub fn row(&mut self) {
         self.rows += 1;
         if self.rows == ROWS {
             self.rows = 0;
-            std::thread::yield_now();
+            self.step();
+        }
+    }
+
+    /// One more step of work that takes some microseconds: the same without counting.
+    pub fn step(&mut self) {
+        if self.since.elapsed() >= WORK {
+            thread::sleep(REST);
+            self.since = Instant::now();
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use config::{FastRoute, QueryRule, in_turns};
+use config::{FastRoute, QueryRule, Turns, in_turns};
 
 use crate::fast::FastRoutes;
 use crate::pattern::Engine;
@@ -40,9 +40,10 @@ impl Rules {
         rows.sort_by_key(|row| row.rule_id);
         let mut errors = Vec::new();
         let mut compiled = Vec::with_capacity(rows.len());
+        let mut turns = Turns::default();
         for row in rows {
-            // An expression takes as long as many rows of other tables: whoever waits for the processor goes first.
-            std::thread::yield_now();
+            // An expression takes as long as many rows of other tables.
+            turns.step();
             match Rule::new(row, options.engine) {
                 Ok(rule) => compiled.push(rule),
                 Err(error) => errors.push(error),

@@ -74,7 +74,7 @@ impl Store {
         for connection in [&mut admin, &mut stats] {
             confine(connection)?;
             functions::add(connection)?;
-            connection.progress_handler(limits::PERIOD_OPS, Some(give_way))?;
+            connection.progress_handler(limits::PERIOD_OPS, Some(give_way()))?;
         }
         attach_disk(&admin, disk.as_deref())?;
         admin.execute("ATTACH DATABASE ?1 AS stats", [&stats_uri])?;

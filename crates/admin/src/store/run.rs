@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use config::Turns;
 use rusqlite::fallible_iterator::FallibleIterator as _;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::types::ValueRef;
@@ -28,11 +29,14 @@ pub(super) fn as_stats(connection: &mut Connection, sql: &str) -> Answer {
     guarded(connection, sql, judge_stats)
 }
 
-/// Lets threads run that wait for the processor. A scheduler lets who runs go on for milliseconds, whatever its nice value; and
-/// workers have to answer before that.
-pub(super) fn give_way() -> bool {
-    std::thread::yield_now();
-    false
+/// What SQLite asks every [`limits::PERIOD_OPS`] operations: whether to stop, which is never so, but it takes a
+/// [rest](Turns) when it is time for one.
+pub(super) fn give_way() -> impl FnMut() -> bool + Send + 'static {
+    let mut turns = Turns::default();
+    move || {
+        turns.step();
+        false
+    }
 }
 
 /// Runs the first statement of `sql` within the limits of time and of what `judge` allows. A transaction that it leaves
@@ -46,14 +50,15 @@ fn guarded(
     let watched = connection
         .authorizer(Some(judge))
         .and_then(|()| {
-            let is_late = move || give_way() || Instant::now() > deadline;
+            let mut rest = give_way();
+            let is_late = move || rest() || Instant::now() > deadline;
             connection.progress_handler(limits::PERIOD_OPS, Some(is_late))
         })
         .map_err(|error| told(&error));
     let answer = watched.and_then(|()| execute(connection, sql));
     let unwatched = connection
         .authorizer(None::<fn(AuthContext<'_>) -> Authorization>)
-        .and_then(|()| connection.progress_handler(limits::PERIOD_OPS, Some(give_way)));
+        .and_then(|()| connection.progress_handler(limits::PERIOD_OPS, Some(give_way())));
     if !connection.is_autocommit() && connection.execute_batch("COMMIT").is_err() {
         let _ = connection.execute_batch("ROLLBACK");
     }

@@ -3,6 +3,7 @@
 use crate::draft::Draft;
 use crate::row::Row;
 use crate::schema::{Field, SECTIONS, Section, Shape};
+use crate::turns::in_turns;
 
 /// Which of them a file uses.
 #[derive(Debug, Default)]
@@ -27,7 +28,7 @@ impl Unbuilt {
             let quiet = |field: &Field| field.built || field.doc.starts_with("read only");
             for (at, field) in section.fields().enumerate().filter(|(_, field)| !quiet(field)) {
                 let preset = presets.cells().get(at);
-                if rows.iter().any(|row| row.cells().get(at) != preset) {
+                if in_turns(rows).any(|row| row.cells().get(at) != preset) {
                     unbuilt.field(section, field.name);
                 }
             }
