@@ -12,6 +12,7 @@ mod line;
 mod login;
 mod open;
 mod passport;
+mod prologue;
 mod target;
 
 pub(crate) use acquire::{AcquireError, Found, Full, acquire};
@@ -21,9 +22,10 @@ pub(crate) use check::check_login;
 pub(crate) use connect::{Dialer, OpenError};
 pub(crate) use connection::{Connection, QUIT};
 pub(crate) use kept::{Asker, Kept, Left, part};
-pub(crate) use lend::DOES_NOT_HAVE_IT;
+pub(crate) use lend::{Ahead, DOES_NOT_HAVE_IT, Purpose};
 pub(crate) use open::open;
 pub(crate) use passport::{Passport, query};
+pub(crate) use prologue::{Prologue, Taken};
 pub(crate) use target::Target;
 
 /// A connection to a server, and the right to have it.

@@ -12,6 +12,8 @@ use wire::{Capabilities, packet};
 pub(crate) enum Gone {
     /// It has closed the connection, or it broke.
     Closed,
+    /// It has refused a setting of the session that it had taken before.
+    Refused,
     /// Nobody is to use it any more.
     Off(Off),
 }
@@ -20,6 +22,7 @@ impl Display for Gone {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Closed => "has closed the connection",
+            Self::Refused => "has refused a setting of the session that it had taken before",
             Self::Off(Off::Configured) => "was set OFFLINE_HARD",
             Self::Off(Off::Down) => "does not answer",
             Self::Off(Off::Left) => "has left the hostgroup",

@@ -224,5 +224,15 @@ pub(crate) const AHEAD_MAX: Duration = Duration::from_millis(100);
 /// Connections which were others' that a session tries to make its own; if that fails, it opens one.
 pub(crate) const LENT_MAX: u32 = 2;
 
+/// Commands of the proxy's own that a worker knows to be taken by a server: with 64 bytes each, a quarter of a megabyte.
+pub(crate) const TAKEN_MAX: usize = 4_096;
+
+/// Longest command of a client that goes out behind a prologue: both fit into the buffer of any socket, so that the server reads
+/// all of it.
+pub(crate) const BEHIND_PROLOGUE_MAX: usize = 16 * 1_024;
+
+/// Time for which a server that does nothing at logins (`init_connect`) is known to do nothing there.
+pub(crate) const QUIET_LOGINS: Duration = Duration::from_secs(10);
+
 /// Time for which a connection that nobody uses is not too many: work comes in bursts.
 pub(crate) const KEPT_IDLE: Duration = Duration::from_secs(5);

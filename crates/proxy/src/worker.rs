@@ -19,7 +19,7 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::arrival::Arrival;
-use crate::backend::{Dialer, Kept};
+use crate::backend::{Dialer, Kept, Taken};
 use crate::client::login::Identity;
 use crate::control::running::Shown;
 use crate::control::{Control, Signal};
@@ -151,6 +151,8 @@ pub(crate) struct Worker {
     pub(crate) mirrors: Mirrors,
     /// Connections that no statement needs at the moment.
     pub(crate) kept: Kept,
+    /// What servers have taken of what sessions have set.
+    pub(crate) taken: Taken,
 }
 
 /// Starts a worker thread; it ends when all senders of its inbox are gone or it has drained.
@@ -213,6 +215,7 @@ impl Worker {
             kills: Semaphore::new(KILLS_MAX),
             mirrors: Mirrors::default(),
             kept: Kept::default(),
+            taken: Taken::default(),
         };
         worker.configure_digests();
         worker

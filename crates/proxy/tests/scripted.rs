@@ -34,6 +34,7 @@ mod scripted {
     mod pipeline;
     mod pressure;
     mod primary;
+    mod prologue;
     mod proxy_header;
     mod query;
     mod queue;

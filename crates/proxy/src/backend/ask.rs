@@ -33,7 +33,7 @@ impl Reply {
     }
 }
 
-/// Has the server carry out commands, one after the other, in as few writes as possible. The connection has agreed on
+/// Has the server carry out commands, one after the other, in as few writes as possible; behind what is to be said first. The connection has agreed on
 /// `capabilities`; the caller keeps the deadline. The error says why it is of no use any more.
 pub(crate) async fn ask(
     worker: &Worker,
@@ -44,8 +44,13 @@ pub(crate) async fn ask(
     // Over the compressed protocol one count of frames goes through commands and answers.
     let at_once = if link.is_compressed() { 1 } else { commands.len().max(1) };
     let mut replies = Vec::with_capacity(commands.len());
+    let mut first = link.take_prologue();
+    if let Some(packets) = first.take_if(|_| commands.is_empty()) {
+        link.write_all(&packets).await.map_err(|_| "the connection is gone")?;
+        collect(worker, link, capabilities, &[], &mut replies).await?;
+    }
     for commands in commands.chunks(at_once) {
-        let mut bytes = Vec::new();
+        let mut bytes = first.take().unwrap_or_default();
         for (payload, _) in commands {
             put_message(&mut bytes, 0, payload);
         }
@@ -64,16 +69,28 @@ async fn collect(
     replies: &mut Vec<Reply>,
 ) -> Result<(), &'static str> {
     let mut answers = commands.iter().map(|(_, answer)| *answer);
-    let Some(first) = answers.next() else { return Ok(()) };
-    let mut scanner = ReplyScanner::new(first, capabilities);
+    let mut scanner = answers.next().map(|first| ReplyScanner::new(first, capabilities));
     let mut bytes = Vec::new();
     poll_fn(|cx| {
         loop {
             let mut scratch = worker.scratch.borrow_mut();
             let n = ready!(link.poll_read(cx, &mut scratch));
             let n = n.ok().filter(|n| *n > 0).ok_or("the server has closed the connection")?;
-            let mut rest = scratch.get(..n).unwrap_or_default();
+            let input = scratch.get(..n).unwrap_or_default();
+            let heard = link.hear(input).map_err(|_| "it has refused what it had taken before")?;
+            let mut rest = input.get(heard..).unwrap_or_default();
+            if rest.is_empty() && link.has_prologue() {
+                continue;
+            }
             loop {
+                let Some(scanner) = &mut scanner else {
+                    let is_all = rest.is_empty();
+                    return Poll::Ready(if is_all {
+                        Ok(())
+                    } else {
+                        Err("it has sent more than its answer")
+                    });
+                };
                 let scan = scanner.scan(rest).map_err(|_| "its answer makes no sense")?;
                 let (mine, behind) = rest.split_at_checked(scan.len).unwrap_or((rest, &[]));
                 if bytes.len() + mine.len() > ERRAND_BYTES_MAX {
@@ -89,7 +106,7 @@ async fn collect(
                 let bytes = std::mem::take(&mut bytes);
                 replies.push(Reply { outcome, prepared: scanner.prepared(), bytes });
                 match answers.next() {
-                    Some(answer) => scanner = ReplyScanner::new(answer, capabilities),
+                    Some(answer) => *scanner = ReplyScanner::new(answer, capabilities),
                     None if rest.is_empty() => return Poll::Ready(Ok(())),
                     None => return Poll::Ready(Err("it has sent more than its answer")),
                 }

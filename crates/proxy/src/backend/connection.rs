@@ -13,7 +13,9 @@ use wire::command::Kind;
 use wire::frame::{HEADER_LEN, put_message};
 
 use super::Target;
+use super::prologue::{Prologue, Refused};
 use crate::counts::ServerTally;
+use crate::limits::QUIET_LOGINS;
 use crate::sock::Sock;
 use crate::threads::Thread;
 use crate::worker::Worker;
@@ -54,6 +56,10 @@ struct Known {
     statements: Vec<u32>,
     /// What `LAST_INSERT_ID()` is there, if that is known.
     last_id: Option<u64>,
+    /// What is said there before the next command, or was and is not answered yet.
+    prologue: Option<Prologue>,
+    /// When its server was seen to do nothing at logins that a reset does not repeat.
+    quiet_since: Option<Instant>,
 }
 
 /// What another login needs of the first one.
@@ -70,7 +76,7 @@ impl Connection {
     pub(crate) fn new(sock: Sock, thread: Thread, greeted: Greeted) -> Self {
         let mut connection = Self::from(sock);
         (connection.thread_id, connection.thread) = (Some(thread.id()), Some(thread));
-        *connection.known = Known { greeted: Some(greeted), statements: Vec::new(), last_id: Some(0) };
+        *connection.known = Known { greeted: Some(greeted), last_id: Some(0), ..Known::default() };
         connection
     }
 
@@ -113,6 +119,42 @@ impl Connection {
     /// What `LAST_INSERT_ID()` is there from now on, if that is known.
     pub(crate) fn set_last_id(&mut self, last_id: Option<u64>) {
         self.known.last_id = last_id;
+    }
+
+    /// Says this in front of the next command.
+    pub(crate) fn say_first(&mut self, prologue: Option<Prologue>) {
+        self.known.prologue = prologue;
+    }
+
+    /// Whether something is said there before the next command, or was and is not answered yet.
+    pub(crate) fn has_prologue(&self) -> bool {
+        self.known.prologue.is_some()
+    }
+
+    /// What is to be sent in front of the next command.
+    pub(crate) fn take_prologue(&mut self) -> Option<Vec<u8>> {
+        self.known.prologue.as_mut().map(Prologue::take_packets).filter(|packets| !packets.is_empty())
+    }
+
+    /// Reads what `input` has of the answers to what was said in front of the last command, and returns how many bytes that is.
+    pub(crate) fn hear(&mut self, input: &[u8]) -> Result<usize, Refused> {
+        let Some(prologue) = &mut self.known.prologue else { return Ok(0) };
+        let heard = prologue.hear(input)?;
+        if prologue.is_over() {
+            self.known.last_id = prologue.last_id().or(self.known.last_id);
+            self.known.prologue = None;
+        }
+        Ok(heard)
+    }
+
+    /// Its server does nothing at logins, as was seen now.
+    pub(crate) fn note_quiet_logins(&mut self, now: Instant) {
+        self.known.quiet_since = Some(now);
+    }
+
+    /// Whether that was seen not long ago.
+    pub(crate) fn has_quiet_logins(&self, now: Instant) -> bool {
+        self.known.quiet_since.is_some_and(|since| now.saturating_duration_since(since) < QUIET_LOGINS)
     }
 
     /// Whether it counts as one that nobody uses.

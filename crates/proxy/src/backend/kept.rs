@@ -19,7 +19,7 @@ use wire::StatusFlags;
 use wire::command::Kind;
 use wire::reply::Answer;
 
-use super::lend::ask_results;
+use super::lend::{Ahead, ask_results};
 use super::line::{Line, Wish};
 use super::passport::Passport;
 use super::{Backend, QUIT, ask};
@@ -95,9 +95,18 @@ pub(crate) struct Asker<'a> {
     pub(crate) was_reset: bool,
     /// A server has let it in.
     pub(crate) is_admitted: bool,
+    /// The status of its connection, as it was told last.
+    pub(crate) status: StatusFlags,
+    /// What may be said in front of its command without waiting for an answer.
+    pub(crate) ahead: Ahead,
 }
 
 impl Asker<'_> {
+    /// The name of its user.
+    pub(super) fn user(&self) -> &[u8] {
+        &self.identity.account.user.name
+    }
+
     pub(super) fn key(&self, hostgroup: u32) -> Key {
         (self.passport.hash(), hostgroup)
     }

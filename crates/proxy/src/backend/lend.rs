@@ -15,6 +15,7 @@ use wire::{Capabilities, StatusFlags};
 use super::kept::{Asker, Entry, Left, part};
 use super::login::log_in_again;
 use super::passport::query;
+use super::prologue::Prologue;
 use super::{Asked, Backend, Connection, OpenError, Reply, ask};
 use crate::counts::Counter;
 use crate::state::{OPTION, Setting};
@@ -29,7 +30,7 @@ const QUESTION: &str = "SELECT 1 FROM DUAL WHERE @@init_connect <> ''";
 
 /// What a command that is sent to a connection before it is lent is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Purpose {
+pub(crate) enum Purpose {
     LastId,
     Reset,
     Question,
@@ -37,6 +38,35 @@ enum Purpose {
     Option,
     Schema,
     Setting,
+}
+
+impl Purpose {
+    /// Whether an answer means that the connection is not as it should be.
+    pub(super) fn is_refused(self, reply: &Reply) -> bool {
+        match (self, reply.error()) {
+            (Self::Question, None) => reply.outcome.rows > 0,
+            (Self::Setting, Some(code)) => !DOES_NOT_HAVE_IT.contains(&code),
+            (_, error) => error.is_some(),
+        }
+    }
+}
+
+/// What may be said in front of a command without waiting for an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ahead {
+    /// Nothing: the command is not whole, or none that is simply answered.
+    Nothing,
+    /// Settings. In another schema than the session's the command might do harm, and a schema can be dropped at any time.
+    Settings,
+    /// Everything.
+    All,
+}
+
+impl Ahead {
+    /// Whether a command for this may be, which the server is known to have taken before.
+    pub(crate) fn has(self, purpose: Purpose) -> bool {
+        self == Self::All || self == Self::Settings && purpose != Purpose::Schema
+    }
 }
 
 /// What came of lending a connection.
@@ -77,6 +107,7 @@ pub(super) async fn lend(
 async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
     let Entry { passport, mut backend, left, .. } = entry;
     let capabilities = passport.capabilities();
+    let server = backend.server().id();
     let link = backend.connection_mut();
     link.leave();
     let mut status = left.status;
@@ -91,7 +122,10 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
         }
         status = StatusFlags::AUTOCOMMIT;
     }
-    let plan = plan(&left, asker);
+    let mut plan = plan(&left, asker);
+    if may_go_ahead(worker, link, server, asker, &mut plan) {
+        return say_ahead(worker, backend, left, asker, plan);
+    }
     let (purposes, commands): (Vec<Purpose>, Vec<Asked>) = plan.into_iter().unzip();
     if purposes.contains(&Purpose::Reset) {
         worker.counts.note(Counter::ResetKept);
@@ -101,12 +135,8 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
         return Lent::Useless;
     }
     let Ok(replies) = ask(worker, link, capabilities, &commands).await else { return Lent::Useless };
-    for (purpose, reply) in purposes.iter().zip(&replies) {
-        let is_refused = match (purpose, reply.error()) {
-            (Purpose::Question, None) => reply.outcome.rows > 0,
-            (Purpose::Setting, Some(code)) => !DOES_NOT_HAVE_IT.contains(&code),
-            (_, error) => error.is_some(),
-        };
+    for ((purpose, (payload, _)), reply) in purposes.iter().zip(&commands).zip(&replies) {
+        let is_refused = purpose.is_refused(reply);
         match purpose {
             Purpose::Schema | Purpose::Setting if is_refused => {
                 let payload = reply.bytes.get(HEADER_LEN..).unwrap_or_default().to_vec();
@@ -125,11 +155,60 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
                 }
             }
             Purpose::Reset => link.note_reset(),
-            _ => {}
+            Purpose::Question => link.note_quiet_logins(worker.now()),
+            _ => worker.taken.note(server, asker.user(), payload),
         }
         status = reply.outcome.status().unwrap_or(status);
     }
     Lent::Ready(backend, status)
+}
+
+/// Whether all of `plan` may be said without waiting for an answer. What need not be asked any more is left out then.
+fn may_go_ahead(
+    worker: &Worker,
+    link: &Connection,
+    server: u64,
+    asker: &Asker<'_>,
+    plan: &mut Vec<(Purpose, Asked)>,
+) -> bool {
+    if plan.is_empty() || asker.ahead == Ahead::Nothing || !asker.is_admitted || link.is_compressed() {
+        return false;
+    }
+    let is_quiet = link.has_quiet_logins(worker.now());
+    let goes_ahead = |(purpose, (payload, _)): &(Purpose, Asked)| match purpose {
+        Purpose::LastId | Purpose::Reset => true,
+        Purpose::Question => is_quiet,
+        _ => asker.ahead.has(*purpose) && worker.taken.has(server, asker.user(), payload),
+    };
+    let all = plan.iter().all(goes_ahead);
+    if all {
+        plan.retain(|(purpose, _)| *purpose != Purpose::Question);
+    }
+    all
+}
+
+/// Says `plan` in front of the command that the connection is for.
+fn say_ahead(
+    worker: &Worker,
+    mut backend: Backend,
+    left: Left,
+    asker: &Asker<'_>,
+    plan: Vec<(Purpose, Asked)>,
+) -> Lent {
+    let link = backend.connection_mut();
+    let has = |purpose| plan.iter().any(|(one, _)| *one == purpose);
+    let mut closings = Vec::new();
+    if has(Purpose::Reset) {
+        worker.counts.note(Counter::ResetKept);
+        link.note_reset();
+    } else {
+        closings = link.take_closings();
+        if has(Purpose::LastId) {
+            link.set_last_id(None);
+        }
+    }
+    link.say_first(Prologue::new(closings, plan, asker.passport.capabilities(), left.asking));
+    Lent::Ready(backend, asker.status)
 }
 
 /// What has to be said at a connection on which this is left, so that it is as `asker` would have it.
@@ -198,7 +277,7 @@ pub(super) async fn ask_results(
 }
 
 /// The number that an answer of one row and one column in text holds.
-fn number(reply: &Reply) -> Option<u64> {
+pub(super) fn number(reply: &Reply) -> Option<u64> {
     // The row is the packet before the last: a length, and that many digits.
     let (mut before, mut last) = (&[][..], &[][..]);
     let mut rest = &reply.bytes[..];

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use wire::command::Kind;
 use wire::frame::MessageScanner;
 use wire::reply::{Answer, End, Event, Outcome, ReplyScanner};
-use wire::{Capabilities, StatusFlags};
+use wire::{Capabilities, StatusFlags, WireError};
 
 use super::Session;
 use super::again::{is_refusal, refused};
@@ -103,6 +103,15 @@ impl Session {
                 trace.answers(Instant::now());
             }
             let input = scratch.get(..n).unwrap_or_default();
+            let Ok(heard) = backend.connection_mut().hear(input) else {
+                self.worker.taken.clear();
+                return Poll::Ready(Err(Ending::ServerLost(Gone::Refused)));
+            };
+            let input = input.get(heard..).unwrap_or_default();
+            let n = input.len();
+            if input.is_empty() {
+                continue;
+            }
             // Where the client is, before it gets anything of this.
             let (seq, between_packets) = (reply.next_seq(), reply.is_between_packets());
             let runs = (self.control.running.kind(), self.control.running.bytes());
@@ -112,12 +121,7 @@ impl Session {
                 let rest = input.get(scanned..).unwrap_or_default();
                 let scan = match reply.scan(rest) {
                     Ok(scan) => scan,
-                    Err(error) => {
-                        let server = backend.server().endpoint();
-                        tracing::error!(%server, %error, "a server's answer makes no sense; the session ends");
-                        let error = ClientError::lost_backend(server);
-                        return Poll::Ready(Err(self.told_if(between_packets, &error, seq)));
-                    }
+                    Err(error) => return Poll::Ready(Err(self.nonsense(&error, between_packets, seq))),
                 };
                 scanned += scan.len;
                 self.control.running.add_answered(scan.len);
@@ -143,11 +147,7 @@ impl Session {
             let offers_files = self.identity.capabilities.contains(Capabilities::LOCAL_FILES);
             let expects_file = self.may_ask_for_file && self.owed.is_empty() && offers_files;
             if event == Event::LocalInfile && !expects_file {
-                let server = backend.server().endpoint();
-                tracing::error!(%server, "a server asked for a file on a statement that loads none; the session ends");
-                // The client gets nothing of this read: that is where the error belongs.
-                let error = ClientError::file_not_expected(server);
-                return Poll::Ready(Err(self.told_if(between_packets, &error, seq)));
+                return Poll::Ready(Err(self.file_not_expected(between_packets, seq)));
             }
             let output = input.get(..scanned).unwrap_or(input);
             if (seq, between_packets) == (1, true)
@@ -182,13 +182,37 @@ impl Session {
                 continue;
             }
             if scanned < n {
-                let (server, bytes) = (backend.server().endpoint(), n - scanned);
-                tracing::error!(%server, bytes, "a server sent more than its answer; the session ends");
-                return Poll::Ready(Err(Ending::Silent));
+                return Poll::Ready(Err(self.too_much(n - scanned)));
             }
             return Poll::Ready(Ok(event));
         }
         Poll::Ready(Ok(Event::More))
+    }
+
+    /// What the backend says makes no sense; the client is at this place in its answer.
+    fn nonsense(&self, error: &WireError, between_packets: bool, seq: u8) -> Ending {
+        let Some(backend) = &self.backend else { return Ending::Silent };
+        let server = backend.server().endpoint();
+        tracing::error!(%server, %error, "a server's answer makes no sense; the session ends");
+        self.told_if(between_packets, &ClientError::lost_backend(server), seq)
+    }
+
+    /// The backend wants a file of a statement that loads none. The client gets nothing of what was read with that: there the
+    /// error belongs.
+    fn file_not_expected(&self, between_packets: bool, seq: u8) -> Ending {
+        let Some(backend) = &self.backend else { return Ending::Silent };
+        let server = backend.server().endpoint();
+        tracing::error!(%server, "a server asked for a file on a statement that loads none; the session ends");
+        self.told_if(between_packets, &ClientError::file_not_expected(server), seq)
+    }
+
+    /// There is this much behind the last answer.
+    fn too_much(&self, bytes: usize) -> Ending {
+        if let Some(backend) = &self.backend {
+            let server = backend.server().endpoint();
+            tracing::error!(%server, bytes, "a server sent more than its answer; the session ends");
+        }
+        Ending::Silent
     }
 
     /// The backend is gone in the middle of its answer, or what it says is not the protocol.

@@ -152,8 +152,10 @@ impl Session {
     /// Whether the backend in use has all that was sent, and is as the session would have it. If its server did not have a setting,
     /// it must not be taken for one that has.
     pub(super) fn is_as_it_seems(&self) -> bool {
-        let is_fit =
-            |backend: &Backend| !backend.server().is_off() && self.to_backend.is_sent(backend.connection());
+        let is_fit = |backend: &Backend| {
+            let link = backend.connection();
+            !backend.server().is_off() && self.to_backend.is_sent(link) && !link.has_prologue()
+        };
         self.course.applied == self.course.version() && self.backend.as_ref().is_some_and(is_fit)
     }
 

@@ -184,7 +184,13 @@ impl Session {
         if !later.is_empty() {
             self.backlog.extend_from_slice(later);
         }
-        self.send_to_backend(cx, now)?;
+        match self.backend.as_mut().and_then(|backend| backend.connection_mut().take_prologue()) {
+            None => self.send_to_backend(cx, now)?,
+            Some(mut first) => {
+                first.extend_from_slice(now);
+                self.send_to_backend(cx, &first)?;
+            }
+        }
         if upload.complete && self.is_with_backend() {
             Ok(Command::Forwarded(upload.answer))
         } else {
@@ -263,6 +269,10 @@ impl Session {
         for _ in 0..FILLS_PER_TURN {
             let Some(backend) = &mut self.backend else { return Poll::Ready(Err(Ending::Silent)) };
             if self.to_backend.poll_flush(cx, backend.connection_mut()).is_pending() {
+                if backend.connection().has_prologue() {
+                    // What it says now is about that.
+                    return Poll::Pending;
+                }
                 // Whether the backend answers or goes away instead of reading.
                 return backend.connection_mut().poll_input(cx).map(|_| Ok(false));
             }

@@ -22,7 +22,7 @@ use tokio::time::Instant;
 use wire::StatusFlags;
 
 use crate::arrival::Peer;
-use crate::backend::{Asker, Backend, Left, Passport};
+use crate::backend::{Ahead, Asker, Backend, Left, Passport, Purpose};
 use crate::client::login::Identity;
 use crate::counts::digests::Who;
 use crate::error::ClientError;
@@ -80,6 +80,8 @@ pub(super) struct Course {
     pub(super) is_admitted: bool,
     /// Its client has reset its connection.
     pub(super) was_reset: bool,
+    /// What may be said in front of the command that looks for a connection, without waiting for an answer.
+    pub(super) ahead: Ahead,
     /// What statements have run since the connection in use was taken.
     pub(super) ran: Ran,
     /// What later ones may ask about.
@@ -173,6 +175,7 @@ impl Course {
             passport: Passport::new(identity),
             is_admitted: false,
             was_reset: false,
+            ahead: Ahead::Nothing,
             ran: Ran::default(),
             results: Rc::default(),
             counted: Counted::default(),
@@ -314,7 +317,7 @@ impl Course {
     }
 
     /// Who the session is when it asks for a connection that others have laid aside.
-    pub(super) fn asker<'a>(&'a self, identity: &'a Identity) -> Asker<'a> {
+    pub(super) fn asker<'a>(&'a self, identity: &'a Identity, status: StatusFlags) -> Asker<'a> {
         Asker {
             identity,
             passport: &self.passport,
@@ -322,6 +325,8 @@ impl Course {
             settings: &self.settings,
             was_reset: self.was_reset,
             is_admitted: self.is_admitted,
+            status,
+            ahead: self.ahead,
         }
     }
 
@@ -374,6 +379,16 @@ pub(super) enum Said {
     Option(Vec<u8>),
     /// The text of a statement.
     Statement(Vec<u8>),
+}
+
+impl Said {
+    /// What it is said for.
+    pub(super) const fn purpose(&self) -> Purpose {
+        match self {
+            Self::Schema(_) => Purpose::Schema,
+            Self::Option(_) | Self::Statement(_) => Purpose::Setting,
+        }
+    }
 }
 
 /// Whom the rules see in a client that is in this schema.

@@ -117,7 +117,7 @@ impl Session {
         let Some(backend) = &self.backend else { return Err(Ending::Silent) };
         let server = backend.server().endpoint().clone();
         let (counter, is_off) = match gone {
-            Gone::Closed => (Counter::ServersAborted, false),
+            Gone::Closed | Gone::Refused => (Counter::ServersAborted, false),
             Gone::Off(_) => (Counter::OfflineDuringQuery, true),
         };
         self.worker.counts.note(counter);
@@ -126,7 +126,7 @@ impl Session {
         }
         let (Loss::Nothing | Loss::Transaction) = self.loss() else {
             let error = match gone {
-                Gone::Closed => ClientError::lost_backend(&server),
+                Gone::Closed | Gone::Refused => ClientError::lost_backend(&server),
                 Gone::Off(off) => ClientError::switched_off(&server, off),
             };
             let ending = self.told(&error, seq);

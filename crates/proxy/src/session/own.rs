@@ -128,7 +128,7 @@ impl Session {
         let begun = Instant::now();
         self.show_waiting();
         let acquired = {
-            let asker = self.shares(hostgroup).then(|| self.course.asker(&self.identity));
+            let asker = self.shares(hostgroup).then(|| self.course.asker(&self.identity, self.status));
             let acquiring = pin!(acquire(&self.worker, hostgroup, full, asker.as_ref(), open));
             while_waiting(&self.control, &mut self.client, self.identity.capabilities, acquiring).await?
         };

@@ -14,11 +14,11 @@ use super::course::decided::{Decided, Reply};
 use super::course::prepared::Preparing;
 use super::execute::ID;
 use super::trace::Part;
-use crate::backend::{AcquireError, Backend, Full};
+use crate::backend::{AcquireError, Ahead, Backend, Full};
 use crate::control::running::Measured;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::limits::{ERRANDS_LOST_MAX, JUDGED_BYTES_MAX};
+use crate::limits::{BEHIND_PROLOGUE_MAX, ERRANDS_LOST_MAX, JUDGED_BYTES_MAX};
 use crate::routing::Circumstances;
 
 /// The attribute of a statement that says which side of a replication pair it wants.
@@ -82,6 +82,12 @@ impl Session {
                 .as_ref()
                 .is_some_and(|backend| !backend.server().is_off() && !self.leaves(backend))
             && course.applied == course.version()
+            && (decided.is_ready || !self.has_prologue())
+    }
+
+    /// Whether something is said at the backend in use in front of the next command.
+    fn has_prologue(&self) -> bool {
+        self.backend.as_ref().is_some_and(|backend| backend.connection().has_prologue())
     }
 
     /// Whether the session leaves a server because it lags more than it may.
@@ -251,7 +257,12 @@ impl Session {
         if kind == Kind::StmtClose && !self.is_prepared_anywhere() {
             return self.forget_statement().await;
         }
+        self.course.ahead = self.ahead(kind, &decided);
         let Some(hostgroup) = self.reach(&mut decided).await? else { return self.keep(decided) };
+        let ahead = std::mem::replace(&mut self.course.ahead, Ahead::Nothing);
+        if ahead == Ahead::Nothing && !self.hear_first(&mut decided).await? {
+            return self.keep(decided);
+        }
         if decided.effects.any_of(NEEDS_LAST_ID) && !self.bring_last_id(kind, &mut decided).await? {
             return self.keep(decided);
         }
@@ -272,6 +283,30 @@ impl Session {
         decided.is_ready = true;
         self.course.decided = Some(decided);
         Ok(())
+    }
+
+    /// What may be said in front of the command in the backlog without waiting for an answer.
+    fn ahead(&self, kind: Kind, decided: &Decided) -> Ahead {
+        let is_simple = matches!(kind, Kind::Query | Kind::StmtPrepare | Kind::StmtExecute);
+        let is_short = self.backlog.len() <= BEHIND_PROLOGUE_MAX && whole_front(&self.backlog).is_some();
+        match (is_simple && is_short && self.course.trace.is_none(), decided.is_plain_read()) {
+            (false, _) => Ahead::Nothing,
+            (true, false) => Ahead::Settings,
+            (true, true) => Ahead::All,
+        }
+    }
+
+    /// Waits for the answers to what was to be said in front of another command. False if the client has heard that they did not
+    /// come.
+    async fn hear_first(&mut self, decided: &mut Decided) -> Result<bool, Ending> {
+        if !self.has_prologue() {
+            return Ok(true);
+        }
+        let Err(error) = self.errand(&[]).await? else { return Ok(true) };
+        if !self.tries_again(decided) {
+            self.refuse_unserved(AcquireError::Proxy(error)).await?;
+        }
+        Ok(false)
     }
 
     /// Gives the command in the backlog the answer that was decided on.

@@ -11,7 +11,7 @@ use wire::reply::Answer;
 
 use super::Session;
 use super::course::{Other, Said};
-use crate::backend::{AcquireError, DOES_NOT_HAVE_IT, Full, part, query};
+use crate::backend::{AcquireError, Asked, DOES_NOT_HAVE_IT, Full, Prologue, Purpose, part, query};
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::Gone;
@@ -108,7 +108,16 @@ impl Session {
                 Said::Statement(_) | Said::Option(_) => {}
             }
         }
-        let commands: Vec<_> = missing.into_iter().map(|said| self.command(said)).collect();
+        let commands: Vec<_> = missing.into_iter().map(|said| (said.purpose(), self.command(said))).collect();
+        if self.may_say_first(&commands) {
+            self.course.applied = self.course.version();
+            let prologue = Prologue::new(Vec::new(), commands, self.capabilities(), None);
+            if let Some(backend) = &mut self.backend {
+                backend.connection_mut().say_first(prologue);
+            }
+            return Ok(Ok(()));
+        }
+        let commands: Vec<_> = commands.into_iter().map(|(_, command)| command).collect();
         let replies = match self.errand(&commands).await? {
             Ok(replies) => replies,
             Err(error) => return Ok(Err(AcquireError::Proxy(error))),
@@ -120,7 +129,28 @@ impl Session {
             return Ok(Err(AcquireError::Server(payload.to_vec())));
         }
         self.course.applied = self.course.version();
+        if let Some(backend) = &self.backend {
+            let (server, user) = (backend.server().id(), &self.identity.account.user.name);
+            for (payload, _) in &commands {
+                self.worker.taken.note(server, user, payload);
+            }
+        }
         Ok(Ok(()))
+    }
+
+    /// Whether all of this may be said in front of the command in the backlog without waiting for an answer. At a connection that
+    /// was just opened this would not save much, and a command that was not sent can still go elsewhere.
+    fn may_say_first(&self, commands: &[(Purpose, Asked)]) -> bool {
+        let Some(backend) = &self.backend else { return false };
+        let (link, server) = (backend.connection(), backend.server().id());
+        let user = &self.identity.account.user.name;
+        let is_known = |(purpose, (payload, _)): &(Purpose, Asked)| {
+            self.course.ahead.has(*purpose) && self.worker.taken.has(server, user, payload)
+        };
+        self.course.applied > 0
+            && !link.has_prologue()
+            && !link.is_compressed()
+            && commands.iter().all(is_known)
     }
 
     fn command(&self, said: Said) -> (Vec<u8>, Answer) {

@@ -7,7 +7,7 @@ use super::aside::Ran;
 use crate::statement::class::Class;
 
 /// What keeps a statement from being harmless: whatever it does outlasts it, or means something else if it is done again.
-const NOT_HARMLESS: Effects = Effects::WRITES
+pub(super) const NOT_HARMLESS: Effects = Effects::WRITES
     .with(Effects::LOCKS)
     .with(Effects::USER_LOCKS)
     .with(Effects::SEQUENCE)

@@ -8,6 +8,7 @@ use super::change::Change;
 use super::prepared::Preparing;
 use crate::error::ClientError;
 use crate::routing::Orders;
+use crate::session::unanswered::NOT_HARMLESS;
 use crate::statement::class::Class;
 
 /// What was decided about a command. It is moved a few times for each: what is rare is boxed.
@@ -65,6 +66,12 @@ impl Decided {
             lost: 0,
             renamed: None,
         }
+    }
+
+    /// Whether it is one statement that reads, and leaves nothing behind.
+    pub(in crate::session) fn is_plain_read(&self) -> bool {
+        let reads = matches!(self.class, Some(Class::Select | Class::Show));
+        reads && !self.several && !self.effects.any_of(NOT_HARMLESS)
     }
 
     /// The same for a statement that was prepared as this.
