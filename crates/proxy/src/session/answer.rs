@@ -12,6 +12,7 @@ use wire::{Capabilities, StatusFlags, WireError};
 use super::Session;
 use super::again::{is_refusal, refused};
 use super::course::Course;
+use super::execute::refusal_with_own_id;
 use super::ids::{refusal_with_session, translate};
 use super::measure::answered;
 use super::overdue::{is_interrupted, timed_out};
@@ -171,6 +172,7 @@ impl Session {
                 None if self.past.named_threads && is_refused_kill(event) => {
                     refusal_with_session(output, &self.worker, server)
                 }
+                None if is_without_cursor(event) => refusal_with_own_id(output, &self.course),
                 None if self.control.is_overdue() && between_packets && is_interrupted(event) => {
                     timed_out(output, self.identity.capabilities)
                 }
@@ -364,6 +366,11 @@ fn note_prepared(course: &mut Course, control: &Control, backend: &mut Backend, 
         }
         registry.answered(course.hostgroup, prepared);
     }
+}
+
+/// Whether an answer ends with what servers say of a statement without an open cursor (`ER_STMT_HAS_NO_OPEN_CURSOR`).
+const fn is_without_cursor(event: Event) -> bool {
+    matches!(event, Event::Done(Outcome { end: End::Err { code: 1421 }, .. }))
 }
 
 /// Whether an answer ends with what servers have against a KILL.

@@ -153,13 +153,19 @@ impl Session {
 /// What a server has against a KILL of a thread, with the session's id in the thread's place; `None` if `packet` is something
 /// else.
 pub(super) fn refusal_with_session(packet: &[u8], worker: &Worker, server: &Endpoint) -> Option<Vec<u8>> {
+    refusal_with(packet, |message| {
+        // `Unknown thread id: 7`, `You are not owner of thread 7`
+        let (text, thread) = message.rsplit_once(' ')?;
+        let session = worker.shared.threads.session(server, thread.parse().ok()?)?;
+        Some(format!("{text} {session}"))
+    })
+}
+
+/// An error in one packet with another message; `None` if it is something else, or there is none.
+pub(super) fn refusal_with(packet: &[u8], other: impl Fn(&str) -> Option<String>) -> Option<Vec<u8>> {
     let (header, payload) = packet.split_first_chunk::<HEADER_LEN>()?;
     let error = packet::Err::decode(payload, Capabilities::PROTOCOL_41).ok()?;
-    // `Unknown thread id: 7`, `You are not owner of thread 7`
-    let message = std::str::from_utf8(error.message).ok()?;
-    let (text, thread) = message.rsplit_once(' ')?;
-    let session = worker.shared.threads.session(server, thread.parse().ok()?)?;
-    let message = format!("{text} {session}");
+    let message = other(std::str::from_utf8(error.message).ok()?)?;
     let told = packet::Err { message: message.as_bytes(), ..error };
     let mut packet = Vec::new();
     put_message(&mut packet, Header::parse(*header).seq, &told.encode(Capabilities::PROTOCOL_41));

@@ -86,7 +86,7 @@ impl Session {
     }
 
     /// Whether something is said at the backend in use in front of the next command.
-    fn has_prologue(&self) -> bool {
+    pub(super) fn has_prologue(&self) -> bool {
         self.backend.as_ref().is_some_and(|backend| backend.connection().has_prologue())
     }
 
@@ -258,11 +258,9 @@ impl Session {
             return self.forget_statement().await;
         }
         self.course.ahead = self.ahead(kind, &decided);
-        let Some(hostgroup) = self.reach(&mut decided).await? else { return self.keep(decided) };
-        let ahead = std::mem::replace(&mut self.course.ahead, Ahead::Nothing);
-        if ahead == Ahead::Nothing && !self.hear_first(&mut decided).await? {
-            return self.keep(decided);
-        }
+        let reached = self.reach(&mut decided).await?;
+        self.course.ahead = Ahead::Nothing;
+        let Some(hostgroup) = reached else { return self.keep(decided) };
         if decided.effects.any_of(NEEDS_LAST_ID) && !self.bring_last_id(kind, &mut decided).await? {
             return self.keep(decided);
         }
@@ -294,19 +292,6 @@ impl Session {
             (true, false) => Ahead::Settings,
             (true, true) => Ahead::All,
         }
-    }
-
-    /// Waits for the answers to what was to be said in front of another command. False if the client has heard that they did not
-    /// come.
-    async fn hear_first(&mut self, decided: &mut Decided) -> Result<bool, Ending> {
-        if !self.has_prologue() {
-            return Ok(true);
-        }
-        let Err(error) = self.errand(&[]).await? else { return Ok(true) };
-        if !self.tries_again(decided) {
-            self.refuse_unserved(AcquireError::Proxy(error)).await?;
-        }
-        Ok(false)
     }
 
     /// Gives the command in the backlog the answer that was decided on.

@@ -11,7 +11,7 @@ use wire::reply::Answer;
 
 use super::Session;
 use super::course::{Other, Said};
-use crate::backend::{AcquireError, Asked, DOES_NOT_HAVE_IT, Full, Prologue, Purpose, part, query};
+use crate::backend::{AcquireError, Ahead, Asked, DOES_NOT_HAVE_IT, Full, Prologue, Purpose, part, query};
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::Gone;
@@ -59,7 +59,14 @@ impl Session {
                 }
             }
         }
-        if self.course.applied == self.course.version() { Ok(Ok(())) } else { self.say_settings().await }
+        if self.course.applied != self.course.version() {
+            return self.say_settings().await;
+        }
+        if self.course.ahead == Ahead::Nothing && self.has_prologue() {
+            // It was for a command that was not sent.
+            return Ok(self.errand(&[]).await?.map(drop).map_err(AcquireError::Proxy));
+        }
+        Ok(Ok(()))
     }
 
     /// The connection in use is in use no more.

@@ -310,3 +310,38 @@ fn c07_a_schema_that_is_not_certain_outlives_a_reset() {
         server.expect_command(Kind::Quit, b"").await;
     });
 }
+
+/// MariaDB takes a read of a table without transactions for none.
+#[test]
+fn c06_the_next_transaction_is_not_over_with_a_read() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        run(&mut one, &mut server, "SET TRANSACTION READ ONLY").await;
+        run(&mut one, &mut server, "SELECT a FROM t").await;
+        two.send_query("SELECT 2").await;
+        two.expect_err(9001).await;
+        run(&mut one, &mut server, "ROLLBACK").await;
+        run(&mut two, &mut server, "SELECT 2").await;
+    });
+}
+
+#[test]
+fn c15_an_error_names_a_statement_as_its_client_does() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        let answer = |id: u8| [0, id, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        one.send_command(Kind::StmtPrepare, b"SELECT 'x'").await;
+        server.expect_command(Kind::StmtPrepare, b"SELECT 'x'").await;
+        server.send(&answer(1)).await;
+        one.read().await;
+        two.send_query("SELECT 2").await;
+        server.expect_command(Kind::StmtClose, &1_u32.to_le_bytes()).await;
+        comes(&mut two, &mut server, "SELECT 2").await;
+        one.send_command(Kind::StmtFetch, &[1, 0, 0, 0, 1, 0, 0, 0]).await;
+        server.expect_command(Kind::StmtPrepare, b"SELECT 'x'").await;
+        server.send(&answer(2)).await;
+        server.expect_command(Kind::StmtFetch, &[2, 0, 0, 0, 1, 0, 0, 0]).await;
+        server.err(1421, "HY000", "The statement (2) has no open cursor.").await;
+        assert_eq!(one.expect_err(1421).await.message, "The statement (1) has no open cursor.");
+    });
+}

@@ -38,6 +38,17 @@ pub(in crate::session) struct Change {
     pub(super) anyway: bool,
 }
 
+/// What `SET TRANSACTION` says of the next transaction.
+pub(super) const ISOLATION_LEVEL: &[u8] = b"isolation level";
+/// The same, if that is whether it may write.
+pub(super) const ACCESS_MODE: &[u8] = b"access mode";
+
+/// Whether a `SET TRANSACTION` has `READ ONLY` or `READ WRITE` in it.
+fn sets_access_mode(text: &[u8]) -> bool {
+    let has = |word: &[u8]| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
+    has(b"only") || has(b"write")
+}
+
 impl Change {
     fn of(settings: Vec<Setting>) -> Self {
         Self { settings, ..Self::default() }
@@ -160,7 +171,10 @@ impl Change {
                 self.settings = settings;
                 self.marks.push(Mark::begin(Pin::UserVariable));
             }
-            settings::Change::NextTransaction => self.marks.push(Mark::begin(Pin::NextTransaction)),
+            settings::Change::NextTransaction => {
+                let name = if sets_access_mode(text) { ACCESS_MODE } else { ISOLATION_LEVEL };
+                self.marks.push(Mark::Begin(Pin::NextTransaction, name.into()));
+            }
             settings::Change::Nothing => {}
             settings::Change::Unknown => self.marks.push(Mark::begin(Pin::Setting)),
         }

@@ -3,10 +3,11 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use route::Multiplex;
+use route::{Effects, Multiplex};
+use wire::StatusFlags;
 use wire::reply::{End, Outcome};
 
-use super::change::Change;
+use super::change::{Change, ISOLATION_LEVEL};
 use super::decided::Decided;
 use super::{Course, Ran, TWO_BYTE_QUOTES, caller};
 use crate::client::login::Identity;
@@ -69,7 +70,7 @@ impl Course {
     pub(in crate::session) fn settle(&mut self, identity: &Identity, outcome: Outcome) -> bool {
         self.last = Some(self.hostgroup);
         self.counted = self.ran.note_end(outcome, self.counted);
-        self.note_end(outcome.end);
+        self.note_end(outcome);
         let Some(change) = self.proposed.take() else { return false };
         if matches!(outcome.end, End::Err { .. }) && !change.anyway {
             return false;
@@ -112,7 +113,8 @@ impl Course {
     }
 
     /// How a statement has ended: what that begins, and what it ends.
-    fn note_end(&mut self, end: End) {
+    fn note_end(&mut self, outcome: Outcome) {
+        let end = outcome.end;
         let has_warnings = match end {
             End::Err { .. } => true,
             End::Ok { warnings, .. } | End::Eof { warnings, .. } => warnings > 0,
@@ -126,15 +128,31 @@ impl Course {
         }
         let class = self.ran.class;
         let begins = matches!(class, Some(Class::Begin | Class::StartTransaction)) || self.ran.tables;
+        if begins {
+            self.pins.note(Mark::End(Pin::NextTransaction, ISOLATION_LEVEL.into()), self.hostgroup);
+        }
+        let is_over = outcome.status().is_some_and(|status| !status.contains(StatusFlags::IN_TRANSACTION));
         let ends = [
             // At MariaDB they outlive statements without tables.
             (self.ran.tables && !has_warnings, Pin::Warnings),
-            (begins, Pin::NextTransaction),
+            (is_over && self.ends_transaction(), Pin::NextTransaction),
             (matches!(class, Some(Class::Select)), Pin::FoundRows),
         ];
         for (_, pin) in ends.into_iter().filter(|(ends, _)| *ends) {
             self.pins.note(Mark::EndAll(pin), self.hostgroup);
         }
+    }
+
+    /// Whether the statement that ran, one alone, ends a transaction or was one. Reads may not have been: at MariaDB those of tables
+    /// that know none leave it to the next one that it may only read.
+    fn ends_transaction(&self) -> bool {
+        let writes = matches!(
+            self.ran.class,
+            Some(Class::Insert | Class::Replace | Class::Update | Class::Delete | Class::Load)
+        );
+        matches!(self.ran.class, Some(Class::Commit | Class::Rollback))
+            || self.ran.effects.any_of(Effects::IMPLICIT_COMMIT)
+            || writes && self.ran.tables
     }
 
     fn note(&mut self, marks: Vec<Mark>) {
