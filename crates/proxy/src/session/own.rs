@@ -112,12 +112,12 @@ impl Session {
         self.control.about.set_backend(None);
     }
 
-    /// Gets a backend of `hostgroup` for the command in the backlog, which stays there.
+    /// Gets a backend of `hostgroup` for the command in the backlog, which stays there. Whether it was opened for that.
     pub(super) async fn borrow_backend(
         &mut self,
         hostgroup: u32,
         full: Full,
-    ) -> Result<Result<(), AcquireError>, Ending> {
+    ) -> Result<Result<bool, AcquireError>, Ending> {
         let connecting = Cell::new(Duration::ZERO);
         let open = async |target: &Target| {
             let begun = Instant::now();
@@ -150,6 +150,7 @@ impl Session {
                     *none = NOWHERE;
                 }
             }
+            lent.is_none()
         }))
     }
 

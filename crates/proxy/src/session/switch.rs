@@ -47,11 +47,11 @@ impl Session {
         }
         if self.backend.is_none() {
             self.course.applied = 0;
-            if let Err(why) = self.borrow_backend(hostgroup, full).await? {
-                return Ok(Err(why));
-            }
+            let is_new = match self.borrow_backend(hostgroup, full).await? {
+                Ok(is_new) => is_new,
+                Err(why) => return Ok(Err(why)),
+            };
             // A login sets what the client had before it reset its connection.
-            let is_new = self.course.applied == 0;
             if is_new && self.course.was_reset {
                 let reset = (vec![Kind::ResetConnection as u8], Answer::Single);
                 if let Err(error) = self.errand(&[reset]).await? {

@@ -345,3 +345,48 @@ fn c15_an_error_names_a_statement_as_its_client_does() {
         assert_eq!(one.expect_err(1421).await.message, "The statement (1) has no open cursor.");
     });
 }
+
+#[test]
+fn c05_a_command_that_is_no_statement_leaves_the_warnings_of_the_one_before() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        one.send_query("SELECT a FROM nowhere").await;
+        server.expect_query("SELECT a FROM nowhere").await;
+        server.err(1146, "42S02", "no such table").await;
+        one.expect_err(1146).await;
+        one.send_command(Kind::Ping, b"").await;
+        server.expect_command(Kind::Ping, b"").await;
+        server.ok().await;
+        one.expect_ok().await;
+        two.send_query("SELECT 2").await;
+        two.expect_err(9001).await;
+        run(&mut one, &mut server, "SHOW WARNINGS").await;
+    });
+}
+
+/// Another reset would take its key from the one who had the connection before.
+#[test]
+fn c05_a_session_that_was_reset_resets_no_connection_that_is_as_it_wants() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        two.send_command(Kind::ResetConnection, b"").await;
+        server.expect_command(Kind::ResetConnection, b"").await;
+        server.ok().await;
+        two.expect_ok().await;
+        one.send_command(Kind::ResetConnection, b"").await;
+        // The first one has not been reset yet.
+        server.expect_command(Kind::ResetConnection, b"").await;
+        server.ok().await;
+        question(&mut server).await;
+        server.expect_query(CHARSET).await;
+        server.ok().await;
+        server.expect_command(Kind::ResetConnection, b"").await;
+        server.ok().await;
+        one.expect_ok().await;
+        insert(&mut one, &mut server, 7).await;
+        two.send_query("SELECT 2").await;
+        asked(&mut server, "7").await;
+        comes(&mut two, &mut server, "SELECT 2").await;
+        run(&mut one, &mut server, "SELECT LAST_INSERT_ID()").await;
+    });
+}

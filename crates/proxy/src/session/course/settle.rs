@@ -69,8 +69,9 @@ impl Course {
     /// The statement that ran is over. Returns whether the other connections are of no use any more.
     pub(in crate::session) fn settle(&mut self, identity: &Identity, outcome: Outcome) -> bool {
         self.last = Some(self.hostgroup);
+        let is_statement = self.ran.is_unanswered;
         self.counted = self.ran.note_end(outcome, self.counted);
-        self.note_end(outcome);
+        self.note_end(outcome, is_statement);
         let Some(change) = self.proposed.take() else { return false };
         if matches!(outcome.end, End::Err { .. }) && !change.anyway {
             return false;
@@ -112,8 +113,8 @@ impl Course {
         self.pins.note(Mark::begin(Pin::Warnings), self.hostgroup);
     }
 
-    /// How a statement has ended: what that begins, and what it ends.
-    fn note_end(&mut self, outcome: Outcome) {
+    /// How a statement has ended, or a command that is none: what that begins, and what it ends.
+    fn note_end(&mut self, outcome: Outcome, is_statement: bool) {
         let end = outcome.end;
         let has_warnings = match end {
             End::Err { .. } => true,
@@ -123,7 +124,7 @@ impl Course {
         if has_warnings {
             self.pins.note(Mark::begin(Pin::Warnings), self.hostgroup);
         }
-        if self.pins.is_empty() || !self.ran.is_single() || matches!(end, End::Err { .. }) {
+        if self.pins.is_empty() || !is_statement || !self.ran.is_single() || matches!(end, End::Err { .. }) {
             return;
         }
         let class = self.ran.class;
