@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Parser;
-use mysqltest::place::{Account, ORDINARY, ROOT, Template};
+use mysqltest::place::{Account, Conditions, ORDINARY, ROOT, Template};
 use mysqltest::plan::{self, Job, Outcome, Outcomes};
 use mysqltest::record::{self, Counts, Divergences, Keep};
 use mysqltest::suite::{Suite, Test};
@@ -31,6 +31,13 @@ struct Options {
     /// no plain read. What the suite sees of being on two connections does not count
     #[arg(long)]
     split: bool,
+    /// With sessions that share connections, of which there are fewer than sessions
+    #[arg(long)]
+    multiplexing: bool,
+    /// Other clients at the same time, directly and through the proxy, that do something else all the time; the run fails when one of
+    /// them gets what is not for it
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    noise: usize,
     /// Servers that tests run against at the same time
     #[arg(long, value_name = "N", default_value_t = 2)]
     servers: usize,
@@ -53,16 +60,18 @@ fn main() -> anyhow::Result<ExitCode> {
     println!("{:>5}  are run\n\n{}", tests.len(), Counts::header());
 
     let template = Template::new(&suite)?;
-    let known = Divergences::read()?;
+    let known = Divergences::read(options.multiplexing)?;
+    let conditions =
+        Conditions { split: options.split, multiplexing: options.multiplexing, noise: options.noise };
     let modes = if options.mode.is_empty() { Mode::ALL.to_vec() } else { options.mode };
     let accounts = if options.account.is_empty() { vec![ROOT, ORDINARY] } else { options.account };
     let mut good = true;
     for (mode, account) in modes.iter().flat_map(|mode| accounts.iter().map(move |account| (*mode, *account)))
     {
-        let keep = Keep::new(&options.out, mode, account)?;
+        let keep = Keep::new(&options.out, mode, account, options.multiplexing)?;
         let report = |test: &Test, outcome: &Outcome, times| keep.note(test, outcome, times);
         let (suite, template, tests, report) = (&suite, &template, &tests, &report);
-        let job = Job { suite, template, tests, mode, account, split: options.split, report };
+        let job = Job { suite, template, tests, mode, account, conditions, report };
         let outcomes = plan::run(&job, options.servers)?;
         println!("{}", Counts::of(&outcomes).line(mode, account, &outcomes));
         let as_directly = judge(&known, &outcomes);
@@ -74,6 +83,9 @@ fn main() -> anyhow::Result<ExitCode> {
                 reader.statements
             );
             keep.note_strangers(&reader.strangers)?;
+        }
+        if options.noise > 0 {
+            println!("          beside them: {}", outcomes.noise);
         }
         println!("          differences are in {}", keep.folder().display());
     }

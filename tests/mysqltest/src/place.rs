@@ -3,6 +3,7 @@
 //! Tests change global variables, users and files. After each one the server's state is compared with what it was
 //! at the start; where they differ the server gets a fresh copy of its data, so that no test sees another one.
 
+mod front;
 mod options;
 mod state;
 
@@ -11,11 +12,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use e2e::{Proxy, Setup as ProxySetup};
+use e2e::Proxy;
 use testkit::guard::Sandbox;
 use testkit::mariadb::{self, Server, Setup};
 
-use crate::needs::{Needs, Passwords};
+use crate::needs::Needs;
+use crate::noise::{Heard, Noise};
 use crate::reader::ReaderLog;
 use crate::suite::Suite;
 
@@ -37,12 +39,19 @@ pub const ORDINARY: Account = Account { name: "developer", password: "developer'
 const QUIET_TIME_MAX: Duration = Duration::from_secs(3);
 /// How often that is looked at.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
-/// Timeout of everything in the proxy that a test might wait for; longer than any test may take. In ms.
-const PROXY_TIME_MS: u32 = 600_000;
 /// Lines of a proxy's log, which is kept in memory, after which another one is started.
 const LOG_LINES_MAX: usize = 10_000;
-/// Longest message that the proxy takes: as long as the protocol allows, so that the server decides. In bytes.
-const PROXY_PACKET_MAX: u32 = 1 << 30;
+
+/// Under what tests run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Conditions {
+    /// Whether the proxy has the same server as a reader, too, and splits reads from writes.
+    pub split: bool,
+    /// Whether sessions share connections, of which there are fewer than sessions.
+    pub multiplexing: bool,
+    /// Clients beside the test's own, at the server for a run without the proxy, and at the proxy for one through it.
+    pub noise: usize,
+}
 
 /// A data directory to copy.
 #[derive(Debug)]
@@ -60,6 +69,7 @@ pub struct Place {
     sandbox: Sandbox,
     server: Server,
     account: Account,
+    conditions: Conditions,
     folder: PathBuf,
     state: String,
     greeting: String,
@@ -67,6 +77,8 @@ pub struct Place {
     restarts: u32,
     /// What came to the reader, if the proxy splits reads from writes.
     reader: Option<ReaderLog>,
+    /// What the other clients have seen so far.
+    noise: Heard,
 }
 
 impl Template {
@@ -96,11 +108,16 @@ fn start(suite: &Suite, sandbox: &Sandbox, folder: &Path) -> anyhow::Result<Serv
 }
 
 impl Place {
-    /// Starts a server with a copy of the template. With `split` the proxy has the same server as a reader, too.
+    /// Starts a server with a copy of the template.
     ///
     /// # Errors
     /// When it does not start.
-    pub fn new(suite: &Suite, template: &Template, account: Account, split: bool) -> anyhow::Result<Self> {
+    pub fn new(
+        suite: &Suite,
+        template: &Template,
+        account: Account,
+        conditions: Conditions,
+    ) -> anyhow::Result<Self> {
         let sandbox = template.sandbox.clone();
         let number = template.places.fetch_add(1, Ordering::Relaxed);
         let folder = sandbox.path().join(format!("{number}"));
@@ -110,9 +127,21 @@ impl Place {
         let greeting = state::version_in_greeting(&server.socket())?;
         let template = template.datadir.clone();
         let (state, proxy, restarts) = (String::new(), None, 0);
-        let reader = split.then(ReaderLog::default);
-        let mut place =
-            Self { template, sandbox, server, account, folder, state, greeting, proxy, restarts, reader };
+        let reader = conditions.split.then(ReaderLog::default);
+        let mut place = Self {
+            template,
+            sandbox,
+            server,
+            account,
+            conditions,
+            folder,
+            state,
+            greeting,
+            proxy,
+            restarts,
+            reader,
+            noise: Heard::default(),
+        };
         place.admit()?;
         Ok(place)
     }
@@ -128,9 +157,17 @@ impl Place {
                  GRANT PROXY ON ''@'%' TO {name}@localhost WITH GRANT OPTION"
             ))?;
         }
+        if self.conditions.noise > 0 {
+            self.server.sql(Noise::PREPARATION)?;
+        }
         self.server.sql(state::FRESH_SCHEMA)?;
-        self.state = self.server.sql(state::FINGERPRINT)?;
+        self.state = self.server.sql(&self.fingerprint())?;
         Ok(())
+    }
+
+    /// The statements that tell whether a test has left something behind. Connections that the proxy keeps for others do not count.
+    fn fingerprint(&self) -> String {
+        state::FINGERPRINT.replace("{others}", state::others(self.conditions.multiplexing))
     }
 
     /// Makes everything as it was: an empty schema `test`, an empty folder for files, an empty slow log, and the server's state.
@@ -140,7 +177,7 @@ impl Place {
     pub fn restore(&mut self) -> anyhow::Result<()> {
         let deadline = Instant::now() + QUIET_TIME_MAX;
         loop {
-            let state = self.server.sql(&format!("{};{}", state::FRESH_SCHEMA, state::FINGERPRINT));
+            let state = self.server.sql(&format!("{};{}", state::FRESH_SCHEMA, self.fingerprint()));
             if state.is_ok_and(|state| state == self.state) {
                 break;
             }
@@ -160,7 +197,7 @@ impl Place {
 
     /// Whether nobody else is connected.
     fn is_quiet(&self) -> bool {
-        self.server.sql(state::OTHERS).is_ok_and(|others| others.trim() == "0")
+        self.server.sql(state::others(self.conditions.multiplexing)).is_ok_and(|others| others.trim() == "0")
     }
 
     /// Starts the server again with a fresh copy of the data.
@@ -182,48 +219,24 @@ impl Place {
         for Account { name, password } in [ROOT, self.account] {
             needs.users.insert(name.to_owned(), password.into());
         }
+        front::limit(&mut needs, self.conditions);
         let fits = |(known, proxy): &(Needs, Proxy)| *known == needs && proxy.log().len() < LOG_LINES_MAX;
         if self.proxy.as_ref().is_some_and(fits) {
             return;
         }
         self.proxy = None;
-        let quoted = |path: PathBuf| format!("\"{}\"", path.display());
-        let server = format!(
-            "hostname = {}\nport = 0\nuse_ssl = {}\ncompression = {}",
-            quoted(self.server.socket()),
-            needs.tls,
-            needs.compression
-        );
-        let certificates = self.folder.join("std_data");
-        let setup = ProxySetup::new(&self.sandbox)
-            .row("mysql_servers", &server)
-            .variable("server_version", format!("\"{}\"", self.greeting))
-            .variable("max_allowed_packet", PROXY_PACKET_MAX)
-            .variable("connect_timeout_client", PROXY_TIME_MS)
-            .pointsman_variable("check_logins", "\"always\"")
-            .pointsman_variable("tls_cert", quoted(certificates.join("server-cert.pem")))
-            .pointsman_variable("tls_key", quoted(certificates.join("server-key.pem")))
-            .pointsman_variable("tls_ca", quoted(certificates.join("cacert.pem")));
-        let setup = match &self.reader {
-            None => setup,
-            Some(_) => setup
-                .row(
-                    "mysql_servers",
-                    &format!("hostgroup_id = 1\nhostname = \"127.0.0.1\"\nport = {}", self.server.port()),
-                )
-                .row("mysql_replication_hostgroups", "writer_hostgroup = 0\nreader_hostgroup = 1")
-                .variable("read_write_split", true),
-        };
-        let setup = needs
-            .users
-            .iter()
-            .fold(setup, |setup, (name, passwords)| setup.row("mysql_users", &user(name, passwords)));
-        self.proxy = Some((needs, setup.start()));
+        let proxy = self.start_proxy(&needs);
+        self.proxy = Some((needs, proxy));
     }
 
     /// The account of its tests.
     pub const fn account(&self) -> Account {
         self.account
+    }
+
+    /// Under what they run.
+    pub const fn conditions(&self) -> Conditions {
+        self.conditions
     }
 
     /// The folder that the suite calls `vardir`.
@@ -264,6 +277,13 @@ impl Place {
         std::fs::metadata(self.general_log()).map_or(0, |data| data.len())
     }
 
+    /// The last part, of so many bytes at most, of what the server's log got since it had this size.
+    pub(crate) fn log_since(&self, size: u64, len_max: usize) -> String {
+        let log = std::fs::read(self.general_log()).unwrap_or_default();
+        let start = usize::try_from(size).unwrap_or_default().max(log.len().saturating_sub(len_max));
+        String::from_utf8_lossy(log.get(start..).unwrap_or_default()).into_owned()
+    }
+
     /// Takes note of what came to the reader in a test, since the log had this size.
     pub(crate) fn note_reader(&mut self, test: &str, since: u64) {
         let log = self.general_log();
@@ -277,6 +297,16 @@ impl Place {
         self.reader.take().unwrap_or_default()
     }
 
+    /// Adds what the other clients of a run have seen.
+    pub(crate) fn note_noise(&mut self, heard: Heard) {
+        self.noise.add(heard);
+    }
+
+    /// What the other clients have seen.
+    pub fn take_noise(&mut self) -> Heard {
+        std::mem::take(&mut self.noise)
+    }
+
     fn general_log(&self) -> PathBuf {
         self.folder.join("mysqld.1/mysqld.log")
     }
@@ -285,22 +315,6 @@ impl Place {
     pub const fn restarts(&self) -> u32 {
         self.restarts
     }
-}
-
-/// A row of `mysql_users`.
-fn user(name: &str, passwords: &Passwords) -> String {
-    let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-    let digits: String = passwords.second.bytes().flat_map(digits_of).collect();
-    format!(
-        "username = \"{}\"\npassword = \"{}\"\nattributes = '{{\"additional_password\": \"{digits}\"}}'",
-        quoted(name),
-        quoted(&passwords.first)
-    )
-}
-
-/// A byte as two hexadecimal digits.
-fn digits_of(byte: u8) -> [char; 2] {
-    [byte >> 4, byte & 15].map(|digit| char::from_digit(digit.into(), 16).unwrap_or_default())
 }
 
 /// Copies a folder.

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::place::{Account, Place, Template};
+use crate::noise::Heard;
+use crate::place::{Account, Conditions, Place, Template};
 use crate::reader::ReaderLog;
 use crate::suite::{Suite, Test};
 use crate::trial::{self, Mode, Verdict};
@@ -36,6 +37,8 @@ pub struct Outcomes {
     pub times: (Duration, Duration),
     /// What came to the reader.
     pub reader: ReaderLog,
+    /// What the clients beside the tests' own have seen.
+    pub noise: Heard,
 }
 
 /// Hears of a test that is through, with the times of its first runs, directly and through the proxy.
@@ -53,8 +56,8 @@ pub struct Job<'a> {
     pub mode: Mode,
     /// By whom.
     pub account: Account,
-    /// Whether the proxy splits reads from writes.
-    pub split: bool,
+    /// Under what.
+    pub conditions: Conditions,
     /// Called for each test.
     pub report: &'a Report<'a>,
 }
@@ -85,7 +88,7 @@ pub fn run(job: &Job<'_>, servers: usize) -> anyhow::Result<Outcomes> {
 }
 
 fn work(job: &Job<'_>, next: &AtomicUsize, outcomes: &Mutex<Outcomes>) -> anyhow::Result<()> {
-    let mut place = Place::new(job.suite, job.template, job.account, job.split)?;
+    let mut place = Place::new(job.suite, job.template, job.account, job.conditions)?;
     while let Some(test) = job.tests.get(next.fetch_add(1, Ordering::Relaxed)) {
         let (outcome, times) = both_ways(job, &mut place, test)?;
         (job.report)(test, &outcome, times)?;
@@ -97,6 +100,7 @@ fn work(job: &Job<'_>, next: &AtomicUsize, outcomes: &Mutex<Outcomes>) -> anyhow
     let mut outcomes = outcomes.lock().unwrap_or_else(PoisonError::into_inner);
     outcomes.restarts += place.restarts();
     outcomes.reader.add(place.take_reader());
+    outcomes.noise.add(place.take_noise());
     Ok(())
 }
 

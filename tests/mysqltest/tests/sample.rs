@@ -4,7 +4,7 @@
 
 use std::sync::Mutex;
 
-use mysqltest::place::{ROOT, Template};
+use mysqltest::place::{Conditions, ROOT, Template};
 use mysqltest::plan::{self, Job, Outcome};
 use mysqltest::suite::{Suite, Test};
 use mysqltest::trial::Mode;
@@ -66,7 +66,7 @@ fn a_sample_of_the_suite_passes_through_the_proxy_as_it_does_directly() {
             tests: &tests,
             mode: Mode::Text,
             account: ROOT,
-            split,
+            conditions: Conditions { split, ..Conditions::default() },
             report: &report,
         };
         let outcomes = plan::run(&job, 2).unwrap();
