@@ -52,7 +52,10 @@ impl Session {
         // Elsewhere it would be prepared as another statement.
         let means_the_same = prepared.what.modes == self.course.modes();
         match prepared.what.text.as_deref().filter(|_| moves && means_the_same) {
-            Some(text) => self.judge(text, true, None, true).prepared_as(&prepared.what),
+            Some(text) => {
+                let asked = self.asked_of_execution(payload, prepared.params());
+                self.judge(text, true, asked, true).prepared_as(&prepared.what)
+            }
             None => Decided::plainly_to(prepared.home).prepared_as(&prepared.what),
         }
     }
@@ -284,9 +287,14 @@ impl Session {
         let payload = front(&self.backlog);
         let Ok(execute) = StmtExecute::decode(payload, caps) else { return true };
         let Ok(params) = execute.params(prepared.params(), caps) else { return true };
-        let Some(types) = prepared.types_for(hostgroup, params.types).map(<[u8]>::to_vec) else {
+        let own = params.types_without_attributes(prepared.params(), caps);
+        let Some(types) = prepared.types_for(hostgroup, own).map(<[u8]>::to_vec) else {
             return true;
         };
+        if params.count != usize::from(prepared.params()) {
+            // Attributes without types: nobody knows theirs.
+            return true;
+        }
         // In front of the values is the byte that says whether types follow.
         let Some(flag) = (payload.len() - params.values.len()).checked_sub(1) else { return true };
         params.count == 0 || self.splice_front(flag..flag + 1, &[&[1][..], &types].concat())
@@ -350,7 +358,8 @@ impl Session {
                     && let Ok(execute) = StmtExecute::decode(payload, caps)
                     && let Ok(params) = execute.params(prepared.params(), caps)
                 {
-                    prepared.types_for(hostgroup, params.types);
+                    let own = params.types_without_attributes(prepared.params(), caps);
+                    prepared.types_for(hostgroup, own);
                 }
                 let change = prepared.what.change.clone();
                 self.course.propose_change(change);
