@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use e2e::Proxy;
 use testkit::guard::Sandbox;
 use testkit::mariadb::{self, Server, Setup};
 
 use crate::needs::Needs;
 use crate::noise::{Heard, Noise};
-use crate::reader::ReaderLog;
+use crate::reader::{Reader, ReaderLog, Sizes};
 use crate::suite::Suite;
 
 /// Whom tests log in as, unless they say otherwise.
@@ -46,7 +46,7 @@ const LOG_LINES_MAX: usize = 10_000;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Conditions {
     /// Whether the proxy has the same server as a reader, too, and splits reads from writes.
-    pub split: bool,
+    pub reader: Reader,
     /// Whether sessions share connections, of which there are fewer than sessions.
     pub multiplexing: bool,
     /// Clients beside the test's own, at the server for a run without the proxy, and at the proxy for one through it.
@@ -75,8 +75,8 @@ pub struct Place {
     greeting: String,
     proxy: Option<(Needs, Proxy)>,
     restarts: u32,
-    /// What came to the reader, if the proxy splits reads from writes.
-    reader: Option<ReaderLog>,
+    /// What came to the reader.
+    reader_log: ReaderLog,
     /// What the other clients have seen so far.
     noise: Heard,
 }
@@ -89,7 +89,7 @@ impl Template {
     pub fn new(suite: &Suite) -> anyhow::Result<Self> {
         let sandbox = Sandbox::new()?;
         let folder = sandbox.path().join("t");
-        let mut server = start(suite, &sandbox, &folder)?;
+        let mut server = start(suite, &sandbox, &folder, Reader::Absent)?;
         server.sql(&state::preparation(suite, &folder)?)?;
         server.stop()?;
         Ok(Self { datadir: server.datadir(), sandbox, places: AtomicUsize::new(0) })
@@ -97,13 +97,13 @@ impl Template {
 }
 
 /// Starts a server in `folder`, which becomes the suite's `vardir`.
-fn start(suite: &Suite, sandbox: &Sandbox, folder: &Path) -> anyhow::Result<Server> {
+fn start(suite: &Suite, sandbox: &Sandbox, folder: &Path, reader: Reader) -> anyhow::Result<Server> {
     for part in ["tmp", "log", "run", "r", "mysqld.1"] {
         std::fs::create_dir_all(folder.join(part))?;
     }
     // No link: the server reads only below `vardir`, wherever links lead.
     copy(&suite.folder.join("std_data"), &folder.join("std_data"))?;
-    let options = options::of_server(suite, folder)?;
+    let options = options::of_server(suite, folder, reader)?;
     Setup::new("mysqld.1").dir(folder.join("mysqld.1")).args(options).start(&mariadb::find()?, sandbox)
 }
 
@@ -123,11 +123,10 @@ impl Place {
         let folder = sandbox.path().join(format!("{number}"));
         std::fs::create_dir_all(folder.join("mysqld.1"))?;
         copy(&template.datadir, &folder.join("mysqld.1/data"))?;
-        let server = start(suite, &sandbox, &folder)?;
+        let server = start(suite, &sandbox, &folder, conditions.reader)?;
         let greeting = state::version_in_greeting(&server.socket())?;
         let template = template.datadir.clone();
         let (state, proxy, restarts) = (String::new(), None, 0);
-        let reader = conditions.split.then(ReaderLog::default);
         let mut place = Self {
             template,
             sandbox,
@@ -139,14 +138,14 @@ impl Place {
             greeting,
             proxy,
             restarts,
-            reader,
+            reader_log: ReaderLog::default(),
             noise: Heard::default(),
         };
         place.admit()?;
         Ok(place)
     }
 
-    /// Creates the account, and remembers the state to come back to.
+    /// Creates the account, has the server refuse writes if that is wanted, and remembers the state to come back to.
     fn admit(&mut self) -> anyhow::Result<()> {
         let Account { name, password } = self.account;
         if self.account != ROOT {
@@ -160,8 +159,29 @@ impl Place {
         if self.conditions.noise > 0 {
             self.server.sql(Noise::PREPARATION)?;
         }
+        if self.conditions.reader == Reader::Refusing {
+            for Account { name, password } in [ROOT, self.account] {
+                self.server.sql(&state::may_not_write(name, password))?;
+            }
+            self.server.sql("SET GLOBAL read_only = 1")?;
+            self.check_refusal()?;
+        }
         self.server.sql(state::FRESH_SCHEMA)?;
         self.state = self.server.sql(&self.fingerprint())?;
+        Ok(())
+    }
+
+    /// Makes sure that the server refuses a write that comes by TCP.
+    fn check_refusal(&self) -> anyhow::Result<()> {
+        let mut command = self.sandbox.command("mariadb")?;
+        command
+            .args(["--no-defaults", "--protocol=tcp", "--host=127.0.0.1"])
+            .args([format!("--user={}", self.account.name), format!("--password={}", self.account.password)])
+            .arg(format!("--port={}", self.server.port()))
+            .arg("--execute=CREATE DATABASE refused");
+        let output = command.output()?;
+        let message = String::from_utf8_lossy(&output.stderr);
+        ensure!(message.contains("ERROR 1290 "), "a write by TCP is not refused: {message}");
         Ok(())
     }
 
@@ -272,29 +292,30 @@ impl Place {
         self.proxy.as_ref().map(|(_, proxy)| proxy.log()).unwrap_or_default()
     }
 
-    /// The size of the server's log, in bytes.
-    pub(crate) fn log_size(&self) -> u64 {
-        std::fs::metadata(self.general_log()).map_or(0, |data| data.len())
+    /// The sizes of the server's logs.
+    pub(crate) fn log_sizes(&self) -> Sizes {
+        let size = |path: PathBuf| std::fs::metadata(path).map_or(0, |data| data.len());
+        Sizes { general: size(self.log(options::GENERAL_LOG)), errors: size(self.log(options::ERROR_LOG)) }
     }
 
-    /// The last part, of so many bytes at most, of what the server's log got since it had this size.
+    /// The last part, of so many bytes at most, of what the server's log of statements got since it had this size.
     pub(crate) fn log_since(&self, size: u64, len_max: usize) -> String {
-        let log = std::fs::read(self.general_log()).unwrap_or_default();
+        let log = std::fs::read(self.log(options::GENERAL_LOG)).unwrap_or_default();
         let start = usize::try_from(size).unwrap_or_default().max(log.len().saturating_sub(len_max));
         String::from_utf8_lossy(log.get(start..).unwrap_or_default()).into_owned()
     }
 
-    /// Takes note of what came to the reader in a test, since the log had this size.
-    pub(crate) fn note_reader(&mut self, test: &str, since: u64) {
-        let log = self.general_log();
-        if let Some(reader) = &mut self.reader {
-            reader.read(test, &log, since);
+    /// Takes note of what came to the reader in a test, since the logs had these sizes.
+    pub(crate) fn note_reader(&mut self, test: &str, since: Sizes) {
+        if self.conditions.reader != Reader::Absent {
+            let (general, errors) = (self.log(options::GENERAL_LOG), self.log(options::ERROR_LOG));
+            self.reader_log.read(test, &general, &errors, since);
         }
     }
 
     /// What came to the reader.
-    pub fn take_reader(&mut self) -> ReaderLog {
-        self.reader.take().unwrap_or_default()
+    pub fn take_reader_log(&mut self) -> ReaderLog {
+        std::mem::take(&mut self.reader_log)
     }
 
     /// Adds what the other clients of a run have seen.
@@ -307,8 +328,8 @@ impl Place {
         std::mem::take(&mut self.noise)
     }
 
-    fn general_log(&self) -> PathBuf {
-        self.folder.join("mysqld.1/mysqld.log")
+    fn log(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
     }
 
     /// How often the server had to be started again.

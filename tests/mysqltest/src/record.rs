@@ -12,6 +12,7 @@ use anyhow::{Context as _, ensure};
 
 use crate::place::Account;
 use crate::plan::{Outcome, Outcomes};
+use crate::reader::ReaderLog;
 use crate::suite::Test;
 use crate::trial::{Mode, Verdict};
 
@@ -162,12 +163,19 @@ impl Keep {
         &self.folder
     }
 
-    /// Writes down what does not belong to a reader.
+    /// Writes down what does not belong to a reader, and what was refused because the server is read-only.
     ///
     /// # Errors
-    /// When the file cannot be written.
-    pub fn note_strangers(&self, strangers: &[String]) -> anyhow::Result<()> {
-        Ok(std::fs::write(self.folder.join("strangers"), strangers.join("\n"))?)
+    /// When a file cannot be written.
+    pub fn note_reader(&self, log: &ReaderLog) -> anyhow::Result<()> {
+        for (name, lines) in [
+            ("strangers", &log.strangers),
+            ("refused", &log.refused),
+            ("refused-by-writer", &log.refused_by_writer),
+        ] {
+            std::fs::write(self.folder.join(name), lines.join("\n"))?;
+        }
+        Ok(())
     }
 
     /// Writes down how a test went.

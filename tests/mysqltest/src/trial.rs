@@ -89,7 +89,7 @@ pub fn run(
     let surroundings = Surroundings { suite, place, test, target: &target, alternatives: &alternatives };
     surroundings.write_option_file()?;
     let result = result_file(suite, place, test, &alternatives)?;
-    let log_size = place.log_size();
+    let log_sizes = place.log_sizes();
     let noise = Noise::begin(place.account(), &target.1, mode, place.conditions().noise)?;
     let start = Instant::now();
     let mut verdict = attempt(&surroundings, mode, &result)?;
@@ -100,11 +100,11 @@ pub fn run(
     {
         // Which connection a statement came over tells most of it.
         text.push_str("\nThe server's log of it ends with:\n");
-        text.push_str(&place.log_since(log_size, LOG_LEN_MAX));
+        text.push_str(&place.log_since(log_sizes.general, LOG_LEN_MAX));
     }
     place.note_noise(noise.end().with_context(|| format!("during {}, {verdict:?}", test.name))?);
     if through_proxy {
-        place.note_reader(&test.name, log_size);
+        place.note_reader(&test.name, log_sizes);
     }
     place.restore()?;
     Ok((verdict, time))

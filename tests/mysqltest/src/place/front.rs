@@ -7,6 +7,7 @@ use e2e::{Proxy, Setup};
 
 use super::{Conditions, Place};
 use crate::needs::{Needs, Passwords};
+use crate::reader::Reader;
 
 /// Timeout of everything in the proxy that a test might wait for; longer than any test may take. In ms.
 const PROXY_TIME_MS: u32 = 600_000;
@@ -45,9 +46,9 @@ impl Place {
             .pointsman_variable("tls_cert", quoted(certificates.join("server-cert.pem")))
             .pointsman_variable("tls_key", quoted(certificates.join("server-key.pem")))
             .pointsman_variable("tls_ca", quoted(certificates.join("cacert.pem")));
-        let setup = match &self.reader {
-            None => setup,
-            Some(_) => setup
+        let setup = match self.conditions.reader {
+            Reader::Absent => setup,
+            Reader::Lenient | Reader::Refusing => setup
                 .row(
                     "mysql_servers",
                     &format!("hostgroup_id = 1\nhostname = \"127.0.0.1\"\nport = {}", self.server.port()),

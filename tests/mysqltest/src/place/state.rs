@@ -26,6 +26,16 @@ pub(super) const fn others(busy: bool) -> &'static str {
     }
 }
 
+/// Makes an account, by the way of TCP, that may do everything but write to a server that is read-only.
+pub(super) fn may_not_write(name: &str, password: &str) -> String {
+    let (account, password) = (format!("{name}@127.0.0.1"), password.replace('\'', "''"));
+    format!(
+        "CREATE OR REPLACE USER {account} IDENTIFIED BY '{password}'; \
+         GRANT ALL ON *.* TO {account} WITH GRANT OPTION; REVOKE READ_ONLY ADMIN ON *.* FROM {account}; \
+         GRANT PROXY ON ''@'%' TO {account} WITH GRANT OPTION"
+    )
+}
+
 /// Everything that tests have to leave as it was: a shorter form of the suite's own `check_testcase`. `{others}` stands for [`others`].
 pub(super) const FINGERPRINT: &str = "\
     SELECT * FROM information_schema.global_variables WHERE variable_name NOT LIKE 'gtid%pos' \
