@@ -311,6 +311,7 @@ impl Course {
             had_its_turn: false,
             is_ready: false,
             commits_first,
+            is_counted: false,
             lost: 0,
             renamed: None,
         }

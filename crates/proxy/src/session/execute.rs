@@ -11,6 +11,7 @@ use super::backlog::{front, whole_front};
 use super::course::decided::Decided;
 use super::route::names_statement;
 use crate::backend::Full;
+use crate::control::running::Measured;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::state::substitute::with_numbers;
@@ -307,14 +308,24 @@ impl Session {
             let max = u32::try_from(MAX_PAYLOAD).unwrap_or(u32::MAX);
             return self.refuse_here(Kind::StmtPrepare, &ClientError::packet_too_large(max)).await;
         };
-        let preparing = self.preparing(payload.get(1..).unwrap_or_default(), &mut decided);
-        let measured = self.measure(Kind::StmtPrepare, &payload, Some(&decided));
+        let measured = if std::mem::replace(&mut decided.is_counted, true) {
+            self.measure_sent(Measured::plain(Kind::StmtPrepare), &payload, Some(&decided))
+        } else {
+            self.measure(Kind::StmtPrepare, &payload, Some(&decided))
+        };
         self.begin_running(measured, payload.get(1..).unwrap_or_default());
-        let replies = match self.errand(&[(payload, Answer::Prepare)]).await? {
+        let command = [(payload, Answer::Prepare)];
+        let replies = match self.errand(&command).await? {
             Ok(replies) => replies,
+            Err(_) if self.tries_again(&mut decided) => {
+                self.end_running();
+                return self.keep(decided);
+            }
             Err(error) => return self.refuse_counted(&error).await,
         };
         self.skip_command().await?;
+        let [(payload, _)] = &command;
+        let preparing = self.preparing(payload.get(1..).unwrap_or_default(), &mut decided);
         let Some(mut reply) = replies.into_iter().next() else { return Err(Ending::Silent) };
         let hostgroup = self.course.hostgroup;
         if let Some(statement) = reply.prepared

@@ -339,7 +339,7 @@ impl Session {
 
     /// The command in the backlog has had its answer, or is brought to another connection.
     #[expect(clippy::unnecessary_wraps, reason = "it is what is left to be said of a command")]
-    fn keep(&mut self, decided: Decided) -> Result<(), Ending> {
+    pub(super) fn keep(&mut self, decided: Decided) -> Result<(), Ending> {
         if std::mem::take(&mut self.course.errand_lost) {
             self.course.decided = Some(decided);
         }

@@ -458,6 +458,36 @@ fn a_prepared_statement_is_prepared_at_the_next_server() {
     });
 }
 
+#[test]
+fn a_statement_is_prepared_elsewhere_when_its_server_dies() {
+    play(async || {
+        let (_stage, mut servers, mut client, mut db) = scene().await;
+        client.send_command(Kind::StmtPrepare, b"INSERT 1").await;
+        assert_eq!(db.read_command().await, b"\x16INSERT 1");
+        db.send(&PREPARED).await;
+        client.read().await;
+        drop(db);
+        settle().await;
+        client.send_query("DO 2").await;
+        // The first statement is not at this one: what the second is called is not up to it alone.
+        let mut other = next(&mut servers, "DO 2").await;
+        client.expect_ok().await;
+        client.send_command(Kind::StmtPrepare, b"INSERT 2").await;
+        assert_eq!(other.read_command().await, b"\x16INSERT 2");
+        drop(other);
+        let mut other = servers.accept().await;
+        assert_eq!(other.read_command().await, b"\x16INSERT 2");
+        other.packets().expect_seq(1);
+        other.send(&PREPARED).await;
+        let answer = client.read().await;
+        assert_eq!((answer[0], answer.len()), (0, PREPARED.len()));
+        client.send_command(Kind::StmtExecute, &[&answer[1..5], &EXECUTE[4..]].concat()).await;
+        assert_eq!(other.read_command().await[..5], [&[0x17][..], &[7, 0, 0, 0]].concat());
+        other.ok().await;
+        client.expect_ok().await;
+    });
+}
+
 /// A statement with the number 7, without parameters and columns.
 const PREPARED: [u8; 12] = [0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
