@@ -48,7 +48,7 @@ soak: tools-test test-servers ## The model test with fresh seeds for ten minutes
 
 chaos: tools-test ## Servers that are killed, frozen, cut off and promoted under writing clients, for 15 minutes: make chaos SECONDS=900
 	$(CARGO) build --locked --package pointsman
-	POINTSMAN_CHAOS_SECONDS=$(or $(SECONDS),900) $(CARGO) test --locked --package e2e --test chaos -- --ignored --nocapture soak
+	POINTSMAN_CHAOS_SECONDS=$(or $(SECONDS),900) POINTSMAN_CHAOS_ROUNDS=$(ROUNDS) $(CARGO) test --locked --package e2e --test chaos -- --ignored --nocapture soak
 
 bench: tools-bench ## Layer-4 floor, HAProxy and Pointsman side by side; writes bench/runs/.
 	$(CARGO) build --release --locked --package pointsman --package bench

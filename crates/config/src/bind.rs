@@ -244,14 +244,14 @@ impl Binder {
         if self.complete {
             self.missing(section, &given, &at);
         }
-        PlacedRow { row, at, given: Some(given), sound: self.problems.len() == before }
+        // Also where nothing is said of it, because it may stand where the file could not be read.
+        let is_whole = lacking(section, &given).next().is_none();
+        PlacedRow { row, at, given: Some(given), sound: is_whole && self.problems.len() == before }
     }
 
     fn missing(&mut self, section: &Section, given: &[Option<Place>], at: &Place) {
-        for (field, given) in section.fields().zip(given) {
-            if field.preset == Preset::Required && given.is_none() {
-                self.problem(at, format!("a row of `{}` needs `{}`", section.name, field.name));
-            }
+        for field in lacking(section, given) {
+            self.problem(at, format!("a row of `{}` needs `{}`", section.name, field.name));
         }
     }
 
@@ -270,6 +270,13 @@ impl Binder {
         }
         self.problem(&entry.at, format!("unknown setting `{key}`{place}{hint}"));
     }
+}
+
+/// What a row must be given, and is not.
+fn lacking(section: &Section, given: &[Option<Place>]) -> impl Iterator<Item = &'static Field> {
+    let is_lacking =
+        |(field, given): &(&Field, &Option<Place>)| field.preset == Preset::Required && given.is_none();
+    section.fields().zip(given).filter(is_lacking).map(|(field, _)| field)
 }
 
 /// A setting as messages call it: `` `mysql_variables.threads` ``.

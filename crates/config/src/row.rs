@@ -393,7 +393,7 @@ mod tests {
         let missing = MYSQL_QUERY_RULES.fields().filter(|field| !field.built);
         let missing = missing.filter(|field| field.doc != "no effect in ProxySQL either");
         let missing: Vec<_> = missing.map(|field| field.name).collect();
-        assert_eq!(missing, ["cache_ttl", "cache_empty_result", "retries", "gtid_from_hostgroup"]);
+        assert_eq!(missing, ["cache_ttl", "cache_empty_result", "gtid_from_hostgroup"]);
     }
 
     #[test]

@@ -69,7 +69,7 @@ pub(crate) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     // While the tables of the admin port are made.
     proxy::gather_entropy();
     log_to_stderr();
-    let ServeArgs { config: ConfigArgs { config: file }, initial, reload } = args;
+    let ServeArgs { config: ConfigArgs { config: file }, initial, reload, reuse_port } = args;
     let booted = admin::boot(&admin::Start { file, initial, reload })?;
     raise_file_limit();
     for warning in &booted.warnings {
@@ -84,7 +84,7 @@ pub(crate) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
         .context("cannot start the control runtime")?;
     // Before it can be replaced by a newer one.
     let program = std::env::current_exe();
-    let outcome = control.block_on(run(booted.store, control.handle(), started))?;
+    let outcome = control.block_on(run(booted.store, control.handle(), reuse_port, started))?;
     // Not waiting for what still runs there: sessions are over, or are to be cut off.
     control.shutdown_background();
     if outcome == Wish::Restart {
@@ -95,12 +95,13 @@ pub(crate) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Serves until somebody wants it to end; returns what is wanted behind that.
-async fn run(mut store: Store, control: &Handle, started: Instant) -> anyhow::Result<Wish> {
+/// Serves until somebody wants it to end, `beside` other instances or not; returns what is wanted behind that.
+async fn run(mut store: Store, control: &Handle, beside: bool, started: Instant) -> anyhow::Result<Wish> {
     // Before anything listens, so that no signal can come too early.
     let mut signals = Signals::new()?;
     let config = Arc::clone(store.config());
-    let proxy = Proxy::start(&config, control)?;
+    let start = if beside { Proxy::start_beside } else { Proxy::start };
+    let proxy = start(&config, control)?;
     let (sender, mut wishes) = unbounded_channel();
     let plane: Arc<dyn DataPlane> = Arc::new(Plane::new(proxy.remote(), sender));
     store.attach(Arc::clone(&plane));

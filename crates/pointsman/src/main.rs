@@ -51,6 +51,9 @@ struct ServeArgs {
     /// Add the rows of the file to the saved configuration, where they replace those with the same keys.
     #[arg(long, conflicts_with = "initial")]
     reload: bool,
+    /// Listen beside other instances that were started with this option, on the same TCP ports for clients (`SO_REUSEPORT`).
+    #[arg(long)]
+    reuse_port: bool,
 }
 
 #[derive(Debug, clap::Args)]

@@ -32,7 +32,7 @@ pub(crate) fn choose<E>(
 ) -> Choice<E> {
     // Held until a permit is taken: a server that is being removed gives none.
     let members = group.members();
-    let Members { servers, policy } = &*members;
+    let Members { servers, policy, .. } = &*members;
     forgive(servers, policy.shunning.recovery, now);
     // Another worker may fill the chosen server between looking and taking: look again, and give up only
     // when no candidate is left. Each failed round means that some other session got a permit.

@@ -94,7 +94,7 @@ impl fmt::Display for Reason {
 
 /// Explains each server of a hostgroup, in the order of the configuration.
 pub(crate) fn explain<E>(members: &Members<E>, now: Duration) -> Vec<Explained<E>> {
-    let Members { servers, policy } = members;
+    let Members { servers, policy, .. } = members;
     let standings: Vec<_> = servers.iter().map(|server| server.standing(now, &policy.shunning)).collect();
     let online = online(servers, policy, now);
     let candidates = ready(servers, policy, now);

@@ -30,13 +30,30 @@ pub(crate) struct Hostgroup<E> {
 pub(crate) struct Members<E> {
     /// Those that are configured, in their order, and behind them those that are not any more and still have connections.
     pub(crate) servers: Vec<Arc<Server<E>>>,
+    /// Where those that are configured are among them: there may be thousands, and each is looked for with each check of it.
+    places: HashMap<E, usize>,
     pub(crate) policy: Policy,
+}
+
+impl<E: Eq + Hash> Members<E> {
+    /// The server with this endpoint.
+    pub(crate) fn find(&self, endpoint: &E) -> Option<&Arc<Server<E>>> {
+        let former = || {
+            let mut behind = self.servers.iter().rev().take_while(|server| !server.is_configured());
+            behind.find(|server| server.endpoint() == endpoint)
+        };
+        self.places.get(endpoint).map_or_else(former, |at| self.servers.get(*at))
+    }
 }
 
 impl<E> Default for Hostgroup<E> {
     fn default() -> Self {
         Self {
-            members: RwLock::new(Members { servers: Vec::new(), policy: Policy::default() }),
+            members: RwLock::new(Members {
+                servers: Vec::new(),
+                places: HashMap::new(),
+                policy: Policy::default(),
+            }),
             removed: AtomicUsize::new(0),
             turn: AtomicU64::new(0),
             time: AtomicU64::new(0),
@@ -153,8 +170,14 @@ impl<E: Clone + Eq + Hash> Hostgroup<E> {
             };
             after.push(Arc::new(server));
         }
+        let mut places = HashMap::with_capacity(after.len());
+        for (at, server) in after.iter().enumerate() {
+            places.entry(server.endpoint().clone()).or_insert(at);
+        }
         after.extend(before.into_values().map(|server| Arc::new(server.removed())));
         *servers = after;
+        members.places = places;
+        let servers = &mut members.servers;
         self.forget_unused(servers);
     }
 }

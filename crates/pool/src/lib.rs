@@ -212,7 +212,7 @@ impl<E: Clone + Eq + Hash> Pool<E> {
     /// The server of `hostgroup` with this endpoint.
     pub fn find(&self, hostgroup: u32, endpoint: &E) -> Option<Arc<Server<E>>> {
         let group = self.hostgroup(hostgroup)?;
-        group.members().servers.iter().find(|server| server.endpoint() == endpoint).cloned()
+        group.members().find(endpoint).cloned()
     }
 
     /// A pool of these servers, all without connections; `policy` says how each hostgroup chooses.
@@ -229,9 +229,7 @@ impl<E: Clone + Eq + Hash> Pool<E> {
         group.tell(now);
         {
             let members = group.members();
-            let Some(server) = members.servers.iter().find(|server| server.endpoint() == endpoint) else {
-                return;
-            };
+            let Some(server) = members.find(endpoint) else { return };
             match mark {
                 Mark::Failed => server.health().shun(now),
                 Mark::Down => {

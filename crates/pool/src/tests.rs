@@ -383,3 +383,23 @@ fn wait(mut ticket: Ticket<&'static str>) -> Permit<&'static str> {
         }
     }
 }
+
+#[test]
+fn servers_are_found_while_they_come_and_go() {
+    let names = ["a", "b", "c"];
+    let pool = pool_of(names.map(|name| server(0, name, 1, 1)));
+    let taken = granted(pool.choose(0, 0, NOW, |name| *name != "a"));
+    let is = |name| pool.find(0, &name).map(|server| (*server.endpoint(), server.is_configured()));
+    assert_eq!(names.map(is), names.map(|name| Some((name, true))));
+    replace(&pool, ["c", "d"].map(|name| server(0, name, 1, 1)));
+    // One of them has a connection left.
+    assert_eq!(
+        ["c", "d", "a", "b"].map(is),
+        [Some(("c", true)), Some(("d", true)), Some(("a", false)), None]
+    );
+    drop(taken);
+    assert_eq!(["a", "d"].map(is), [None, Some(("d", true))]);
+    replace(&pool, names.map(|name| server(0, name, 1, 1)));
+    assert_eq!(names.map(is), names.map(|name| Some((name, true))));
+    assert_eq!(is("d"), None);
+}

@@ -188,8 +188,9 @@ impl Counts {
         Rc::clone(self.servers.borrow_mut().entry(id).or_insert_with(new))
     }
 
-    /// Forgets the servers that nobody uses and for which `is_known` is false.
+    /// Forgets the servers that nobody uses and for which `is_known` is false, and what they have answered.
     pub(crate) fn forget_servers(&self, is_known: impl Fn(u64) -> bool) {
+        self.errors.borrow_mut().forget_servers(&is_known);
         self.servers.borrow_mut().retain(|&id, tally| {
             let keep = Rc::strong_count(tally) > 1 || is_known(id);
             if !keep {

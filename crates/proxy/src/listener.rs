@@ -48,10 +48,10 @@ impl Drop for RemoveOnDrop {
 }
 
 impl Bound {
-    /// Binds the listener's address. Its clients are counted in `clients`.
-    pub(crate) fn new(config: &Listener, clients: &Arc<AtomicU32>) -> io::Result<Self> {
+    /// Binds the listener's address, which processes that do the same may have as well if `beside`. Its clients are counted in `clients`.
+    pub(crate) fn new(config: &Listener, clients: &Arc<AtomicU32>, beside: bool) -> io::Result<Self> {
         let socket = match &config.address {
-            Address::Tcp(address) => ListenSocket::Tcp(bind_tcp(*address)?),
+            Address::Tcp(address) => ListenSocket::Tcp(bind_tcp(*address, beside)?),
             Address::Unix(path) => ListenSocket::Unix(bind_unix(path)?, RemoveOnDrop(path.clone())),
         };
         let address = match &socket {
@@ -94,8 +94,11 @@ impl Bound {
     }
 }
 
-fn bind_tcp(address: SocketAddr) -> io::Result<std::net::TcpListener> {
+fn bind_tcp(address: SocketAddr, beside: bool) -> io::Result<std::net::TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    if beside {
+        socket.set_reuse_port(true)?;
+    }
     // Restarting must not wait for connections of the previous run to time out.
     socket.set_reuse_address(true)?;
     socket.set_nonblocking(true)?;

@@ -27,26 +27,33 @@ pub struct ListenError {
 pub(crate) struct Listeners {
     /// With the ports that the kernel chose where the configuration says 0, and the numbers of their clients.
     configs: Vec<(Listener, Arc<AtomicU32>)>,
+    /// Whether other processes may listen there as well.
+    beside: bool,
     /// The tasks that accept clients; `None` while nobody may come.
     tasks: Mutex<Option<Vec<JoinHandle<()>>>>,
 }
 
-/// Binds all addresses, or none.
-pub(crate) fn bind(configs: &[Listener]) -> Result<Vec<Bound>, ListenError> {
-    configs.iter().map(|config| bind_one(config, &Arc::default())).collect()
+/// Binds all addresses, or none; `beside`: other processes may listen there as well.
+pub(crate) fn bind(configs: &[Listener], beside: bool) -> Result<Vec<Bound>, ListenError> {
+    configs.iter().map(|config| bind_one(config, &Arc::default(), beside)).collect()
 }
 
 /// Binds an address; clients are counted in `clients`.
-fn bind_one(config: &Listener, clients: &Arc<AtomicU32>) -> Result<Bound, ListenError> {
+fn bind_one(config: &Listener, clients: &Arc<AtomicU32>, beside: bool) -> Result<Bound, ListenError> {
     let failed = |source| ListenError { address: config.address.clone(), source };
-    Bound::new(config, clients).map_err(failed)
+    Bound::new(config, clients, beside).map_err(failed)
 }
 
 impl Listeners {
-    /// Begins to accept. To be called within the runtime that shall do it.
-    pub(crate) fn start(bound: Vec<Bound>, shared: &Arc<Shared>, workers: &Arc<[Inbox]>) -> Self {
+    /// Begins to accept at what was bound, `beside` others or not. To be called within the runtime that shall do it.
+    pub(crate) fn start(
+        bound: Vec<Bound>,
+        beside: bool,
+        shared: &Arc<Shared>,
+        workers: &Arc<[Inbox]>,
+    ) -> Self {
         let configs = bound.iter().map(|bound| (bound.config(), Arc::clone(bound.clients()))).collect();
-        Self { configs, tasks: Mutex::new(Some(accept(bound, shared, workers))) }
+        Self { configs, beside, tasks: Mutex::new(Some(accept(bound, shared, workers))) }
     }
 
     /// The addresses and what is spoken there.
@@ -83,7 +90,7 @@ impl Listeners {
         if tasks.is_some() {
             return Ok(false);
         }
-        let bound = self.configs.iter().map(|(config, clients)| bind_one(config, clients));
+        let bound = self.configs.iter().map(|(config, clients)| bind_one(config, clients, self.beside));
         *tasks = Some(accept(bound.collect::<Result<_, _>>()?, shared, workers));
         Ok(true)
     }

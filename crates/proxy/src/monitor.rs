@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use config::Endpoint;
-use monitor::{Check, Monitor, Order};
+use monitor::{Check, Event, Monitor, Order};
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
@@ -126,7 +126,7 @@ impl Watch {
             };
             tokio::select! {
                 // Both ends of the channel are here.
-                Some((order, outcome)) = self.outcomes.recv() => self.learn(&order, &outcome),
+                Some((order, outcome)) = self.outcomes.recv() => self.learn_all(&order, &outcome),
                 changed = news.changed() => {
                     if changed.is_err() || news.borrow_and_update().is_over || !self.follow() {
                         return;
@@ -147,7 +147,20 @@ impl Watch {
         });
     }
 
-    fn learn(&mut self, order: &Order<Endpoint>, outcome: &Outcome) {
+    /// What came of a check, and of others that are over by now. What follows from all of them is carried out at once: that takes time in
+    /// proportion to the servers, which may all change in the same moment.
+    fn learn_all(&mut self, order: &Order<Endpoint>, outcome: &Outcome) {
+        let mut events = self.learn(order, outcome);
+        while let Ok((order, outcome)) = self.outcomes.try_recv() {
+            events.append(&mut self.learn(&order, &outcome));
+        }
+        if !events.is_empty() {
+            let shared = &self.worker.shared;
+            shared.watching.carry_out(shared, &self.monitor, &events);
+        }
+    }
+
+    fn learn(&mut self, order: &Order<Endpoint>, outcome: &Outcome) -> Vec<Event<Endpoint>> {
         let shared = &self.worker.shared;
         let Order { server, check, .. } = order;
         shared.watching.records.note(*check, server, outcome, shared.snapshot().monitor().history);
@@ -164,9 +177,7 @@ impl Watch {
         if let Some(latency) = outcome.latency {
             watching::note_latency(shared, &self.monitor, server, latency);
         }
-        if !events.is_empty() {
-            shared.watching.carry_out(shared, &self.monitor, &events);
-        }
+        events
     }
 
     /// The configuration or something else has changed. Returns false if nothing is to be watched any more.

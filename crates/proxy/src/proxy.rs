@@ -53,8 +53,18 @@ pub enum StartError {
 impl Proxy {
     /// Binds all listeners and starts the workers; `control` runs what is not a session.
     pub fn start(config: &Arc<Config>, control: &Handle) -> Result<Self, StartError> {
+        Self::start_with(config, control, false)
+    }
+
+    /// The same beside other processes that were started in this way: they listen on the same TCP ports (`SO_REUSEPORT`), and the
+    /// system spreads new clients over them.
+    pub fn start_beside(config: &Arc<Config>, control: &Handle) -> Result<Self, StartError> {
+        Self::start_with(config, control, true)
+    }
+
+    fn start_with(config: &Arc<Config>, control: &Handle, beside: bool) -> Result<Self, StartError> {
         let tls = Tls::new(config)?;
-        let bound = bind(&config.listeners)?;
+        let bound = bind(&config.listeners, beside)?;
         let keys = Keys::new(control);
         keys.make_ready();
         let shared = Arc::new(Shared::new(config, keys, tls).map_err(StartError::Rules)?);
@@ -67,7 +77,7 @@ impl Proxy {
         let monitor = crate::monitor::spawn(Arc::clone(&shared)).map_err(StartError::Monitor)?;
         let workers: Arc<[Inbox]> = workers.into();
         let _runtime = control.enter();
-        let listeners = Listeners::start(bound, &shared, &workers);
+        let listeners = Listeners::start(bound, beside, &shared, &workers);
         let remote = Remote::new(shared, workers, listeners, control);
         Ok(Self { remote, workers: threads, monitor })
     }

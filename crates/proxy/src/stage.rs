@@ -134,6 +134,11 @@ impl Stage {
         report::servers(&self.shared.pool, &[self.worker.counts.by_server(reset)], reset)
     }
 
+    /// For how many servers something is counted, also of those that the pool has forgotten.
+    pub fn servers_counted(&self) -> usize {
+        self.worker.counts.by_server(false).len()
+    }
+
     /// The connections to servers that no session uses at the moment.
     pub fn free_connections(&self) -> Vec<FreeConnection> {
         self.worker.kept.list()

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
+use pool::Server;
 use querylog::Sampler;
 use slab::Slab;
 use tokio::runtime::{Builder, LocalOptions};
@@ -19,7 +20,7 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::arrival::Arrival;
-use crate::backend::{Dialer, Kept, Taken};
+use crate::backend::{Dialer, Kept, Taken, Target};
 use crate::client::login::Identity;
 use crate::control::running::Shown;
 use crate::control::{Control, Signal};
@@ -334,17 +335,24 @@ impl Worker {
         self.settings.replace(Rc::new(Settings(snapshot)));
         self.version.set(self.version.get() + 1);
         self.configure_digests();
-        let servers = self.shared.pool.servers();
-        let known: HashSet<u64> = servers.iter().map(|server| server.id()).collect();
-        self.counts.forget_servers(|id| known.contains(&id));
+        let servers = self.forget_servers();
         if servers.iter().any(|server| server.is_off() && server.open() > 0) {
             self.recall();
         }
         before
     }
 
+    /// Forgets what was counted of servers that the pool has forgotten: each that comes back is another one. Returns those that there are.
+    fn forget_servers(&self) -> Vec<Arc<Server<Target>>> {
+        let servers = self.shared.pool.servers();
+        let known: HashSet<u64> = servers.iter().map(|server| server.id()).collect();
+        self.counts.forget_servers(|id| known.contains(&id));
+        servers
+    }
+
     /// Has all sessions look whether they have connections to servers that are of no use any more.
     pub(crate) fn recall(&self) {
+        self.forget_servers();
         for (_, control) in self.controls.borrow().iter() {
             control.recall();
         }

@@ -4,6 +4,7 @@ mod scripted {
     mod acquire;
     mod answers;
     mod apply;
+    mod attributes;
     mod aurora;
     mod change_user;
     mod changes;

@@ -7,12 +7,14 @@
 //! - [`suite`]: which tests there are, and which of them a plain server can run;
 //! - [`place`]: the server and the proxy that tests run against, put back as they were after each test;
 //! - [`environment`]: what the suite's scripts expect around them;
+//! - [`noise`]: other clients that keep the place busy, and notice answers that are not theirs;
 //! - [`trial`]: one test, one run;
 //! - [`plan`]: tests in several modes and as several users, over several servers at a time;
 //! - [`record`]: what came out, and what `divergences.txt` says about it.
 
 pub mod environment;
 mod needs;
+pub mod noise;
 pub mod place;
 pub mod plan;
 pub mod reader;

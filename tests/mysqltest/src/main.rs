@@ -5,8 +5,9 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Parser;
-use mysqltest::place::{Account, ORDINARY, ROOT, Template};
+use mysqltest::place::{Account, Conditions, ORDINARY, ROOT, Template};
 use mysqltest::plan::{self, Job, Outcome, Outcomes};
+use mysqltest::reader::Reader;
 use mysqltest::record::{self, Counts, Divergences, Keep};
 use mysqltest::suite::{Suite, Test};
 use mysqltest::trial::Mode;
@@ -27,10 +28,17 @@ struct Options {
     /// Only tests whose name matches; `*` stands for anything; may be repeated
     #[arg(long, value_name = "NAME")]
     test: Vec<String>,
-    /// With the read/write split, the same server being writer and reader: fails when something comes to the reader that is
-    /// no plain read. What the suite sees of being on two connections does not count
+    /// With the read/write split, the same server being writer and reader: fails when the reader refuses a write, or gets
+    /// something that is no plain read. What the suite sees of being on two connections does not count
     #[arg(long)]
     split: bool,
+    /// With sessions that share connections, of which there are fewer than sessions
+    #[arg(long)]
+    multiplexing: bool,
+    /// Other clients at the same time, directly and through the proxy, that do something else all the time; the run fails when one of
+    /// them gets what is not for it
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    noise: usize,
     /// Servers that tests run against at the same time
     #[arg(long, value_name = "N", default_value_t = 2)]
     servers: usize,
@@ -53,31 +61,63 @@ fn main() -> anyhow::Result<ExitCode> {
     println!("{:>5}  are run\n\n{}", tests.len(), Counts::header());
 
     let template = Template::new(&suite)?;
-    let known = Divergences::read()?;
+    let known = Divergences::read(options.multiplexing)?;
     let modes = if options.mode.is_empty() { Mode::ALL.to_vec() } else { options.mode };
     let accounts = if options.account.is_empty() { vec![ROOT, ORDINARY] } else { options.account };
     let mut good = true;
     for (mode, account) in modes.iter().flat_map(|mode| accounts.iter().map(move |account| (*mode, *account)))
     {
-        let keep = Keep::new(&options.out, mode, account)?;
+        let keep = Keep::new(&options.out, mode, account, options.multiplexing)?;
         let report = |test: &Test, outcome: &Outcome, times| keep.note(test, outcome, times);
-        let (suite, template, tests, report) = (&suite, &template, &tests, &report);
-        let job = Job { suite, template, tests, mode, account, split: options.split, report };
-        let outcomes = plan::run(&job, options.servers)?;
+        let (suite, template, report) = (&suite, &template, &report);
+        let mut outcomes = Outcomes::default();
+        for (reader, tests) in &parts(&tests, mode, account, options.split) {
+            let conditions =
+                Conditions { reader: *reader, multiplexing: options.multiplexing, noise: options.noise };
+            let job = Job { suite, template, tests, mode, account, conditions, report };
+            outcomes.add(plan::run(&job, options.servers)?);
+        }
         println!("{}", Counts::of(&outcomes).line(mode, account, &outcomes));
         let as_directly = judge(&known, &outcomes);
-        good &= if options.split { outcomes.reader.strangers.is_empty() } else { as_directly };
+        let reader = &outcomes.reader;
+        let only_reads = reader.strangers.is_empty() && reader.refused.is_empty();
+        good &= if options.split { only_reads } else { as_directly };
         if options.split {
-            let (reader, strangers) = (&outcomes.reader, outcomes.reader.strangers.len());
             println!(
-                "          {} statements at the reader, {strangers} of which do not belong there",
-                reader.statements
+                "          {} statements at the reader: {} refused with error 1290, {} that do not belong there by their words; \
+                 {} refused by the writer",
+                reader.statements,
+                reader.refused.len(),
+                reader.strangers.len(),
+                reader.refused_by_writer.len(),
             );
-            keep.note_strangers(&reader.strangers)?;
+            keep.note_reader(reader)?;
+        }
+        if options.noise > 0 {
+            println!("          beside them: {}", outcomes.noise);
         }
         println!("          differences are in {}", keep.folder().display());
     }
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The tests by the reader that they are run with.
+fn parts(tests: &[Test], mode: Mode, account: Account, split: bool) -> Vec<(Reader, Vec<Test>)> {
+    if !split {
+        return vec![(Reader::Absent, tests.to_vec())];
+    }
+    let (lenient, refusing): (Vec<Test>, Vec<Test>) =
+        tests.iter().cloned().partition(|test| plan::has_to_write(test, mode, account));
+    println!(
+        "{} {}: {} tests with a reader that refuses writes; {} that set read_only, log in as users of their own, or insert with \
+         a delay, with one that does not",
+        mode.name(),
+        account.name,
+        refusing.len(),
+        lenient.len()
+    );
+    let parts = [(Reader::Refusing, refusing), (Reader::Lenient, lenient)];
+    parts.into_iter().filter(|(_, tests)| !tests.is_empty()).collect()
 }
 
 /// Prints what is no news only in part, and returns whether there is nothing bad in it.

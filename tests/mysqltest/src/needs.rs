@@ -34,11 +34,20 @@ pub(crate) struct Needs {
     pub(crate) tls: bool,
     /// Compression to the server, for the same reason.
     pub(crate) compression: bool,
+    /// Connections that it may have at a time, at most.
+    pub(crate) connections: usize,
+    /// Whether it may stop the writes of everybody else.
+    pub(crate) stops_others: bool,
 }
 
 /// What `test` needs.
 pub(crate) fn of(test: &Test, mode: Mode) -> Needs {
-    let mut needs = Needs { compression: mode == Mode::Compress, ..Needs::default() };
+    let mut needs = Needs {
+        compression: mode == Mode::Compress,
+        connections: 1,
+        stops_others: test.sources.iter().any(|source| stops_others(source)),
+        ..Needs::default()
+    };
     let mut must_fail = false;
     for command in test.sources.iter().flat_map(|source| commands(source)) {
         if let Some(codes) = strip_word(&command, "error") {
@@ -53,6 +62,7 @@ pub(crate) fn of(test: &Test, mode: Mode) -> Needs {
             continue;
         }
         if strip_word(&command, "connect").is_some() {
+            needs.connections += 1;
             // In capitals: options of the connection.
             needs.tls |= command.split(|end: char| !end.is_ascii_alphanumeric()).any(|word| word == "SSL");
             needs.compression |= command.contains("COMPRESS");
@@ -65,6 +75,12 @@ pub(crate) fn of(test: &Test, mode: Mode) -> Needs {
         }
     }
     needs
+}
+
+/// Whether a script has one of the statements that let nobody write.
+fn stops_others(source: &str) -> bool {
+    let lower = source.to_lowercase();
+    ["read lock", "backup stage", "backup lock"].iter().any(|words| lower.contains(words))
 }
 
 impl Needs {
@@ -176,6 +192,8 @@ mod tests {
         assert_eq!(needs("connect (c,localhost,root,,,,,NOSSL);"), needs("connect (c,localhost,root);"));
         assert!(needs("connect (c,localhost,root,,,,,SSL);").tls);
         assert!(needs("exec $MYSQL --ssl-ca=x").tls);
+        assert_eq!(needs("connect (c,localhost,root);\nconnect (d,localhost,root);").connections, 3);
+        assert!(needs("FLUSH TABLES\nWITH READ LOCK;").stops_others);
         assert!(needs("connect (c,localhost,root,,,,,SSL COMPRESS);").compression);
     }
 

@@ -3,6 +3,7 @@
 //! Tests change global variables, users and files. After each one the server's state is compared with what it was
 //! at the start; where they differ the server gets a fresh copy of its data, so that no test sees another one.
 
+mod front;
 mod options;
 mod state;
 
@@ -10,13 +11,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
-use e2e::{Proxy, Setup as ProxySetup};
+use anyhow::{Context as _, ensure};
+use e2e::Proxy;
 use testkit::guard::Sandbox;
 use testkit::mariadb::{self, Server, Setup};
 
-use crate::needs::{Needs, Passwords};
-use crate::reader::ReaderLog;
+use crate::needs::Needs;
+use crate::noise::{Heard, Noise};
+use crate::reader::{Reader, ReaderLog, Sizes};
 use crate::suite::Suite;
 
 /// Whom tests log in as, unless they say otherwise.
@@ -37,12 +39,19 @@ pub const ORDINARY: Account = Account { name: "developer", password: "developer'
 const QUIET_TIME_MAX: Duration = Duration::from_secs(3);
 /// How often that is looked at.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
-/// Timeout of everything in the proxy that a test might wait for; longer than any test may take. In ms.
-const PROXY_TIME_MS: u32 = 600_000;
 /// Lines of a proxy's log, which is kept in memory, after which another one is started.
 const LOG_LINES_MAX: usize = 10_000;
-/// Longest message that the proxy takes: as long as the protocol allows, so that the server decides. In bytes.
-const PROXY_PACKET_MAX: u32 = 1 << 30;
+
+/// Under what tests run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Conditions {
+    /// Whether the proxy has the same server as a reader, too, and splits reads from writes.
+    pub reader: Reader,
+    /// Whether sessions share connections, of which there are fewer than sessions.
+    pub multiplexing: bool,
+    /// Clients beside the test's own, at the server for a run without the proxy, and at the proxy for one through it.
+    pub noise: usize,
+}
 
 /// A data directory to copy.
 #[derive(Debug)]
@@ -60,13 +69,16 @@ pub struct Place {
     sandbox: Sandbox,
     server: Server,
     account: Account,
+    conditions: Conditions,
     folder: PathBuf,
     state: String,
     greeting: String,
     proxy: Option<(Needs, Proxy)>,
     restarts: u32,
-    /// What came to the reader, if the proxy splits reads from writes.
-    reader: Option<ReaderLog>,
+    /// What came to the reader.
+    reader_log: ReaderLog,
+    /// What the other clients have seen so far.
+    noise: Heard,
 }
 
 impl Template {
@@ -77,7 +89,7 @@ impl Template {
     pub fn new(suite: &Suite) -> anyhow::Result<Self> {
         let sandbox = Sandbox::new()?;
         let folder = sandbox.path().join("t");
-        let mut server = start(suite, &sandbox, &folder)?;
+        let mut server = start(suite, &sandbox, &folder, Reader::Absent)?;
         server.sql(&state::preparation(suite, &folder)?)?;
         server.stop()?;
         Ok(Self { datadir: server.datadir(), sandbox, places: AtomicUsize::new(0) })
@@ -85,39 +97,55 @@ impl Template {
 }
 
 /// Starts a server in `folder`, which becomes the suite's `vardir`.
-fn start(suite: &Suite, sandbox: &Sandbox, folder: &Path) -> anyhow::Result<Server> {
+fn start(suite: &Suite, sandbox: &Sandbox, folder: &Path, reader: Reader) -> anyhow::Result<Server> {
     for part in ["tmp", "log", "run", "r", "mysqld.1"] {
         std::fs::create_dir_all(folder.join(part))?;
     }
     // No link: the server reads only below `vardir`, wherever links lead.
     copy(&suite.folder.join("std_data"), &folder.join("std_data"))?;
-    let options = options::of_server(suite, folder)?;
+    let options = options::of_server(suite, folder, reader)?;
     Setup::new("mysqld.1").dir(folder.join("mysqld.1")).args(options).start(&mariadb::find()?, sandbox)
 }
 
 impl Place {
-    /// Starts a server with a copy of the template. With `split` the proxy has the same server as a reader, too.
+    /// Starts a server with a copy of the template.
     ///
     /// # Errors
     /// When it does not start.
-    pub fn new(suite: &Suite, template: &Template, account: Account, split: bool) -> anyhow::Result<Self> {
+    pub fn new(
+        suite: &Suite,
+        template: &Template,
+        account: Account,
+        conditions: Conditions,
+    ) -> anyhow::Result<Self> {
         let sandbox = template.sandbox.clone();
         let number = template.places.fetch_add(1, Ordering::Relaxed);
         let folder = sandbox.path().join(format!("{number}"));
         std::fs::create_dir_all(folder.join("mysqld.1"))?;
         copy(&template.datadir, &folder.join("mysqld.1/data"))?;
-        let server = start(suite, &sandbox, &folder)?;
+        let server = start(suite, &sandbox, &folder, conditions.reader)?;
         let greeting = state::version_in_greeting(&server.socket())?;
         let template = template.datadir.clone();
         let (state, proxy, restarts) = (String::new(), None, 0);
-        let reader = split.then(ReaderLog::default);
-        let mut place =
-            Self { template, sandbox, server, account, folder, state, greeting, proxy, restarts, reader };
+        let mut place = Self {
+            template,
+            sandbox,
+            server,
+            account,
+            conditions,
+            folder,
+            state,
+            greeting,
+            proxy,
+            restarts,
+            reader_log: ReaderLog::default(),
+            noise: Heard::default(),
+        };
         place.admit()?;
         Ok(place)
     }
 
-    /// Creates the account, and remembers the state to come back to.
+    /// Creates the account, has the server refuse writes if that is wanted, and remembers the state to come back to.
     fn admit(&mut self) -> anyhow::Result<()> {
         let Account { name, password } = self.account;
         if self.account != ROOT {
@@ -128,9 +156,38 @@ impl Place {
                  GRANT PROXY ON ''@'%' TO {name}@localhost WITH GRANT OPTION"
             ))?;
         }
+        if self.conditions.noise > 0 {
+            self.server.sql(Noise::PREPARATION)?;
+        }
+        if self.conditions.reader == Reader::Refusing {
+            for Account { name, password } in [ROOT, self.account] {
+                self.server.sql(&state::may_not_write(name, password))?;
+            }
+            self.server.sql("SET GLOBAL read_only = 1")?;
+            self.check_refusal()?;
+        }
         self.server.sql(state::FRESH_SCHEMA)?;
-        self.state = self.server.sql(state::FINGERPRINT)?;
+        self.state = self.server.sql(&self.fingerprint())?;
         Ok(())
+    }
+
+    /// Makes sure that the server refuses a write that comes by TCP.
+    fn check_refusal(&self) -> anyhow::Result<()> {
+        let mut command = self.sandbox.command("mariadb")?;
+        command
+            .args(["--no-defaults", "--protocol=tcp", "--host=127.0.0.1"])
+            .args([format!("--user={}", self.account.name), format!("--password={}", self.account.password)])
+            .arg(format!("--port={}", self.server.port()))
+            .arg("--execute=CREATE DATABASE refused");
+        let output = command.output()?;
+        let message = String::from_utf8_lossy(&output.stderr);
+        ensure!(message.contains("ERROR 1290 "), "a write by TCP is not refused: {message}");
+        Ok(())
+    }
+
+    /// The statements that tell whether a test has left something behind. Connections that the proxy keeps for others do not count.
+    fn fingerprint(&self) -> String {
+        state::FINGERPRINT.replace("{others}", state::others(self.conditions.multiplexing))
     }
 
     /// Makes everything as it was: an empty schema `test`, an empty folder for files, an empty slow log, and the server's state.
@@ -140,7 +197,7 @@ impl Place {
     pub fn restore(&mut self) -> anyhow::Result<()> {
         let deadline = Instant::now() + QUIET_TIME_MAX;
         loop {
-            let state = self.server.sql(&format!("{};{}", state::FRESH_SCHEMA, state::FINGERPRINT));
+            let state = self.server.sql(&format!("{};{}", state::FRESH_SCHEMA, self.fingerprint()));
             if state.is_ok_and(|state| state == self.state) {
                 break;
             }
@@ -160,7 +217,7 @@ impl Place {
 
     /// Whether nobody else is connected.
     fn is_quiet(&self) -> bool {
-        self.server.sql(state::OTHERS).is_ok_and(|others| others.trim() == "0")
+        self.server.sql(state::others(self.conditions.multiplexing)).is_ok_and(|others| others.trim() == "0")
     }
 
     /// Starts the server again with a fresh copy of the data.
@@ -182,48 +239,24 @@ impl Place {
         for Account { name, password } in [ROOT, self.account] {
             needs.users.insert(name.to_owned(), password.into());
         }
+        front::limit(&mut needs, self.conditions);
         let fits = |(known, proxy): &(Needs, Proxy)| *known == needs && proxy.log().len() < LOG_LINES_MAX;
         if self.proxy.as_ref().is_some_and(fits) {
             return;
         }
         self.proxy = None;
-        let quoted = |path: PathBuf| format!("\"{}\"", path.display());
-        let server = format!(
-            "hostname = {}\nport = 0\nuse_ssl = {}\ncompression = {}",
-            quoted(self.server.socket()),
-            needs.tls,
-            needs.compression
-        );
-        let certificates = self.folder.join("std_data");
-        let setup = ProxySetup::new(&self.sandbox)
-            .row("mysql_servers", &server)
-            .variable("server_version", format!("\"{}\"", self.greeting))
-            .variable("max_allowed_packet", PROXY_PACKET_MAX)
-            .variable("connect_timeout_client", PROXY_TIME_MS)
-            .pointsman_variable("check_logins", "\"always\"")
-            .pointsman_variable("tls_cert", quoted(certificates.join("server-cert.pem")))
-            .pointsman_variable("tls_key", quoted(certificates.join("server-key.pem")))
-            .pointsman_variable("tls_ca", quoted(certificates.join("cacert.pem")));
-        let setup = match &self.reader {
-            None => setup,
-            Some(_) => setup
-                .row(
-                    "mysql_servers",
-                    &format!("hostgroup_id = 1\nhostname = \"127.0.0.1\"\nport = {}", self.server.port()),
-                )
-                .row("mysql_replication_hostgroups", "writer_hostgroup = 0\nreader_hostgroup = 1")
-                .variable("read_write_split", true),
-        };
-        let setup = needs
-            .users
-            .iter()
-            .fold(setup, |setup, (name, passwords)| setup.row("mysql_users", &user(name, passwords)));
-        self.proxy = Some((needs, setup.start()));
+        let proxy = self.start_proxy(&needs);
+        self.proxy = Some((needs, proxy));
     }
 
     /// The account of its tests.
     pub const fn account(&self) -> Account {
         self.account
+    }
+
+    /// Under what they run.
+    pub const fn conditions(&self) -> Conditions {
+        self.conditions
     }
 
     /// The folder that the suite calls `vardir`.
@@ -259,48 +292,50 @@ impl Place {
         self.proxy.as_ref().map(|(_, proxy)| proxy.log()).unwrap_or_default()
     }
 
-    /// The size of the server's log, in bytes.
-    pub(crate) fn log_size(&self) -> u64 {
-        std::fs::metadata(self.general_log()).map_or(0, |data| data.len())
+    /// The sizes of the server's logs.
+    pub(crate) fn log_sizes(&self) -> Sizes {
+        let size = |path: PathBuf| std::fs::metadata(path).map_or(0, |data| data.len());
+        Sizes { general: size(self.log(options::GENERAL_LOG)), errors: size(self.log(options::ERROR_LOG)) }
     }
 
-    /// Takes note of what came to the reader in a test, since the log had this size.
-    pub(crate) fn note_reader(&mut self, test: &str, since: u64) {
-        let log = self.general_log();
-        if let Some(reader) = &mut self.reader {
-            reader.read(test, &log, since);
+    /// The last part, of so many bytes at most, of what the server's log of statements got since it had this size.
+    pub(crate) fn log_since(&self, size: u64, len_max: usize) -> String {
+        let log = std::fs::read(self.log(options::GENERAL_LOG)).unwrap_or_default();
+        let start = usize::try_from(size).unwrap_or_default().max(log.len().saturating_sub(len_max));
+        String::from_utf8_lossy(log.get(start..).unwrap_or_default()).into_owned()
+    }
+
+    /// Takes note of what came to the reader in a test, since the logs had these sizes.
+    pub(crate) fn note_reader(&mut self, test: &str, since: Sizes) {
+        if self.conditions.reader != Reader::Absent {
+            let (general, errors) = (self.log(options::GENERAL_LOG), self.log(options::ERROR_LOG));
+            self.reader_log.read(test, &general, &errors, since);
         }
     }
 
     /// What came to the reader.
-    pub fn take_reader(&mut self) -> ReaderLog {
-        self.reader.take().unwrap_or_default()
+    pub fn take_reader_log(&mut self) -> ReaderLog {
+        std::mem::take(&mut self.reader_log)
     }
 
-    fn general_log(&self) -> PathBuf {
-        self.folder.join("mysqld.1/mysqld.log")
+    /// Adds what the other clients of a run have seen.
+    pub(crate) fn note_noise(&mut self, heard: Heard) {
+        self.noise.add(heard);
+    }
+
+    /// What the other clients have seen.
+    pub fn take_noise(&mut self) -> Heard {
+        std::mem::take(&mut self.noise)
+    }
+
+    fn log(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
     }
 
     /// How often the server had to be started again.
     pub const fn restarts(&self) -> u32 {
         self.restarts
     }
-}
-
-/// A row of `mysql_users`.
-fn user(name: &str, passwords: &Passwords) -> String {
-    let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-    let digits: String = passwords.second.bytes().flat_map(digits_of).collect();
-    format!(
-        "username = \"{}\"\npassword = \"{}\"\nattributes = '{{\"additional_password\": \"{digits}\"}}'",
-        quoted(name),
-        quoted(&passwords.first)
-    )
-}
-
-/// A byte as two hexadecimal digits.
-fn digits_of(byte: u8) -> [char; 2] {
-    [byte >> 4, byte & 15].map(|digit| char::from_digit(digit.into(), 16).unwrap_or_default())
 }
 
 /// Copies a folder.

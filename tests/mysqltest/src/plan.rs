@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::place::{Account, Place, Template};
+use crate::needs;
+use crate::noise::Heard;
+use crate::place::{Account, Conditions, Place, ROOT, Template};
 use crate::reader::ReaderLog;
 use crate::suite::{Suite, Test};
 use crate::trial::{self, Mode, Verdict};
@@ -36,6 +38,8 @@ pub struct Outcomes {
     pub times: (Duration, Duration),
     /// What came to the reader.
     pub reader: ReaderLog,
+    /// What the clients beside the tests' own have seen.
+    pub noise: Heard,
 }
 
 /// Hears of a test that is through, with the times of its first runs, directly and through the proxy.
@@ -53,10 +57,45 @@ pub struct Job<'a> {
     pub mode: Mode,
     /// By whom.
     pub account: Account,
-    /// Whether the proxy splits reads from writes.
-    pub split: bool,
+    /// Under what.
+    pub conditions: Conditions,
     /// Called for each test.
     pub report: &'a Report<'a>,
+}
+
+impl Outcomes {
+    /// Adds those of other tests, which were run after these.
+    pub fn add(&mut self, other: Self) {
+        self.by_test.extend(other.by_test);
+        self.time += other.time;
+        self.restarts += other.restarts;
+        self.times.0 += other.times.0;
+        self.times.1 += other.times.1;
+        self.reader.add(other.reader);
+        self.noise.add(other.noise);
+    }
+}
+
+/// Whether a server that is read-only would be in the way of a test: it is about that itself, has clients log in as users that it
+/// makes, which may not write then, or inserts with a delay, which the server does with no rights at all.
+pub fn has_to_write(test: &Test, mode: Mode, account: Account) -> bool {
+    let known = [ROOT.name, account.name];
+    let makes_users = needs::of(test, mode).users.keys().any(|name| !known.contains(&name.as_str()));
+    makes_users || test.sources.iter().any(|source| source.lines().any(minds_read_only))
+}
+
+/// Whether a line of a script is about `read_only`, and not about a variable whose name ends so, or inserts with a delay.
+fn minds_read_only(line: &str) -> bool {
+    let line = line.to_lowercase();
+    if line.contains("insert delayed") || line.contains("replace delayed") {
+        return true;
+    }
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    !line.trim_start().starts_with('#')
+        && line.match_indices("read_only").any(|(at, _)| {
+            let before = at.checked_sub(1).and_then(|at| line.as_bytes().get(at));
+            !before.is_some_and(|&byte| is_name(byte))
+        })
 }
 
 /// Runs tests over `servers` servers at a time.
@@ -85,7 +124,7 @@ pub fn run(job: &Job<'_>, servers: usize) -> anyhow::Result<Outcomes> {
 }
 
 fn work(job: &Job<'_>, next: &AtomicUsize, outcomes: &Mutex<Outcomes>) -> anyhow::Result<()> {
-    let mut place = Place::new(job.suite, job.template, job.account, job.split)?;
+    let mut place = Place::new(job.suite, job.template, job.account, job.conditions)?;
     while let Some(test) = job.tests.get(next.fetch_add(1, Ordering::Relaxed)) {
         let (outcome, times) = both_ways(job, &mut place, test)?;
         (job.report)(test, &outcome, times)?;
@@ -96,7 +135,8 @@ fn work(job: &Job<'_>, next: &AtomicUsize, outcomes: &Mutex<Outcomes>) -> anyhow
     }
     let mut outcomes = outcomes.lock().unwrap_or_else(PoisonError::into_inner);
     outcomes.restarts += place.restarts();
-    outcomes.reader.add(place.take_reader());
+    outcomes.reader.add(place.take_reader_log());
+    outcomes.noise.add(place.take_noise());
     Ok(())
 }
 
@@ -140,4 +180,28 @@ fn describe(verdict: Verdict, place: &Place) -> String {
     let log = place.proxy_log();
     let log = &log[log.len().saturating_sub(LOG_LINES)..];
     format!("{text}\nThe proxy's log ends with:\n{}\n", log.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::place::ORDINARY;
+
+    #[test]
+    fn tests_that_a_read_only_server_would_be_in_the_way_of_are_known() {
+        for (script, has_to) in [
+            ("SET GLOBAL read_only = 1;", true),
+            ("select @@read_only;", true),
+            ("set tx_read_only = 1;", false),
+            ("INSERT DELAYED INTO t1 VALUES (1);", true),
+            ("# read_only", false),
+            ("connect (c,localhost,u1,x);", true),
+            ("connect (c,localhost,root,,);", false),
+            ("connect (c,localhost,developer,x);", false),
+        ] {
+            let mut test = Test::new("t".into());
+            test.sources.push(script.into());
+            assert_eq!(has_to_write(&test, Mode::Text, ORDINARY), has_to, "{script}");
+        }
+    }
 }

@@ -1,9 +1,13 @@
 //! What came to the reader when the proxy splits reads from writes, and whether it belonged there.
 //!
 //! The reader is the same server by another way: TCP in place of its Unix socket. So there is no lag that would change what
-//! tests see, and the server's own log tells which statements came which way.
+//! tests see, and the server's own logs tell which statements came which way, and which of them it has refused. A
+//! [refusing](Reader::Refusing) reader takes no writes: the server is read-only, and accounts may write there all the same when they
+//! come by the Unix socket, and may not when they come by TCP.
 
 use std::collections::HashSet;
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 /// Words that no statement at a reader has, in lower case. Here a text is judged by words alone, to be independent of how the
@@ -50,13 +54,43 @@ const ALLOWED: [&str; 16] = [
     "kill connection",
 ];
 
+/// How the server's log of errors shows one that is about an option, and how that one is called.
+const REFUSAL: (&str, &str) = (" ERROR 1290: ", " --read-only ");
+/// How it shows a client that has come by TCP.
+const BY_TCP: &str = "[127.0.0.1]";
+
+/// Whether the proxy has a reader, and what that does with writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Reader {
+    /// There is none: nothing is split.
+    #[default]
+    Absent,
+    /// It does them.
+    Lenient,
+    /// It refuses them, as a replica does that is read-only.
+    Refusing,
+}
+
 /// What came to the reader.
 #[derive(Debug, Default)]
 pub struct ReaderLog {
     /// Statements.
     pub statements: usize,
-    /// Those that do not belong there, each with its test.
+    /// Those whose words do not belong there, each with its test.
     pub strangers: Vec<String>,
+    /// Those that it has refused with error 1290, each with its test, as the log of errors shows them.
+    pub refused: Vec<String>,
+    /// Those that the writer has refused so, each with its test: of accounts that tests make, which may not write here at all.
+    pub refused_by_writer: Vec<String>,
+}
+
+/// Sizes of a server's logs, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sizes {
+    /// That of statements.
+    pub(crate) general: u64,
+    /// That of errors.
+    pub(crate) errors: u64,
 }
 
 impl ReaderLog {
@@ -64,13 +98,27 @@ impl ReaderLog {
     pub fn add(&mut self, other: Self) {
         self.statements += other.statements;
         self.strangers.extend(other.strangers);
+        self.refused.extend(other.refused);
+        self.refused_by_writer.extend(other.refused_by_writer);
     }
 
-    /// Adds what the log of a server says about a test, from `start` on, in bytes.
-    pub(crate) fn read(&mut self, test: &str, log: &Path, start: u64) {
-        let bytes = std::fs::read(log).unwrap_or_default();
-        let text = usize::try_from(start).ok().and_then(|start| bytes.get(start..)).unwrap_or_default();
-        self.scan(test, &String::from_utf8_lossy(text));
+    /// Adds what the logs of a server, of statements and of errors, say about a test since they had these sizes.
+    pub(crate) fn read(&mut self, test: &str, general: &Path, errors: &Path, since: Sizes) {
+        self.scan(test, &behind(general, since.general));
+        self.scan_errors(test, &behind(errors, since.errors));
+    }
+
+    /// Adds what a log of errors says: a line each, `TIME USER[USER] @ HOST [ADDRESS] ERROR NUMBER: TEXT : STATEMENT`.
+    fn scan_errors(&mut self, test: &str, log: &str) {
+        for line in log.lines() {
+            let Some((who, what)) = line.split_once(REFUSAL.0) else { continue };
+            if !what.contains(REFUSAL.1) {
+                continue;
+            }
+            let by_tcp = who.ends_with(BY_TCP);
+            let list = if by_tcp { &mut self.refused } else { &mut self.refused_by_writer };
+            list.push(format!("{test}: {line}"));
+        }
     }
 
     fn scan(&mut self, test: &str, log: &str) {
@@ -105,6 +153,16 @@ impl ReaderLog {
             self.strangers.push(format!("{test}: {text}"));
         }
     }
+}
+
+/// What a file has from here on, in bytes; nothing if it cannot be read.
+fn behind(path: &Path, start: u64) -> String {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|mut file| {
+        file.seek(SeekFrom::Start(start))?;
+        file.read_to_end(&mut bytes)
+    });
+    if read.is_ok() { String::from_utf8_lossy(&bytes).into_owned() } else { String::new() }
 }
 
 /// Thread, command and argument of a line of the log: `260101  1:02:03\t     5 Query\tSELECT 1`, mostly without the time.
@@ -172,6 +230,19 @@ mod tests {
         log.scan("x", LOG);
         assert_eq!(log.statements, 3);
         assert_eq!(log.strangers, ["x: SELECT a FROM t\nFOR UPDATE", "x: DELETE FROM t"]);
+    }
+
+    #[test]
+    fn refusals_are_told_by_the_way_that_they_came() {
+        let mut log = ReaderLog::default();
+        let errors = "2026-01-01  1:02:03 root[root] @  [127.0.0.1] ERROR 1290: It is running with the --read-only option : DELETE FROM t\n\
+            2026-01-01  1:02:03 u[u] @ localhost [] ERROR 1290: It is running with the --read-only option : SELECT 1\n\
+            2026-01-01  1:02:04 root[root] @  [127.0.0.1] ERROR 1290: It is running with the --secure-file-priv option : y\n\
+            2026-01-01  1:02:04 root[root] @  [127.0.0.1] ERROR 1064: You have : x\n";
+        log.scan_errors("x", errors);
+        assert_eq!((log.refused.len(), log.refused_by_writer.len()), (1, 1));
+        assert!(log.refused[0].starts_with("x: ") && log.refused[0].ends_with("DELETE FROM t"));
+        assert!(log.refused_by_writer[0].ends_with("SELECT 1"));
     }
 
     #[test]

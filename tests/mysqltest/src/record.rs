@@ -12,23 +12,31 @@ use anyhow::{Context as _, ensure};
 
 use crate::place::Account;
 use crate::plan::{Outcome, Outcomes};
+use crate::reader::ReaderLog;
 use crate::suite::Test;
 use crate::trial::{Mode, Verdict};
 
 /// The list of known divergences.
 const DIVERGENCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/divergences.txt");
+/// The list of those that there are, too, when sessions share connections.
+const DIVERGENCES_SHARED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/divergences-shared.txt");
 
 /// Known divergences: the reason of each, by test.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Divergences(BTreeMap<String, String>);
 
 impl Divergences {
-    /// Reads the list of the repository.
+    /// Reads the list of the repository; both lists if sessions share connections.
     ///
     /// # Errors
-    /// When it cannot be read, or a line is no `NAME: REASON`.
-    pub fn read() -> anyhow::Result<Self> {
-        Self::parse(&std::fs::read_to_string(DIVERGENCES).context(DIVERGENCES)?)
+    /// When one cannot be read, a line is no `NAME: REASON`, or a test is there twice.
+    pub fn read(multiplexing: bool) -> anyhow::Result<Self> {
+        let files: &[&str] = if multiplexing { &[DIVERGENCES, DIVERGENCES_SHARED] } else { &[DIVERGENCES] };
+        let mut lines = String::new();
+        for file in files {
+            lines.push_str(&std::fs::read_to_string(file).context(*file)?);
+        }
+        Self::parse(&lines)
     }
 
     fn parse(text: &str) -> anyhow::Result<Self> {
@@ -136,12 +144,14 @@ pub struct Keep {
 }
 
 impl Keep {
-    /// Creates `folder/MODE-ACCOUNT`, without what an earlier run has left there.
+    /// Creates `folder/MODE-ACCOUNT`, or `folder/MODE-ACCOUNT-shared` if sessions share connections, without what an earlier run has left
+    /// there.
     ///
     /// # Errors
     /// When it cannot be created.
-    pub fn new(folder: &Path, mode: Mode, account: Account) -> anyhow::Result<Self> {
-        let folder = folder.join(format!("{}-{}", mode.name(), account.name));
+    pub fn new(folder: &Path, mode: Mode, account: Account, multiplexing: bool) -> anyhow::Result<Self> {
+        let end = if multiplexing { "-shared" } else { "" };
+        let folder = folder.join(format!("{}-{}{end}", mode.name(), account.name));
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder)?;
         let verdicts = Mutex::new(File::create(folder.join("verdicts"))?);
@@ -153,12 +163,19 @@ impl Keep {
         &self.folder
     }
 
-    /// Writes down what does not belong to a reader.
+    /// Writes down what does not belong to a reader, and what was refused because the server is read-only.
     ///
     /// # Errors
-    /// When the file cannot be written.
-    pub fn note_strangers(&self, strangers: &[String]) -> anyhow::Result<()> {
-        Ok(std::fs::write(self.folder.join("strangers"), strangers.join("\n"))?)
+    /// When a file cannot be written.
+    pub fn note_reader(&self, log: &ReaderLog) -> anyhow::Result<()> {
+        for (name, lines) in [
+            ("strangers", &log.strangers),
+            ("refused", &log.refused),
+            ("refused-by-writer", &log.refused_by_writer),
+        ] {
+            std::fs::write(self.folder.join(name), lines.join("\n"))?;
+        }
+        Ok(())
     }
 
     /// Writes down how a test went.
@@ -216,6 +233,8 @@ mod tests {
 
     #[test]
     fn the_list_of_the_repository_is_well_formed() {
-        assert!(Divergences::read().unwrap().0.values().all(|reason| reason.len() > 10));
+        let shared = Divergences::read(true).unwrap();
+        assert!(shared.0.values().all(|reason| reason.len() > 10));
+        assert!(Divergences::read(false).unwrap().0.len() <= shared.0.len());
     }
 }

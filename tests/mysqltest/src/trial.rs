@@ -9,11 +9,14 @@ use anyhow::Context as _;
 
 use crate::environment::Surroundings;
 use crate::needs;
+use crate::noise::Noise;
 use crate::place::Place;
 use crate::suite::{Suite, Test};
 
 /// Longest time of one test.
 const TEST_TIME_MAX: Duration = Duration::from_mins(2);
+/// Most that is kept of the server's log of a test, in bytes.
+const LOG_LEN_MAX: usize = 1 << 18;
 /// How `mariadb-test` says that a test cannot run here.
 const SKIPPED: i32 = 62;
 
@@ -86,11 +89,22 @@ pub fn run(
     let surroundings = Surroundings { suite, place, test, target: &target, alternatives: &alternatives };
     surroundings.write_option_file()?;
     let result = result_file(suite, place, test, &alternatives)?;
-    let (start, log_size) = (Instant::now(), place.log_size());
-    let verdict = attempt(&surroundings, mode, &result)?;
+    let log_sizes = place.log_sizes();
+    let noise = Noise::begin(place.account(), &target.1, mode, place.conditions().noise)?;
+    let start = Instant::now();
+    let mut verdict = attempt(&surroundings, mode, &result)?;
     let time = start.elapsed();
+    if let Verdict::Failed(text) = &mut verdict
+        && through_proxy
+        && place.conditions().multiplexing
+    {
+        // Which connection a statement came over tells most of it.
+        text.push_str("\nThe server's log of it ends with:\n");
+        text.push_str(&place.log_since(log_sizes.general, LOG_LEN_MAX));
+    }
+    place.note_noise(noise.end().with_context(|| format!("during {}, {verdict:?}", test.name))?);
     if through_proxy {
-        place.note_reader(&test.name, log_size);
+        place.note_reader(&test.name, log_sizes);
     }
     place.restore()?;
     Ok((verdict, time))

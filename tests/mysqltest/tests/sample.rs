@@ -4,8 +4,9 @@
 
 use std::sync::Mutex;
 
-use mysqltest::place::{ROOT, Template};
+use mysqltest::place::{Conditions, ROOT, Template};
 use mysqltest::plan::{self, Job, Outcome};
+use mysqltest::reader::Reader;
 use mysqltest::suite::{Suite, Test};
 use mysqltest::trial::Mode;
 
@@ -56,7 +57,8 @@ fn a_sample_of_the_suite_passes_through_the_proxy_as_it_does_directly() {
         }
         Ok(())
     };
-    for split in [false, true] {
+    for reader in [Reader::Absent, Reader::Refusing] {
+        let split = reader == Reader::Refusing;
         // It reads its session's counters of what its statements did, which are of two sessions then.
         let is_of_both = |test: &&Test| !(split && test.name == "update");
         let tests: Vec<Test> = tests.iter().filter(is_of_both).cloned().collect();
@@ -66,11 +68,12 @@ fn a_sample_of_the_suite_passes_through_the_proxy_as_it_does_directly() {
             tests: &tests,
             mode: Mode::Text,
             account: ROOT,
-            split,
+            conditions: Conditions { reader, ..Conditions::default() },
             report: &report,
         };
         let outcomes = plan::run(&job, 2).unwrap();
         assert_eq!(outcomes.reader.strangers, [""; 0], "no write goes to a reader");
+        assert_eq!(outcomes.reader.refused, [""; 0], "and so it refuses none");
         assert_eq!(outcomes.reader.statements > 0, split);
         let bad = std::mem::take(&mut *bad.lock().unwrap());
         assert!(bad.is_empty(), "{}", bad.join("\n"));

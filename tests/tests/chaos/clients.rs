@@ -29,6 +29,8 @@ pub(crate) struct Told {
     pub(crate) ended: u32,
     /// How often there was which error.
     pub(crate) errors: BTreeMap<String, u32>,
+    /// Statements that were answered, or not.
+    pub(crate) statements: u64,
     /// The longest time of a statement.
     pub(crate) longest: Duration,
     /// A statement that had no answer.
@@ -173,6 +175,7 @@ impl Writer {
         {
             let mut told = self.told.lock().unwrap();
             told.longest = told.longest.max(begun.elapsed());
+            told.statements += 1;
         }
         let error = match answer {
             Ok(Ok(())) => return Ok(()),

@@ -1,10 +1,13 @@
 //! A primary and its replica, which change places and come back whatever was done to them. What was acknowledged by one is at the
 //! other as well: replication is semi-synchronous.
 
+use std::net::Ipv4Addr;
+
 use testkit::guard::Sandbox;
 use testkit::mariadb::{self, Topology};
 use testkit::server::{PASSWORD, Server, USER};
 
+use super::net::{Cable, Net};
 use super::relay::{Relay, Way};
 
 /// Both servers begin as read-only ones, also when they come back.
@@ -33,16 +36,31 @@ pub(crate) struct Pair {
     pub(crate) sandbox: Sandbox,
     servers: [Server; 2],
     relays: [Relay; 2],
+    /// The network between them and the proxy, where the machine lets the test have one.
+    net: Option<Net>,
     primary: usize,
 }
 
 impl Pair {
     pub(crate) fn start() -> Self {
-        let (binaries, sandbox) = (mariadb::find().unwrap(), Sandbox::new().unwrap());
+        let (mut binaries, sandbox) = (mariadb::find().unwrap(), Sandbox::new().unwrap());
+        let net = Net::enter(&sandbox);
+        match &net {
+            Ok(net) => {
+                println!("partitions: network namespaces");
+                binaries = net.of_servers(&sandbox, binaries).unwrap();
+            }
+            Err(why) => println!("partitions: a relay that forwards nothing; no network namespaces: {why:#}"),
+        }
+        let net = net.ok();
         let Topology { primary, replicas } = Topology::start(&binaries, &sandbox, 1, &OPTIONS).unwrap();
         let replica = replicas.into_iter().next().unwrap();
-        let relays = [Relay::to(primary.address()), Relay::to(replica.address())];
-        let pair = Self { sandbox, servers: [primary, replica], relays, primary: 0 };
+        let relay = |server: usize, target: &Server| {
+            let address = net.as_ref().map_or(Ipv4Addr::LOCALHOST, |_| Net::address(server));
+            Relay::to(target.address(), address, net.as_ref().map(|net| net.servers().unwrap()))
+        };
+        let relays = [relay(0, &primary), relay(1, &replica)];
+        let pair = Self { sandbox, servers: [primary, replica], relays, net, primary: 0 };
         pair.sql(PROMOTE);
         pair
     }
@@ -60,9 +78,20 @@ impl Pair {
         &self.servers[1 - self.primary]
     }
 
-    /// The ports on which the proxy reaches the servers.
-    pub(crate) fn ports(&self) -> [u16; 2] {
-        [self.relays[0].port(), self.relays[1].port()]
+    /// Where the proxy reaches the servers.
+    pub(crate) fn addresses(&self) -> [(Ipv4Addr, u16); 2] {
+        let address = |server| self.net.as_ref().map_or(Ipv4Addr::LOCALHOST, |_| Net::address(server));
+        [0, 1].map(|server| (address(server), self.relays[server].port()))
+    }
+
+    /// Has packets between the proxy and the primary, or the replica, arrive or not. Without a network of its own, the relay
+    /// forwards nothing.
+    pub(crate) fn cable(&self, to_primary: bool, cable: Cable) {
+        let server = if to_primary { self.primary } else { 1 - self.primary };
+        match &self.net {
+            Some(net) => net.set(server, cable).unwrap(),
+            None => self.relays[server].set(if cable == Cable::Whole { Way::Open } else { Way::Held }),
+        }
     }
 
     /// The way to the primary, or to the replica.

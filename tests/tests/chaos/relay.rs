@@ -1,6 +1,7 @@
 //! The way from the proxy to a server, which can be interrupted without the server noticing.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::OwnedFd;
 use std::thread::JoinHandle;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -8,6 +9,8 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
 use tokio::sync::watch;
+
+use super::net::move_to;
 
 /// Bytes that are forwarded at once.
 const BUFFER: usize = 16 * 1024;
@@ -34,14 +37,17 @@ pub(crate) struct Relay {
 }
 
 impl Relay {
-    /// Listens on a free port for connections to `target`.
-    pub(crate) fn to(target: SocketAddr) -> Self {
+    /// Listens on a free port of `address` for connections to `target`; both are in this network namespace, if one is given.
+    pub(crate) fn to(target: SocketAddr, address: Ipv4Addr, namespace: Option<OwnedFd>) -> Self {
         let (way, seen) = watch::channel(Way::Open);
         let (sender, port) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
+            if let Some(namespace) = namespace {
+                move_to(&namespace).expect("root may do that");
+            }
             let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime can be made");
             runtime.block_on(async {
-                let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
+                let listener = TcpListener::bind((address, 0)).await.expect("a free port");
                 sender
                     .send(listener.local_addr().expect("it is bound").port())
                     .expect("somebody waits for it");

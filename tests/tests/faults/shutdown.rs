@@ -223,3 +223,42 @@ fn two_proxies_cannot_have_the_same_address() {
         Client::connect(&options).await.unwrap().query("SELECT 1").await.unwrap();
     });
 }
+
+#[test]
+fn another_instance_takes_over_the_port() {
+    let mut first = setup().argument("--reuse-port").start();
+    let address = format!("address = \"{}\"", first.tcp());
+    let second = setup().argument("--reuse-port").row("listeners", &address).start();
+    let options = first.options();
+    run(async {
+        // One of them gets each client, and clients of the first one go on while it ends.
+        let mut clients = Vec::new();
+        for _ in 0..40 {
+            let mut client = Client::connect(&options).await.unwrap();
+            client.query("BEGIN").await.unwrap();
+            clients.push(client);
+        }
+        first.signal(Signal::TERM);
+        let line = first.wait_for_log("shutting down");
+        let here: usize = line.rsplit_once("sessions=").unwrap().1.parse().unwrap();
+        assert!((1..40).contains(&here), "{here} of 40 clients are at the first instance");
+        for client in &mut clients {
+            client.query("COMMIT").await.unwrap();
+        }
+        // Those of the first one are sent away when it has closed its doors.
+        while clients.len() > 40 - here {
+            let mut left = Vec::new();
+            for mut client in clients {
+                if client.query("SELECT 1").await.is_ok() {
+                    left.push(client);
+                }
+            }
+            clients = left;
+        }
+        for _ in 0..40 {
+            Client::connect(&options).await.unwrap().query("SELECT 1").await.unwrap();
+        }
+    });
+    assert_eq!(first.wait().code(), Some(0));
+    drop(second);
+}

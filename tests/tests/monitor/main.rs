@@ -1,5 +1,6 @@
 //! Real servers that are watched: who writes, who lags, who does not answer, and what the admin port shows of it.
 
+mod lag;
 mod servers;
 mod switch;
 
@@ -45,4 +46,25 @@ async fn client(proxy: &Proxy) -> Client {
 fn next() -> u32 {
     static LAST: AtomicU32 = AtomicU32::new(0);
     LAST.fetch_add(1, Ordering::Relaxed)
+}
+
+/// Runs all of them on this task.
+async fn join_all<T>(all: Vec<impl Future<Output = T>>) -> Vec<T> {
+    let mut running: Vec<_> = all.into_iter().map(|one| (Box::pin(one), None)).collect();
+    std::future::poll_fn(|cx| {
+        for (future, outcome) in &mut running {
+            if outcome.is_none()
+                && let std::task::Poll::Ready(done) = future.as_mut().poll(cx)
+            {
+                *outcome = Some(done);
+            }
+        }
+        if running.iter().all(|(_, outcome)| outcome.is_some()) {
+            std::task::Poll::Ready(())
+        } else {
+            std::task::Poll::Pending
+        }
+    })
+    .await;
+    running.into_iter().filter_map(|(_, outcome)| outcome).collect()
 }

@@ -7,7 +7,7 @@ use testkit::client::{Client, ClientError, Options, Value};
 use testkit::server::{PASSWORD, USER};
 use tokio::sync::watch;
 
-use super::{admin, backend, client, next, setup, value, wait_for_value};
+use super::{admin, backend, client, join_all, next, setup, value, wait_for_value};
 
 /// Two servers of which the second is read-only, and a proxy that looks every 100 ms.
 fn scene() -> (Backend, Backend, Proxy) {
@@ -168,25 +168,4 @@ fn a_planned_switch_under_load_fails_no_statement_outside_of_transactions() {
         there.sort_unstable();
         assert_eq!(written, there, "each row is where it was acknowledged, once");
     });
-}
-
-/// Runs all of them on this task.
-async fn join_all<T>(all: Vec<impl Future<Output = T>>) -> Vec<T> {
-    let mut running: Vec<_> = all.into_iter().map(|one| (Box::pin(one), None)).collect();
-    std::future::poll_fn(|cx| {
-        for (future, outcome) in &mut running {
-            if outcome.is_none()
-                && let std::task::Poll::Ready(done) = future.as_mut().poll(cx)
-            {
-                *outcome = Some(done);
-            }
-        }
-        if running.iter().all(|(_, outcome)| outcome.is_some()) {
-            std::task::Poll::Ready(())
-        } else {
-            std::task::Poll::Pending
-        }
-    })
-    .await;
-    running.into_iter().filter_map(|(_, outcome)| outcome).collect()
 }

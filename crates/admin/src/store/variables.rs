@@ -69,7 +69,7 @@ impl Store {
         self.runtime.rows(section).first()?.cells().get(at).map(shown)
     }
 
-    /// `SET name=value`: changes `main.global_variables`. An unknown name is an error if it has the prefix of a family of
+    /// `SET name=value`: changes `main.global_variables`. A value that the variable cannot have is an error. An unknown name is an error if it has the prefix of a family of
     /// variables; other names are those that drivers set, and OK with ProxySQL's message.
     pub fn set_variable(&mut self, name: &str, value: &str, rights: Rights) -> Answer {
         if rights == Rights::Stats || self.read_only {
@@ -80,6 +80,9 @@ impl Store {
                         You must run UPDATE global_variables";
             return AdminError::new(hint).into();
         }
+        if let Some(error) = refusal(name, value) {
+            return error.into();
+        }
         let sql =
             "UPDATE main.global_variables SET variable_value = ?2 WHERE variable_name = ?1 COLLATE NOCASE";
         match self.admin.execute(sql, params![name, value]) {
@@ -88,6 +91,19 @@ impl Store {
             Err(error) => AdminError::from(error).into(),
         }
     }
+}
+
+/// Why a variable cannot have this value; nothing if it can, or there is none of that name. How values go together is judged when they
+/// are loaded.
+fn refusal(name: &str, value: &str) -> Option<AdminError> {
+    let lower = name.to_ascii_lowercase();
+    let (prefix, section) = variable_groups().find(|(prefix, _)| lower.starts_with(prefix))?;
+    let short = lower.strip_prefix(prefix)?;
+    let field = section.fields().find(|field| field.name.eq_ignore_ascii_case(short))?;
+    let mut reader = RowReader::new(section);
+    reader.variable(field.name, SqlCell::Bytes(value.as_bytes()));
+    let problems = reader.finish().err()?;
+    Some(AdminError::new(problems.first()?.message.clone()))
 }
 
 /// The answer to a SET of a name that is none.

@@ -34,6 +34,14 @@ fn an_empty_file_means_the_defaults() {
 }
 
 #[test]
+fn a_row_that_may_be_missing_something_is_no_sound_one() {
+    // Nothing is said of the address, which may stand where the file could not be read.
+    assert!(problems("[[listeners").starts_with("f:1: "));
+    let text = problems("[[listeners]]\nrole = \"read_only\"\nhostgroup = 1\n[[listeners");
+    assert!(!text.contains("address"), "{text}");
+}
+
+#[test]
 fn both_formats_give_the_same_rows() {
     let toml = r#"
         [[listeners]]

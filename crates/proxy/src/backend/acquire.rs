@@ -2,13 +2,14 @@
 
 use std::fmt;
 use std::future::poll_fn;
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use config::MysqlVariables;
-use pool::{Choice, Lease, Permit, Server, Ticket, Turn, Usage};
+use pool::{Choice, Lease, Off, Permit, Server, Ticket, Turn, Usage};
 use route::Candidate;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use wire::StatusFlags;
@@ -18,7 +19,7 @@ use super::lend::{Lent, lend};
 use super::{Backend, Connection, OpenError, Target};
 use crate::choosing::candidates;
 use crate::counts::Counter;
-use crate::error::ClientError;
+use crate::error::{ClientError, Gone};
 use crate::limits::LENT_MAX;
 use crate::worker::Worker;
 
@@ -78,7 +79,7 @@ pub(crate) struct Found {
 /// Gets a backend of `hostgroup` within `mysql-connect_timeout_server_max`: one that nobody uses at the moment, if an asker is named
 /// who may have such a one, or one opened by `open`.
 ///
-/// Each attempt takes at most `mysql-connect_timeout_server`; after `mysql-connect_retries_on_failure` failures
+/// Each attempt takes at most `mysql-connect_timeout_server`, and no longer than its server is of use; after `mysql-connect_retries_on_failure` failures
 /// besides the first the search ends. Servers that have not failed yet come first.
 pub(crate) async fn acquire(
     worker: &Rc<Worker>,
@@ -119,18 +120,18 @@ async fn search(
                 lent += 1;
                 let server = Arc::clone(entry.backend.server());
                 let (target, limit) = (server.endpoint().clone(), variables.connect_timeout_server);
-                match lend(worker, *entry, asker, deadline).await {
-                    Lent::Ready(backend, status) => return Ok(Found { backend, lent: Some(status) }),
-                    Lent::Useless => {}
-                    Lent::Refused(payload) => return Err(AcquireError::Server(payload)),
-                    Lent::NotAdmitted(error) => {
-                        Failed { target, error: Some(error), limit }.weigh(full, &mut failures)?;
-                    }
-                    Lent::Late => {
+                let why = match while_of_use(&server, lend(worker, *entry, asker, deadline)).await {
+                    Ok(Lent::Ready(backend, status)) => return Ok(Found { backend, lent: Some(status) }),
+                    // The next place is not there.
+                    Ok(Lent::Useless) | Err(_) => continue,
+                    Ok(Lent::Refused(payload)) => return Err(AcquireError::Server(payload)),
+                    Ok(Lent::NotAdmitted(error)) => Why::Said(error),
+                    Ok(Lent::Late) => {
                         note_failure(worker, &server, true, &no_answer(limit));
-                        Failed { target, error: None, limit }.weigh(full, &mut failures)?;
+                        Why::Late(limit)
                     }
-                }
+                };
+                Failed { target, why }.weigh(full, &mut failures)?;
                 continue;
             }
             Place::Free(permit) => permit,
@@ -161,17 +162,25 @@ async fn search(
 /// An attempt to connect that has failed.
 struct Failed {
     target: Target,
-    /// `None`: there was no answer in time.
-    error: Option<OpenError>,
-    limit: Duration,
+    why: Why,
+}
+
+/// Why an attempt has failed.
+enum Why {
+    /// The server says so, or the system.
+    Said(OpenError),
+    /// There was no answer in this time.
+    Late(Duration),
+    /// The server was found to be of no use meanwhile.
+    Off(Off),
 }
 
 impl Failed {
     /// What becomes of the search: it goes on unless the client has to hear of this.
     fn weigh(self, full: Full, failures: &mut Failures) -> Result<(), AcquireError> {
         let target = &self.target;
-        match self.error {
-            Some(OpenError::Refused { code, message, payload })
+        match self.why {
+            Why::Said(OpenError::Refused { code, message, payload })
                 if code != SERVER_FULL || full == Full::Tell =>
             {
                 if code != SERVER_FULL && !TRY_ELSEWHERE.contains(&code) {
@@ -180,11 +189,12 @@ impl Failed {
                 failures.note(target, format!("error {code}: {}", String::from_utf8_lossy(&message)));
                 failures.refusal = Some(payload);
             }
-            Some(OpenError::Login(why)) => {
+            Why::Said(OpenError::Login(why)) => {
                 return Err(AcquireError::Proxy(ClientError::backend_login(target, &why)));
             }
-            Some(error) => failures.note(target, error.to_string()),
-            None => failures.note(target, no_answer(self.limit)),
+            Why::Said(error) => failures.note(target, error.to_string()),
+            Why::Late(limit) => failures.note(target, no_answer(limit)),
+            Why::Off(off) => failures.note(target, Gone::Off(off).to_string()),
         }
         Ok(())
     }
@@ -201,24 +211,41 @@ async fn attempt(
     let variables = &settings.variables;
     let (server, begun, version) = (permit.server(), Instant::now(), worker.version());
     let limit = variables.connect_timeout_server.min(deadline.saturating_duration_since(begun));
-    let opened = timeout(limit, open(server.endpoint())).await;
-    match &opened {
-        Ok(Ok(_)) => server.note_latency(begun.elapsed(), worker.shared.uptime()),
-        Ok(Err(error)) => note_failure(worker, server, error.is_servers(), error),
-        Err(_) => note_failure(worker, server, has_had_time(limit, variables), &no_answer(limit)),
-    }
-    let target = server.endpoint().clone();
-    match opened {
-        Ok(Ok(mut link)) => {
+    let opened = while_of_use(server, timeout(limit, open(server.endpoint()))).await;
+    let why = match opened {
+        Ok(Ok(Ok(mut link))) => {
+            server.note_latency(begun.elapsed(), worker.shared.uptime());
             server.note_opened();
             worker.counts.note(Counter::ServersCreated);
             link.count_for(worker, server);
             link.set_version(version);
-            Ok(Lease::new(link, permit))
+            return Ok(Lease::new(link, permit));
         }
-        Ok(Err(error)) => Err(Failed { target, error: Some(error), limit }),
-        Err(_) => Err(Failed { target, error: None, limit }),
-    }
+        Ok(Ok(Err(error))) => {
+            note_failure(worker, server, error.is_servers(), &error);
+            Why::Said(error)
+        }
+        Ok(Err(_)) => {
+            note_failure(worker, server, has_had_time(limit, variables), &no_answer(limit));
+            Why::Late(limit)
+        }
+        Err(off) => {
+            // Who has found that out has drawn the consequences.
+            note_failure(worker, server, false, &Gone::Off(off));
+            Why::Off(off)
+        }
+    };
+    Err(Failed { target: server.endpoint().clone(), why })
+}
+
+/// Does something with a server unless it is, or is found to be, of no use: then why. A session is woken when that is found.
+async fn while_of_use<T>(server: &Server<Target>, work: impl Future<Output = T>) -> Result<T, Off> {
+    let mut work = pin!(work);
+    poll_fn(|cx| match server.off() {
+        Some(off) => Poll::Ready(Err(off)),
+        None => work.as_mut().poll(cx).map(Ok),
+    })
+    .await
 }
 
 /// There is not even a server to try.

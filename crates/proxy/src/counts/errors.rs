@@ -51,6 +51,11 @@ pub(crate) struct Seen {
 pub(crate) struct Errors(HashMap<Key, Seen>);
 
 impl Errors {
+    /// Forgets those of servers for which `is_known` is false: nobody is shown them, and they take the place of others.
+    pub(crate) fn forget_servers(&mut self, is_known: impl Fn(u64) -> bool) {
+        self.0.retain(|key, _| is_known(key.server));
+    }
+
     /// Counts an error at `now`, in seconds of Unix time.
     pub(crate) fn note(&mut self, key: Key, message: &[u8], now: u64) {
         if self.0.len() >= ERRORS_MAX && !self.0.contains_key(&key) {

@@ -200,9 +200,11 @@ impl Watching {
             self.find(shared, monitor);
             drop(alone);
         }
-        for Event { hostgroup, server, change, .. } in events {
-            if *change == Change::Left {
-                shared.pool.mark(*hostgroup, &Target::at(server.clone()), Mark::Left, shared.uptime());
+        for Event { hostgroup, server, .. } in events.iter().filter(|event| event.change == Change::Left) {
+            let target = Target::at(server.clone());
+            // It may be back already.
+            if shared.pool.find(*hostgroup, &target).is_some_and(|server| !server.is_configured()) {
+                shared.pool.mark(*hostgroup, &target, Mark::Left, shared.uptime());
             }
         }
         let servers: HashSet<&Endpoint> = events.iter().map(|event| &event.server).collect();

@@ -131,8 +131,9 @@ impl Session {
         mut decided: Decided,
     ) -> Result<Command, Ending> {
         let mut sent = 0;
-        let timeout = decided.orders.as_ref().and_then(|orders| orders.verdict.timeout);
-        let timeout = timeout.filter(|timeout| !timeout.is_zero());
+        let verdict = decided.orders.as_ref().map(|orders| &orders.verdict);
+        let timeout = verdict.and_then(|verdict| verdict.timeout).filter(|timeout| !timeout.is_zero());
+        let retries = verdict.and_then(|verdict| verdict.retries);
         // The first one that is answered is the one that runs.
         let mut runs = None;
         let mut upload = loop {
@@ -169,6 +170,8 @@ impl Session {
             self.owed.push(step);
             (kind, decided) = next;
         };
+        // Of several it would be about the first, and the last may be sent again.
+        self.course.retries = retries.filter(|_| self.owed.is_empty());
         // The answers come in the order of the commands: the first one first.
         if let Some(first) = self.owed.pop() {
             upload.answer = first.answer;

@@ -121,6 +121,8 @@ pub(super) struct Course {
     pub(super) again_until: Option<Instant>,
     /// How often the statement that runs was sent again because its server was lost.
     pub(super) tries: u32,
+    /// How often it may be, if a rule or a hint says so.
+    pub(super) retries: Option<u32>,
     /// The connection was lost in the middle of an errand, and nothing with it: it may be had again elsewhere.
     pub(super) errand_lost: bool,
     /// The client's transaction is lost, and it has not been told yet: this.
@@ -197,6 +199,7 @@ impl Course {
             refused: None,
             again_until: None,
             tries: 0,
+            retries: None,
             errand_lost: false,
             rolled_back: None,
         }
@@ -311,6 +314,7 @@ impl Course {
             had_its_turn: false,
             is_ready: false,
             commits_first,
+            is_counted: false,
             lost: 0,
             renamed: None,
         }

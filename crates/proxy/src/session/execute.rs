@@ -13,6 +13,7 @@ use super::course::decided::Decided;
 use super::ids::refusal_with;
 use super::route::names_statement;
 use crate::backend::Full;
+use crate::control::running::Measured;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::state::substitute::with_numbers;
@@ -54,7 +55,10 @@ impl Session {
         // Elsewhere it would be prepared as another statement.
         let means_the_same = prepared.what.modes == self.course.modes();
         match prepared.what.text.as_deref().filter(|_| moves && means_the_same) {
-            Some(text) => self.judge(text, true, None, true).prepared_as(&prepared.what),
+            Some(text) => {
+                let asked = self.asked_of_execution(payload, prepared.params());
+                self.judge(text, true, asked, true).prepared_as(&prepared.what)
+            }
             None => Decided::plainly_to(prepared.home).prepared_as(&prepared.what),
         }
     }
@@ -286,9 +290,14 @@ impl Session {
         let payload = front(&self.backlog);
         let Ok(execute) = StmtExecute::decode(payload, caps) else { return true };
         let Ok(params) = execute.params(prepared.params(), caps) else { return true };
-        let Some(types) = prepared.types_for(hostgroup, params.types).map(<[u8]>::to_vec) else {
+        let own = params.types_without_attributes(prepared.params(), caps);
+        let Some(types) = prepared.types_for(hostgroup, own).map(<[u8]>::to_vec) else {
             return true;
         };
+        if params.count != usize::from(prepared.params()) {
+            // Attributes without types: nobody knows theirs.
+            return true;
+        }
         // In front of the values is the byte that says whether types follow.
         let Some(flag) = (payload.len() - params.values.len()).checked_sub(1) else { return true };
         params.count == 0 || self.splice_front(flag..flag + 1, &[&[1][..], &types].concat())
@@ -301,14 +310,24 @@ impl Session {
             let max = u32::try_from(MAX_PAYLOAD).unwrap_or(u32::MAX);
             return self.refuse_here(Kind::StmtPrepare, &ClientError::packet_too_large(max)).await;
         };
-        let preparing = self.preparing(payload.get(1..).unwrap_or_default(), &mut decided);
-        let measured = self.measure(Kind::StmtPrepare, &payload, Some(&decided));
+        let measured = if std::mem::replace(&mut decided.is_counted, true) {
+            self.measure_sent(Measured::plain(Kind::StmtPrepare), &payload, Some(&decided))
+        } else {
+            self.measure(Kind::StmtPrepare, &payload, Some(&decided))
+        };
         self.begin_running(measured, payload.get(1..).unwrap_or_default());
-        let replies = match self.errand(&[(payload, Answer::Prepare)]).await? {
+        let command = [(payload, Answer::Prepare)];
+        let replies = match self.errand(&command).await? {
             Ok(replies) => replies,
+            Err(_) if self.tries_again(&mut decided) => {
+                self.end_running();
+                return self.keep(decided);
+            }
             Err(error) => return self.refuse_counted(&error).await,
         };
         self.skip_command().await?;
+        let [(payload, _)] = &command;
+        let preparing = self.preparing(payload.get(1..).unwrap_or_default(), &mut decided);
         let Some(mut reply) = replies.into_iter().next() else { return Err(Ending::Silent) };
         let hostgroup = self.course.hostgroup;
         if let Some(statement) = reply.prepared
@@ -352,7 +371,8 @@ impl Session {
                     && let Ok(execute) = StmtExecute::decode(payload, caps)
                     && let Ok(params) = execute.params(prepared.params(), caps)
                 {
-                    prepared.types_for(hostgroup, params.types);
+                    let own = params.types_without_attributes(prepared.params(), caps);
+                    prepared.types_for(hostgroup, own);
                 }
                 let change = prepared.what.change.clone();
                 self.course.propose_change(change);

@@ -188,7 +188,8 @@ impl Session {
 
     /// The command that was not answered, to be sent once more, if it may be.
     fn again(&self, unanswered: Unanswered) -> Option<Vec<u8>> {
-        let most = self.worker.settings().variables.query_retries_on_failure;
+        let usual = || self.worker.settings().variables.query_retries_on_failure;
+        let most = self.course.retries.unwrap_or_else(usual);
         if unanswered != Unanswered::Again || self.course.tries >= most || self.course.watched.is_some() {
             return None;
         }

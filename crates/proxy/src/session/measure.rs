@@ -32,6 +32,18 @@ const fn is_question(kind: Kind) -> bool {
 impl Session {
     /// Counts a command that the backend gets. Of a long one `payload` is the beginning.
     pub(super) fn measure(&mut self, kind: Kind, payload: &[u8], decided: Option<&Decided>) -> Measured {
+        let own = self.measure_as(kind, payload, decided.and_then(|decided| decided.class));
+        self.measure_sent(own, payload, decided)
+    }
+
+    /// Counts a command that the backend gets, and that was counted as one of the client's, as `own`.
+    pub(super) fn measure_sent(
+        &mut self,
+        own: Measured,
+        payload: &[u8],
+        decided: Option<&Decided>,
+    ) -> Measured {
+        let kind = own.kind;
         if is_question(kind)
             && let Some(backend) = &self.backend
         {
@@ -41,8 +53,6 @@ impl Session {
         let digest = decided.and_then(|decided| decided.digest);
         let log = decided.and_then(|decided| decided.orders.as_ref()).and_then(|orders| orders.verdict.log);
         let bytes = u32::try_from(payload.len()).unwrap_or(u32::MAX);
-        let class = decided.and_then(|decided| decided.class);
-        let own = self.measure_as(kind, payload, class);
         self.note_at_server(kind);
         if own.class == Some(Class::Set) && set_of(self.statement(payload)) == SetOf::Names {
             self.worker.counts.note(Counter::ServerSetNames);

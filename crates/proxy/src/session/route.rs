@@ -2,7 +2,7 @@
 
 use route::{AccessMode, Effects};
 use tokio::time::Instant;
-use wire::command::{Kind, Query};
+use wire::command::{Attribute, Kind, Query, StmtExecute};
 use wire::frame::{HEADER_LEN, Header};
 use wire::reply::Answer;
 use wire::{Capabilities, Codec as _, StatusFlags, packet};
@@ -212,13 +212,17 @@ impl Session {
             return None;
         }
         let query = Query::decode(payload, self.capabilities()).ok()?;
-        let attribute = query.attributes.iter().find(|attribute| attribute.name == ACCESS_MODE)?;
-        // Texts have their length in front, in one byte if they are short.
-        match attribute.value?.get(1..)? {
-            b"read_write" => Some(AccessMode::ReadWrite),
-            b"read_only" => Some(AccessMode::ReadOnly),
-            _ => None,
+        asked_by(query.attributes.iter())
+    }
+
+    /// The same for an execution of a prepared statement with so many parameters, none of which was sent as long data.
+    #[inline]
+    pub(super) fn asked_of_execution(&self, payload: &[u8], params: u16) -> Option<AccessMode> {
+        if !self.capabilities().contains(Capabilities::QUERY_ATTRIBUTES) {
+            return None;
         }
+        let execute = StmtExecute::decode(payload, self.capabilities()).ok()?;
+        asked_by(execute.attributes(params, self.capabilities()))
     }
 
     /// Does what was decided about the command in the backlog, up to the point where it can be forwarded.
@@ -355,7 +359,7 @@ impl Session {
 
     /// The command in the backlog has had its answer, or is brought to another connection.
     #[expect(clippy::unnecessary_wraps, reason = "it is what is left to be said of a command")]
-    fn keep(&mut self, decided: Decided) -> Result<(), Ending> {
+    pub(super) fn keep(&mut self, decided: Decided) -> Result<(), Ending> {
         if std::mem::take(&mut self.course.errand_lost) {
             self.course.decided = Some(decided);
         }
@@ -448,6 +452,17 @@ impl Session {
             digest_text,
             change: change.map(|change| *change),
         }
+    }
+}
+
+/// The side that one of these attributes asks for.
+fn asked_by<'a>(mut attributes: impl Iterator<Item = Attribute<'a>>) -> Option<AccessMode> {
+    let attribute = attributes.find(|attribute| attribute.name == ACCESS_MODE)?;
+    // Texts have their length in front, in one byte if they are short.
+    match attribute.value?.get(1..)? {
+        b"read_write" => Some(AccessMode::ReadWrite),
+        b"read_only" => Some(AccessMode::ReadOnly),
+        _ => None,
     }
 }
 

@@ -27,10 +27,12 @@ pub(crate) fn marks(effects: Effects, class: Class, text: &[u8], schema: &[u8], 
     if effects.any_of(Effects::FUNCTION) {
         marks.push(Mark::begin(Pin::Function));
     }
-    if effects.any_of(Effects::TEMPORARY_TABLE) || class == Class::DropTable {
+    // What is in a text that is not understood, its class tells.
+    if effects.any_of(Effects::TEMPORARY_TABLE) || matches!(class, Class::CreateTemporary | Class::DropTable)
+    {
         temporary_tables(&Words::new(text, &tokens(text)), schema, &mut marks);
     }
-    if effects.any_of(Effects::SERVER) && has_call(text, "connection_id") {
+    if effects.any_of(Effects::SERVER) && (has_call(text, "connection_id") || has(text, "pseudo_thread_id")) {
         marks.push(Mark::begin(Pin::ConnectionId));
     }
     marks
@@ -75,10 +77,19 @@ pub(crate) fn is_handler(text: &[u8]) -> bool {
     Words::new(text, &tokens(text)).is(0, "handler")
 }
 
+/// Whether a `FLUSH` sets the counters of the connection to 0.
+pub(crate) fn flushes_status(text: &[u8]) -> bool {
+    Words::new(text, &tokens(text)).position(|word| word == "status").is_some()
+}
+
+/// Whether this word is anywhere in it, or a part of another one.
+fn has(text: &[u8], word: &str) -> bool {
+    text.windows(word.len()).any(|bytes| bytes.eq_ignore_ascii_case(word.as_bytes()))
+}
+
 /// Whether a function of this name is called; most texts do not have the word.
 fn has_call(text: &[u8], function: &str) -> bool {
-    let is_it = |bytes: &[u8]| bytes.eq_ignore_ascii_case(function.as_bytes());
-    if !text.windows(function.len()).any(is_it) {
+    if !has(text, function) {
         return false;
     }
     let tokens = tokens(text);
@@ -207,6 +218,8 @@ mod tests {
         assert_eq!(of("SELECT SQL_CALC_FOUND_ROWS a FROM t LIMIT 1"), begin(Pin::FoundRows, ""));
         assert_eq!(of("SELECT f(1)"), begin(Pin::Function, ""));
         assert_eq!(of("SELECT 1 + CONNECTION_ID()"), begin(Pin::ConnectionId, ""));
+        assert_eq!(of("SELECT @@pseudo_thread_id"), begin(Pin::ConnectionId, ""));
+        assert!(flushes_status(b"FLUSH LOCAL STATUS") && !flushes_status(b"FLUSH PRIVILEGES"));
         assert_eq!(of("SELECT DATABASE()"), []);
         assert_eq!(of("SELECT a FROM t WHERE b = 1"), []);
         assert_eq!(of("INSERT INTO t VALUES (1)"), []);

@@ -63,7 +63,9 @@ pins! {
     /// A function was called that is not built in.
     Function = "function", "a stored function, or one that is not known", "a reset";
     /// It was told the server's number of its connection.
-    ConnectionId = "connection_id", "`CONNECTION_ID()` within a larger statement", "a reset";
+    ConnectionId = "connection_id", "`CONNECTION_ID()` within a larger statement, `@@pseudo_thread_id`", "a reset";
+    /// It has set the counters of its connection to 0, to look at them later.
+    Status = "status", "`FLUSH STATUS`", "a reset";
     /// It has called itself a replica.
     Replica = "replica", "`COM_REGISTER_SLAVE`", "a reset";
     /// A rule says so.
@@ -79,7 +81,7 @@ impl Pin {
     /// Whether the client misses something if the connection is lost. What is not certain it would rather not be told of, nor of
     /// what is over with its next statement.
     const fn is_missed(self) -> bool {
-        !matches!(self, Self::Warnings | Self::FoundRows | Self::Function | Self::ConnectionId)
+        !matches!(self, Self::Warnings | Self::FoundRows | Self::Function | Self::ConnectionId | Self::Status)
     }
 
     /// What it is to reads that could go elsewhere; `None` if it keeps none from that.

@@ -9,7 +9,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use sql::lexer::Kind;
 
 use super::words::{Words, whole_tokens};
-use super::{OPTION, SCHEMA};
+use super::{OPTION, SCHEMA, switches};
 use crate::limits::{SETTINGS_BYTES_MAX, SETTINGS_MAX};
 
 /// A setting: what it replaces, and how it is said.
@@ -146,11 +146,22 @@ impl Settings {
 }
 
 impl Setting {
-    /// Whether it matters which of such settings comes first: character sets are set by several variables, and a literal is in
-    /// the one of its moment.
+    /// Whether it matters which of such settings comes first: character sets are set by several variables, a literal is in
+    /// the one of its moment, lists of switches may have some in common, and to set `max_join_size` changes `sql_big_selects`.
     fn interplays(&self) -> bool {
-        const GROUPS: [&str; 7] =
-            ["names", "character_set", "collation", "transaction", "tx_", "sql_mode", "@"];
+        const GROUPS: [&str; 11] = [
+            "names",
+            "character_set",
+            "collation",
+            "transaction",
+            "tx_",
+            "sql_mode",
+            switches::GROUP,
+            "max_join_size",
+            "sql_max_join_size",
+            "sql_big_selects",
+            "@",
+        ];
         GROUPS.iter().any(|group| self.key.starts_with(group)) || self.text.contains(&b'"')
     }
 
@@ -311,8 +322,9 @@ fn assignment(words: &Words<'_>) -> Option<Assignment> {
     if !is_literal(words, value + signed) || words.len() != value + signed + 1 {
         return None;
     }
+    let key = switches::key(&name, words.bytes(value + signed))?;
     let value = words.part(value..);
-    said(&name, &[format!("SESSION {name} = ").as_bytes(), value.source()].concat())
+    said(&key, &[format!("SESSION {name} = ").as_bytes(), value.source()].concat())
 }
 
 fn is_literal(words: &Words<'_>, at: usize) -> bool {
@@ -390,6 +402,37 @@ mod tests {
         assert_eq!(one("SET @A := -1"), pair("@a", "SET @A := -1"));
         assert_eq!(one("SET @a.b$c='x'"), pair("@a.b$c", "SET @a.b$c='x'"));
         assert_eq!(one("SET @a = NULL"), pair("@a", "SET @a = NULL"));
+    }
+
+    #[test]
+    fn c04_switches_do_not_take_the_place_of_others() {
+        let mut all = Settings::default();
+        for text in [
+            "SET optimizer_switch = 'mrr=on,index_merge=off'",
+            "SET optimizer_switch = 'mrr_sort_keys=on'",
+            "SET optimizer_switch = 'mrr=off'",
+            "SET optimizer_switch = 'index_merge=on,mrr=on'",
+        ] {
+            let Change::Settings(settings) = change(text.as_bytes()) else { panic!("{text}") };
+            assert!(settings.into_iter().all(|one| all.set(one)));
+        }
+        let said: Vec<_> = all.since(0).map(|one| String::from_utf8_lossy(&one.text).into_owned()).collect();
+        let set = |switches| format!("SET SESSION optimizer_switch = '{switches}'");
+        assert_eq!(said, [set("mrr_sort_keys=on"), set("mrr=off"), set("index_merge=on,mrr=on")]);
+        assert_eq!(change(b"SET optimizer_switch = 'mrr'"), Change::Unknown);
+    }
+
+    #[test]
+    fn c04_a_setting_that_changes_another_one_is_said_behind_it() {
+        let mut all = Settings::default();
+        for text in ["SET max_join_size = 2", "SET sql_big_selects = 1", "SET max_join_size = 2"] {
+            let Change::Settings(settings) = change(text.as_bytes()) else { panic!("{text}") };
+            assert!(settings.into_iter().all(|one| all.set(one)));
+        }
+        assert_eq!(
+            all.since(0).map(|one| &*one.key).collect::<Vec<_>>(),
+            ["sql_big_selects", "max_join_size"]
+        );
     }
 
     #[test]

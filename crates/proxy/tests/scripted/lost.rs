@@ -1,13 +1,13 @@
 //! Servers that are lost while sessions have connections to them: who goes on, and what is told to whom.
 
-use config::Config;
+use config::{Config, QueryRule};
 use proxy::stage::Stage;
 use wire::StatusFlags;
 use wire::command::Kind;
 
 use super::support::{
     Client, Database, Servers, begin, config as usual, expect_alive, expect_nothing_left, first_query,
-    log_in, messages, pair_of_servers, play, run, settle, stage,
+    log_in, messages, pair_of_servers, play, rule, run, settle, stage,
 };
 
 /// A session with a connection to `db`.
@@ -208,6 +208,79 @@ fn c11_a_read_without_an_answer_is_sent_again_once() {
 }
 
 #[test]
+fn c11_a_rule_says_how_often_a_read_is_sent_again() {
+    for (retries, sql, again) in [
+        (Some(0), "SELECT a FROM t", 0),
+        (Some(3), "SELECT a FROM t", 3),
+        // The variable says it for all others, and nobody for what may have been done.
+        (Some(3), "SELECT b FROM t", 1),
+        (None, "SELECT a FROM t", 1),
+        (Some(3), "SELECT a FROM t FOR UPDATE", 0),
+        // Who sends it knows better.
+        (Some(0), "/* query_retries=2 */ SELECT a FROM t", 2),
+    ] {
+        play(async || {
+            let mut config = usual();
+            config.query_rules = vec![QueryRule { retries, ..rule(1, "^SELECT a") }];
+            let (_stage, mut servers, mut client, mut db) = scene_of(config).await;
+            client.send_query(sql).await;
+            db.expect_query(sql).await;
+            for _ in 0..again {
+                drop(db);
+                db = servers.accept().await;
+                db.expect_query(sql).await;
+            }
+            drop(db);
+            client.expect_err(if sql.contains("UPDATE") { 9009 } else { 1213 }).await;
+            assert!(servers.settled().await.is_none(), "{sql}");
+        });
+    }
+}
+
+#[test]
+fn c11_a_rule_says_how_often_an_execution_is_sent_again() {
+    play(async || {
+        let mut config = usual();
+        config.query_rules = vec![QueryRule { retries: Some(2), ..rule(1, "^SELECT a") }];
+        let (_stage, mut servers, mut client, mut db) = scene_of(config).await;
+        client.send_command(Kind::StmtPrepare, b"SELECT a FROM t").await;
+        assert_eq!(db.read_command().await, b"\x16SELECT a FROM t");
+        db.send(&PREPARED).await;
+        client.read().await;
+        client.send_command(Kind::StmtExecute, &EXECUTE).await;
+        db.expect_command(Kind::StmtExecute, &EXECUTE).await;
+        for _ in 0..2 {
+            drop(db);
+            db = servers.accept().await;
+            assert_eq!(db.read_command().await, b"\x16SELECT a FROM t");
+            db.packets().expect_seq(1);
+            db.send(&PREPARED).await;
+            db.expect_command(Kind::StmtExecute, &EXECUTE).await;
+        }
+        drop(db);
+        client.expect_err(1213).await;
+        assert!(servers.settled().await.is_none());
+    });
+}
+
+#[test]
+fn what_a_rule_says_of_one_statement_holds_for_none_behind_it() {
+    play(async || {
+        let mut config = usual();
+        config.query_rules = vec![QueryRule { retries: Some(0), ..rule(1, "^SELECT a") }];
+        let (_stage, mut servers, mut client, mut db) = scene_of(config).await;
+        run(&mut client, &mut db, "SELECT a FROM t").await;
+        client.send_query("SELECT b FROM t").await;
+        db.expect_query("SELECT b FROM t").await;
+        drop(db);
+        let mut other = servers.accept().await;
+        other.expect_query("SELECT b FROM t").await;
+        other.ok().await;
+        client.expect_ok().await;
+    });
+}
+
+#[test]
 fn c11_after_the_first_byte_of_an_answer_nothing_is_sent_again() {
     play(async || {
         let (_stage, mut servers, mut client, mut db) = scene().await;
@@ -380,6 +453,36 @@ fn a_prepared_statement_is_prepared_at_the_next_server() {
         prepared[1] = 9;
         other.send(&prepared).await;
         assert_eq!(other.read_command().await[..5], [&[0x17][..], &[9, 0, 0, 0]].concat());
+        other.ok().await;
+        client.expect_ok().await;
+    });
+}
+
+#[test]
+fn a_statement_is_prepared_elsewhere_when_its_server_dies() {
+    play(async || {
+        let (_stage, mut servers, mut client, mut db) = scene().await;
+        client.send_command(Kind::StmtPrepare, b"INSERT 1").await;
+        assert_eq!(db.read_command().await, b"\x16INSERT 1");
+        db.send(&PREPARED).await;
+        client.read().await;
+        drop(db);
+        settle().await;
+        client.send_query("DO 2").await;
+        // The first statement is not at this one: what the second is called is not up to it alone.
+        let mut other = next(&mut servers, "DO 2").await;
+        client.expect_ok().await;
+        client.send_command(Kind::StmtPrepare, b"INSERT 2").await;
+        assert_eq!(other.read_command().await, b"\x16INSERT 2");
+        drop(other);
+        let mut other = servers.accept().await;
+        assert_eq!(other.read_command().await, b"\x16INSERT 2");
+        other.packets().expect_seq(1);
+        other.send(&PREPARED).await;
+        let answer = client.read().await;
+        assert_eq!((answer[0], answer.len()), (0, PREPARED.len()));
+        client.send_command(Kind::StmtExecute, &[&answer[1..5], &EXECUTE[4..]].concat()).await;
+        assert_eq!(other.read_command().await[..5], [&[0x17][..], &[7, 0, 0, 0]].concat());
         other.ok().await;
         client.expect_ok().await;
     });

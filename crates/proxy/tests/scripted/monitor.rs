@@ -416,3 +416,43 @@ fn c12_a_replica_that_is_promoted_takes_writes_though_it_does_not_know_its_lag()
         assert_eq!(world.told("INSERT 2"), ["b:3306"]);
     });
 }
+
+#[test]
+fn c24_nobody_waits_for_a_server_that_is_found_down_while_it_is_connected_to() {
+    play(async || {
+        let mut config = usual();
+        config.servers = vec![Server { weight: 1_000_000, ..database("frozen") }, database("well")];
+        (config.monitor.ping_interval, config.monitor.ping_timeout) = (ms(1_000), ms(500));
+        config.variables.connect_timeout_server = ms(30_000);
+        config.variables.connect_timeout_server_max = ms(60_000);
+        let (world, stage) = World::of(config);
+        world.frozen.borrow_mut().insert("frozen:3306".to_owned());
+        let mut client = log_in(&stage).await;
+        let begun = Instant::now();
+        say(&mut client, "DO 1").await;
+        assert!(begun.elapsed() <= ms(4_000), "{:?}", begun.elapsed());
+        assert_eq!(world.told("DO 1"), ["well:3306"]);
+        assert_eq!(stage.usage(0).open, 1, "what was begun is over");
+    });
+}
+
+#[test]
+fn what_was_counted_of_servers_that_have_left_is_forgotten() {
+    play(async || {
+        let mut config = pair();
+        config.monitor.read_only_interval = ms(100);
+        let (world, stage) = World::of(config);
+        let mut client = log_in(&stage).await;
+        for round in 0..20 {
+            let (writer, reader) = if round % 2 == 0 { ("a", "b") } else { ("b", "a") };
+            *world.read_only.borrow_mut() = HashSet::from([format!("{reader}:3306")]);
+            while status(&stage, 0, writer) != Some("ONLINE") || status(&stage, 0, reader).is_some() {
+                sleep(ms(10)).await;
+            }
+            say(&mut client, "INSERT 1").await;
+        }
+        assert_eq!(world.told("INSERT 1").len(), 20);
+        let counted = stage.servers_counted();
+        assert!(counted <= 4, "two servers in two hostgroups are {counted}");
+    });
+}

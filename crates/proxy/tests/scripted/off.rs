@@ -2,11 +2,13 @@
 
 use config::{Config, Server, ServerStatus};
 use proxy::stage::Stage;
+use tokio::io::AsyncReadExt as _;
+use tokio::time::Instant;
 use wire::StatusFlags;
 
 use super::support::{
     Client, Database, Servers, begin, config as usual, database, expect_alive, expect_nothing_left,
-    first_query, log_in, play, run, settle, stage,
+    first_query, log_in, ms, play, run, settle, stage,
 };
 
 /// `db` is off, and `other` is there, too.
@@ -48,6 +50,27 @@ fn an_idle_session_gets_another_server_and_hears_nothing() {
         // A configuration that switches nothing off disturbs nobody.
         stage.apply(without_db()).unwrap();
         expect_alive(&mut client, &mut other).await;
+        drop(client);
+        expect_nothing_left(&stage).await;
+    });
+}
+
+#[test]
+fn nobody_waits_for_a_server_that_is_switched_off_while_it_does_not_answer() {
+    play(async || {
+        let (stage, mut servers) = stage(usual());
+        let mut client = log_in(&stage).await;
+        let begun = Instant::now();
+        client.send_query("DO 1").await;
+        let (to, mut silent) = servers.dialled().await;
+        assert_eq!(to, "db:3306");
+        stage.apply(without_db()).unwrap();
+        let mut other = next(&mut servers, "other:3306").await;
+        assert_eq!(begun.elapsed(), ms(1), "the pause between two attempts");
+        other.expect_query("DO 1").await;
+        other.ok().await;
+        client.expect_ok().await;
+        assert_eq!(silent.read(&mut [0; 1]).await.unwrap(), 0, "nothing was said there");
         drop(client);
         expect_nothing_left(&stage).await;
     });

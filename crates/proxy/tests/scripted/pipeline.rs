@@ -264,7 +264,7 @@ fn statements_with_attributes_are_looked_at_behind_them() {
 }
 
 /// The next connection to a server, which announces these capabilities.
-async fn accept_with(servers: &mut Servers, capabilities: Capabilities) -> Database {
+pub(super) async fn accept_with(servers: &mut Servers, capabilities: Capabilities) -> Database {
     let mut server = Database::new(servers.dialled().await.1);
     server
         .greet_with(&packet::Greeting {

@@ -116,24 +116,44 @@ fn c01_a_session_never_gets_the_connection_of_somebody_else() {
 /// What binds a connection to its session, and what lets it go again.
 #[test]
 fn pins_begin_and_end() {
+    binds(&[
+        ("CREATE TEMPORARY TABLE t (a INT)", Some("DROP TABLE t")),
+        ("LOCK TABLES t READ", Some("UNLOCK TABLES")),
+        ("SELECT GET_LOCK('a', 1)", Some("DO RELEASE_LOCK('a')")),
+        ("SELECT SQL_CALC_FOUND_ROWS 1", Some("SELECT 1")),
+        ("HANDLER t OPEN", Some("HANDLER t CLOSE")),
+        ("PREPARE s FROM 'SELECT 1'", Some("DEALLOCATE PREPARE s")),
+        ("XA START 'a'", Some("XA ROLLBACK 'a'")),
+        ("SET TRANSACTION READ ONLY", Some("COMMIT")),
+        ("SET TRANSACTION READ WRITE", Some("UPDATE t SET a = 1")),
+        ("SET TRANSACTION ISOLATION LEVEL READ COMMITTED", Some("SELECT a FROM t")),
+        ("SELECT @a := 1", None),
+        ("SET @a = @@sql_mode", None),
+        ("SET sql_mode = CONCAT(@@sql_mode, ',ANSI')", None),
+        ("CALL p()", None),
+        ("SELECT f(1)", None),
+        ("SELECT @@pseudo_thread_id", None),
+        ("FLUSH STATUS", None),
+    ]);
+}
+
+/// In double quotes a backslash may be one or not, as the mode of the server is: nothing behind it is certain.
+#[test]
+fn c04_what_is_not_understood_binds_as_well() {
+    binds(&[
+        (r#"PREPARE s FROM "SELECT '\0'""#, None),
+        (r#"CREATE TEMPORARY TABLE t (a CHAR(9) DEFAULT "\\")"#, None),
+        (r#"CREATE TEMPORARY TABLE t SELECT f("\0") AS a"#, None),
+        (r#"CREATE TABLE t SELECT f("\0") AS a"#, None),
+        (r#"SELECT f("\0") FOR UPDATE"#, None),
+        (r#"LOAD DATA INFILE 'f' INTO TABLE t FIELDS TERMINATED BY "\t" (a, @b)"#, None),
+    ]);
+}
+
+/// Each of these binds the connection to the session, and what follows it lets it go.
+fn binds(all: &[(&str, Option<&str>)]) {
     play(async || {
-        for (begins, ends) in [
-            ("CREATE TEMPORARY TABLE t (a INT)", Some("DROP TABLE t")),
-            ("LOCK TABLES t READ", Some("UNLOCK TABLES")),
-            ("SELECT GET_LOCK('a', 1)", Some("DO RELEASE_LOCK('a')")),
-            ("SELECT SQL_CALC_FOUND_ROWS 1", Some("SELECT 1")),
-            ("HANDLER t OPEN", Some("HANDLER t CLOSE")),
-            ("PREPARE s FROM 'SELECT 1'", Some("DEALLOCATE PREPARE s")),
-            ("XA START 'a'", Some("XA ROLLBACK 'a'")),
-            ("SET TRANSACTION READ ONLY", Some("COMMIT")),
-            ("SET TRANSACTION READ WRITE", Some("UPDATE t SET a = 1")),
-            ("SET TRANSACTION ISOLATION LEVEL READ COMMITTED", Some("SELECT a FROM t")),
-            ("SELECT @a := 1", None),
-            ("SET @a = @@sql_mode", None),
-            ("SET sql_mode = CONCAT(@@sql_mode, ',ANSI')", None),
-            ("CALL p()", None),
-            ("SELECT f(1)", None),
-        ] {
+        for (begins, ends) in all {
             let (stage, _servers, mut one, mut two, mut server) = two().await;
             run(&mut one, &mut server, begins).await;
             two.send_query("SELECT 2").await;

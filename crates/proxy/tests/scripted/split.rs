@@ -143,6 +143,33 @@ fn c04_what_was_set_is_said_again_where_it_is_not_known() {
 }
 
 #[test]
+fn c04_switches_that_were_set_one_after_the_other_are_all_said_again() {
+    play(async || {
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair_of_servers()).await;
+        let all = ["mrr=on,mrr_sort_keys=on", "index_merge=off"].map(|switches| {
+            [
+                format!("SET optimizer_switch='{switches}'"),
+                format!("SET SESSION optimizer_switch = '{switches}'"),
+            ]
+        });
+        for [said, _] in &all {
+            run(&mut client, &mut writer, said).await;
+        }
+        client.send_query("SELECT a FROM t").await;
+        for [_, again] in &all {
+            reader.expect_query(again).await;
+        }
+        for _ in &all {
+            reader.packets().expect_seq(1);
+            reader.ok().await;
+        }
+        reader.expect_query("SELECT a FROM t").await;
+        reader.ok().await;
+        client.expect_ok().await;
+    });
+}
+
+#[test]
 fn a_setting_that_failed_is_not_said_again() {
     play(async || {
         let Scene { mut client, mut writer, mut reader, .. } = scene(pair_of_servers()).await;

@@ -97,7 +97,10 @@ pub(crate) async fn read<S: AsyncRead + AsyncWrite + Unpin>(
         Some(&packet::LocalInfile::HEADER) => Err(ClientError::Unexpected("a request for a file")),
         _ => {
             let count = packet::ColumnCount::decode(&first, capabilities)?;
-            result.columns = read_columns(packets, count.count).await?;
+            // MariaDB leaves out what it has said of a prepared statement before.
+            if count.metadata_follows != Some(false) {
+                result.columns = read_columns(packets, count.count).await?;
+            }
             let at_end = match read_eof(packets).await? {
                 Some(eof) => {
                     (result.status, result.warnings) = (eof.status, eof.warnings);

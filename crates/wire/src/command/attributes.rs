@@ -33,6 +33,11 @@ impl<'a> Attributes<'a> {
     /// No attributes.
     pub const NONE: Self = Self { count: 0, raw: &[] };
 
+    /// So many attributes, which `raw` begins with, if it does: they end where it is none any more.
+    pub(super) const fn unread(count: usize, raw: &'a [u8]) -> Self {
+        Self { count, raw }
+    }
+
     /// How many there are.
     pub const fn len(&self) -> usize {
         self.count
@@ -44,8 +49,8 @@ impl<'a> Attributes<'a> {
     }
 
     /// The attributes, in their order.
-    pub fn iter(&self) -> impl Iterator<Item = Attribute<'a>> {
-        // Was walked through without an error when it was read.
+    pub fn iter(&self) -> impl Iterator<Item = Attribute<'a>> + use<'a> {
+        // Was walked through without an error when it was read, unless nobody did.
         let walk = Walk::start(&mut Reader::new(self.raw), self.count).ok();
         walk.into_iter().flatten().map_while(Result::ok)
     }

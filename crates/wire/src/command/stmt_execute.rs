@@ -1,5 +1,6 @@
 //! Runs a prepared statement.
 
+use super::attributes::{Attribute, Attributes};
 use super::{Kind, expect};
 use crate::{Capabilities, Codec, WireError, codec::Reader};
 
@@ -40,6 +41,22 @@ impl<'a> StmtExecute<'a> {
     /// only with [`Capabilities::QUERY_ATTRIBUTES`].
     pub const PARAM_COUNT: u8 = 8;
 
+    /// The attributes that come along behind the parameters, of which the statement has `prepared`: none if types do not come along,
+    /// because the names are with them. Parameters that were sent as long data must not be among them: their values are not there.
+    pub fn attributes(
+        &self,
+        prepared: u16,
+        caps: Capabilities,
+    ) -> impl Iterator<Item = Attribute<'a>> + use<'a> {
+        let mut reader = Reader::new(self.raw_params);
+        let prepared = usize::from(prepared);
+        let has_count = caps.contains(Capabilities::QUERY_ATTRIBUTES) && self.flags & Self::PARAM_COUNT != 0;
+        let count = has_count.then(|| reader.lenenc("parameter count").ok()).flatten();
+        let count = count.and_then(|count| usize::try_from(count).ok()).filter(|count| *count > prepared);
+        let all = count.map_or(Attributes::NONE, |count| Attributes::unread(count, reader.rest()));
+        all.iter().skip(prepared)
+    }
+
     /// Takes the parameters apart; `prepared` is how many the statement has.
     pub fn params(&self, prepared: u16, caps: Capabilities) -> Result<ExecuteParams<'a>, WireError> {
         let mut reader = Reader::new(self.raw_params);
@@ -64,6 +81,14 @@ impl<'a> StmtExecute<'a> {
             byte => return Err(WireError::Invalid { field: "parameter types", value: byte.into() }),
         };
         Ok(ExecuteParams { count, nulls, types, values: reader.rest() })
+    }
+}
+
+impl<'a> ExecuteParams<'a> {
+    /// The types, in the same form, of the first `prepared` parameters: those that are no attributes.
+    pub fn types_without_attributes(&self, prepared: u16, caps: Capabilities) -> Option<&'a [u8]> {
+        let all = self.types.filter(|_| self.count >= usize::from(prepared))?;
+        types(&mut Reader::new(all), prepared.into(), caps.contains(Capabilities::QUERY_ATTRIBUTES)).ok()
     }
 }
 
@@ -125,6 +150,8 @@ mod tests {
             if let Ok(params) = execute(flags, &raw).params(prepared, caps) {
                 prop_assert!(params.nulls.len() + params.values.len() <= raw.len());
             }
+            let attributes = execute(flags, &raw);
+            prop_assert!(attributes.attributes(prepared, caps).count() <= raw.len());
         }
     }
 
@@ -151,6 +178,27 @@ mod tests {
         assert_eq!(params.count, 2);
         assert_eq!(params.types, Some(&b"\x03\0\0\xfe\0\x02n1"[..]));
         assert_eq!(params.values, b"\x07\0\0\0\x02v1");
+        assert_eq!(params.types_without_attributes(1, NAMED), Some(&b"\x03\0\0"[..]));
+        assert_eq!(params.types_without_attributes(2, NAMED), params.types);
+        assert_eq!(params.types_without_attributes(3, NAMED), None, "there are not so many");
+    }
+
+    #[test]
+    fn attributes_are_told_from_parameters() {
+        let raw = b"\x03\x01\x01\x03\0\0\xfe\0\x02n1\xfe\0\x02n2\x02v1\x02v2";
+        let command = execute(StmtExecute::PARAM_COUNT, raw);
+        let found = |prepared, caps| {
+            let found = command.attributes(prepared, caps);
+            found.map(|attribute| (attribute.name, attribute.value)).collect::<Vec<_>>()
+        };
+        let (n1, n2) = ((&b"n1"[..], Some(&b"\x02v1"[..])), (&b"n2"[..], Some(&b"\x02v2"[..])));
+        assert_eq!(found(1, NAMED), [n1, n2]);
+        assert_eq!(found(2, NAMED), [n2]);
+        assert_eq!(found(3, NAMED), []);
+        assert_eq!(found(1, Capabilities::empty()), []);
+        assert_eq!(execute(0, raw).attributes(1, NAMED).count(), 0, "there is no count");
+        let untyped = execute(StmtExecute::PARAM_COUNT, b"\x01\0\0");
+        assert_eq!(untyped.attributes(0, NAMED).count(), 0, "names come with types");
     }
 
     #[test]

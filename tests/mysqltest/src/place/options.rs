@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::reader::Reader;
 use crate::suite::{Suite, text};
 
 /// The file with the settings of the runner's default server, in the suite's folder.
@@ -11,8 +12,13 @@ const NOT_HERE: [&str; 2] = ["log-basename", "port-open-timeout"];
 /// Folders of MariaDB's packages.
 pub(super) const SHARE: &str = "/usr/share/mysql";
 
-/// Options of the server whose `vardir` is `folder`.
-pub(super) fn of_server(suite: &Suite, folder: &Path) -> anyhow::Result<Vec<String>> {
+/// The log of statements, below `vardir`.
+pub(super) const GENERAL_LOG: &str = "mysqld.1/mysqld.log";
+/// The log of errors that clients get, below `vardir`.
+pub(super) const ERROR_LOG: &str = "mysqld.1/sql-errors.log";
+
+/// Options of the server whose `vardir` is `folder`, and which is a reader of that kind as well.
+pub(super) fn of_server(suite: &Suite, folder: &Path, reader: Reader) -> anyhow::Result<Vec<String>> {
     let defaults = text(&suite.folder.join(DEFAULTS))?;
     let mut options: Vec<String> = section(&defaults, "[mysqld]")
         .filter(|line| !NOT_HERE.iter().any(|name| line.starts_with(name)))
@@ -36,12 +42,19 @@ pub(super) fn of_server(suite: &Suite, folder: &Path) -> anyhow::Result<Vec<Stri
         .map(str::to_owned),
     );
     options.extend([
-        format!("--general-log-file={folder}/mysqld.1/mysqld.log"),
+        format!("--general-log-file={folder}/{GENERAL_LOG}"),
         format!("--slow-query-log-file={folder}/mysqld.1/mysqld-slow.log"),
         format!("--tmpdir={folder}/tmp"),
         format!("--character-sets-dir={SHARE}/charsets"),
         format!("--lc-messages-dir={SHARE}"),
     ]);
+    if reader == Reader::Refusing {
+        // With names, who comes by TCP from the same machine is `localhost` as well as who comes by the Unix socket.
+        options.extend(["--skip-name-resolve", "--plugin-load-add=sql_errlog"].map(str::to_owned));
+        // It never begins another file.
+        options.push(format!("--sql-error-log-size-limit={}", i64::MAX));
+        options.push(format!("--sql-error-log-filename={folder}/{ERROR_LOG}"));
+    }
     Ok(options)
 }
 

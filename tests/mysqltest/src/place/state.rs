@@ -15,16 +15,33 @@ use crate::suite::{Suite, text};
 pub(super) const FRESH_SCHEMA: &str = "DROP DATABASE IF EXISTS test; \
     CREATE DATABASE test CHARACTER SET latin1 COLLATE latin1_swedish_ci; FLUSH STATUS";
 
-/// Number of connections besides the one that asks.
-pub(super) const OTHERS: &str = "SELECT COUNT(*) FROM information_schema.processlist \
-    WHERE id <> CONNECTION_ID() AND user <> 'system user' AND command <> 'Daemon'";
+/// A statement for the number of connections besides the one that asks; only of busy ones, or of all.
+pub(super) const fn others(busy: bool) -> &'static str {
+    if busy {
+        "SELECT COUNT(*) FROM information_schema.processlist \
+         WHERE id <> CONNECTION_ID() AND user <> 'system user' AND command NOT IN ('Daemon', 'Sleep')"
+    } else {
+        "SELECT COUNT(*) FROM information_schema.processlist \
+         WHERE id <> CONNECTION_ID() AND user <> 'system user' AND command <> 'Daemon'"
+    }
+}
 
-/// Everything that tests have to leave as it was: a shorter form of the suite's own `check_testcase`.
+/// Makes an account, by the way of TCP, that may do everything but write to a server that is read-only.
+pub(super) fn may_not_write(name: &str, password: &str) -> String {
+    let (account, password) = (format!("{name}@127.0.0.1"), password.replace('\'', "''"));
+    format!(
+        "CREATE OR REPLACE USER {account} IDENTIFIED BY '{password}'; \
+         GRANT ALL ON *.* TO {account} WITH GRANT OPTION; REVOKE READ_ONLY ADMIN ON *.* FROM {account}; \
+         GRANT PROXY ON ''@'%' TO {account} WITH GRANT OPTION"
+    )
+}
+
+/// Everything that tests have to leave as it was: a shorter form of the suite's own `check_testcase`. `{others}` stands for [`others`].
 pub(super) const FINGERPRINT: &str = "\
     SELECT * FROM information_schema.global_variables WHERE variable_name NOT LIKE 'gtid%pos' \
         AND variable_name NOT IN ('timestamp', 'gtid_binlog_state', 'innodb_ibuf_max_size', \
         'innodb_buffer_pool_load_at_startup', 'innodb_log_file_buffering'); \
-    SELECT COUNT(*) FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND user <> 'system user'; \
+    {others}; \
     SELECT * FROM information_schema.schemata; \
     SELECT plugin_name, plugin_status FROM information_schema.plugins; \
     SHOW TABLES FROM mysql; SHOW TABLES FROM mtr; SELECT COUNT(*) FROM mtr.test_suppressions; \

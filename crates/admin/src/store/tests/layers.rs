@@ -98,6 +98,42 @@ fn set_of_unknown_names() {
     assert!(shown(store.set_variable("mysql-threads", "2", Rights::Stats)).starts_with("ERROR 1045"));
 }
 
+/// ProxySQL takes such a value, shows it, and puts the old one back when it is loaded, with OK.
+#[test]
+fn c26_a_value_that_a_variable_cannot_have_is_refused_at_once() {
+    let (mut store, _) = store();
+    for (name, value, why) in [
+        ("mysql-multiplexing", "perhaps", "`mysql-multiplexing` must be true or false, not \"perhaps\""),
+        ("MYSQL-Multiplexing", "2", "`mysql-multiplexing` must be true or false, not \"2\""),
+        (
+            "mysql-max_connections",
+            "0",
+            "`mysql-max_connections` must be a whole number from 1 to 1000000, not \"0\"",
+        ),
+        ("admin-restapi_enabled", "", "`admin-restapi_enabled` must be true or false, not \"\""),
+        (
+            "pointsman-check_logins",
+            "alway",
+            "`pointsman-check_logins` must be one of `never`, `first`, `always`, not \"alway\"; did you mean `always`?",
+        ),
+    ] {
+        let shown_before = store.sql(&format!(
+            "SELECT variable_value FROM global_variables WHERE variable_name = LOWER('{name}')"
+        ));
+        let expected = format!("ERROR 1045 ProxySQL Admin Error: {why}");
+        assert_eq!(shown(store.set_variable(name, value, Rights::Admin)), expected);
+        let shown_now = store.sql(&format!(
+            "SELECT variable_value FROM global_variables WHERE variable_name = LOWER('{name}')"
+        ));
+        assert_eq!(shown_now, shown_before, "{name}");
+    }
+    for (name, value) in
+        [("mysql-multiplexing", "1"), ("mysql-multiplexing", "FALSE"), ("admin-version", "x")]
+    {
+        assert_eq!(shown(store.set_variable(name, value, Rights::Admin)), "OK 1", "{name}");
+    }
+}
+
 #[test]
 fn what_only_a_start_can_change_is_said_and_not_shown_as_running() {
     let (mut store, _) = store();

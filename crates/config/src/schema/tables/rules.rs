@@ -44,7 +44,9 @@ const RULE: &[Field] = &[
     ms("cache_timeout", 0, COUNT, "no effect in ProxySQL either").null(),
     switch("reconnect", false, "no effect in ProxySQL either").null(),
     ms("timeout", 0, UNSIGNED, "a statement that takes longer is killed; 0 says nothing").null().sql_type("INT UNSIGNED").built(),
-    int("retries", 0, (0, 1_000), "further attempts").null(),
+    int("retries", 0, (0, 1_000), "further attempts of a statement that changes nothing, after its server was lost; instead of `mysql-query_retries_on_failure`")
+        .null()
+        .built(),
     ms("delay", 0, UNSIGNED, "artificial delay").null().sql_type("INT UNSIGNED").built(),
     int("next_query_flagIN", 0, UNSIGNED, "the state that the session's next statement starts with")
         .null()

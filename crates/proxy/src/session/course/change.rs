@@ -3,7 +3,7 @@
 use route::{Effects, Facts};
 
 use crate::limits::JUDGED_BYTES_MAX;
-use crate::state::marks::{by_name, is_handler, marks};
+use crate::state::marks::{by_name, flushes_status, is_handler, marks};
 use crate::state::{Mark, OPTION, Pin, SCHEMA, Setting, settings};
 use crate::statement::class::{Class, used_schema};
 use crate::statement::{Xa, xa};
@@ -17,6 +17,14 @@ const TRACES: Effects = Effects::SESSION
     .with(Effects::FUNCTION)
     .with(Effects::SERVER)
     .with(Effects::UNKNOWN);
+
+/// Whether a statement of this class may call functions; `text` is not understood.
+fn calls(class: Class, text: &[u8]) -> bool {
+    let selects = || text.windows(6).any(|word| word.eq_ignore_ascii_case(b"select"));
+    let writes = matches!(class, Class::Insert | Class::Replace | Class::Update | Class::Delete);
+    let reads = matches!(class, Class::Select | Class::SelectForUpdate);
+    writes || reads || matches!(class, Class::CreateTable | Class::CreateTemporary) && selects()
+}
 
 /// Where a statement is said.
 #[derive(Debug, Clone, Copy)]
@@ -110,13 +118,19 @@ impl Change {
             Class::Flush if effects.any_of(Effects::LOCKS) => {
                 change.marks.push(Mark::begin(Pin::LockedTables));
             }
+            Class::Flush if flushes_status(text) => change.marks.push(Mark::begin(Pin::Status)),
             Class::UnlockTables => change.marks.push(Mark::EndAll(Pin::LockedTables)),
             _ if effects.any_of(Effects::TEMPORARY_TABLE) => {}
             // A function in it may be anything. Of what is too large to be looked at that is not to be expected.
-            Class::Insert | Class::Replace | Class::Update | Class::Delete | Class::Select
-                if effects.any_of(Effects::UNKNOWN) && text.len() < JUDGED_BYTES_MAX =>
-            {
+            _ if effects.any_of(Effects::UNKNOWN) && calls(class, text) && text.len() < JUDGED_BYTES_MAX => {
                 change.marks.push(Mark::begin(Pin::Function));
+            }
+            // Their first words are certain where the rest is not.
+            Class::Prepare | Class::Deallocate => {
+                change.marks.push(by_name(text).unwrap_or_else(|| Mark::begin(Pin::Prepare)));
+            }
+            Class::Load if effects.any_of(Effects::UNKNOWN) && text.contains(&b'@') => {
+                change.marks.push(Mark::begin(Pin::UserVariable));
             }
             _ if effects.any_of(Effects::SESSION) => match by_name(text) {
                 Some(mark) => change.marks.push(mark),

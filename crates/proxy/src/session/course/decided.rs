@@ -40,6 +40,8 @@ pub(in crate::session) struct Decided {
     pub(in crate::session) is_ready: bool,
     /// The transaction that is open is to be committed first: the statement begins another one.
     pub(in crate::session) commits_first: bool,
+    /// It was counted as a command of the client.
+    pub(in crate::session) is_counted: bool,
     /// How often a connection was lost before it could be sent.
     pub(in crate::session) lost: u8,
     /// The number by which the client has named its prepared statement, if it is named otherwise in the backlog.
@@ -63,6 +65,7 @@ impl Decided {
             had_its_turn: false,
             is_ready: false,
             commits_first: false,
+            is_counted: false,
             lost: 0,
             renamed: None,
         }
