@@ -261,6 +261,10 @@ impl Side {
 
     /// What a command that is sent now changes, whatever the answer is.
     fn note(&mut self, command: &Command) {
+        if matches!(command, Command::Plain(Kind::ResetConnection, _)) {
+            // Their numbers may be those of others from now on.
+            self.names.slots.clear();
+        }
         if let Command::Prepare(slot, _) | Command::Close(slot) = command {
             self.names.slots.remove(slot);
             self.names.naming.remove(slot);
