@@ -121,7 +121,7 @@ impl Change {
                 change.marks.push(Mark::begin(Pin::LockedTables));
             }
             Class::DropDatabase if drops_schema(text, at.schema) => {
-                change.marks.push(Mark::begin(Pin::Schema))
+                change.marks.push(Mark::begin(Pin::Schema));
             }
             Class::Flush if flushes_status(text) => change.marks.push(Mark::begin(Pin::Status)),
             Class::UnlockTables => change.marks.push(Mark::EndAll(Pin::LockedTables)),
