@@ -103,7 +103,11 @@ pub fn run(
         text.push_str(&place.log_since(log_sizes.general, LOG_LEN_MAX));
     }
     let heard = noise.end().with_context(|| {
-        format!("during {}; the server's log:\n{}", test.name, place.log_since(log_size, LOG_LEN_MAX))
+        format!(
+            "during {}; the server's log:\n{}",
+            test.name,
+            place.log_since(log_sizes.general, LOG_LEN_MAX)
+        )
     })?;
     place.note_noise(heard);
     if through_proxy {
