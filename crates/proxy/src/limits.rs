@@ -217,6 +217,10 @@ pub(crate) const ERRAND_BYTES_MAX: usize = 32 << 20;
 /// cheaper than the search.
 pub(crate) const LOOKS_MAX: usize = 32;
 
+/// How long a session waits for a connection of its own worker before one that nobody uses at the moment is closed for it elsewhere.
+/// Those of its worker come back sooner, mostly, and who has laid one aside may be about to use it again.
+pub(crate) const MOVE_WAIT: Duration = Duration::from_millis(10);
+
 /// How much later than the one who waits longest a session may have come that gets a connection which another one of its worker
 /// does not need any more. A new connection for that one costs as much as some dozens of statements.
 pub(crate) const AHEAD_MAX: Duration = Duration::from_millis(100);

@@ -102,7 +102,14 @@ pub fn run(
         text.push_str("\nThe server's log of it ends with:\n");
         text.push_str(&place.log_since(log_sizes.general, LOG_LEN_MAX));
     }
-    place.note_noise(noise.end().with_context(|| format!("during {}, {verdict:?}", test.name))?);
+    let heard = noise.end().with_context(|| {
+        format!(
+            "during {}; the server's log:\n{}",
+            test.name,
+            place.log_since(log_sizes.general, LOG_LEN_MAX)
+        )
+    })?;
+    place.note_noise(heard);
     if through_proxy {
         place.note_reader(&test.name, log_sizes);
     }

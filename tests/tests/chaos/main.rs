@@ -129,6 +129,8 @@ impl Scene {
             .variable("monitor_ping_interval", 500)
             .variable("monitor_ping_timeout", 200)
             .variable("monitor_writer_is_also_reader", false)
+            // What the monitor has found is kept for less time than the proxy takes to be warm.
+            .variable("monitor_history", 60_000)
             .variable("connect_timeout_server", 1000)
             .variable("connect_timeout_server_max", 4000)
             .start();

@@ -25,10 +25,19 @@ async fn many<T: 'static + Send, F: 'static + Send + Future<Output = T>>(
     count: usize,
     task: impl Fn(usize) -> F,
 ) -> Vec<T> {
+    many_of(count, AT_ONCE, task).await
+}
+
+/// Runs `count` tasks, so many at a time, and returns what they return.
+pub(super) async fn many_of<T: 'static + Send, F: 'static + Send + Future<Output = T>>(
+    count: usize,
+    at_once: usize,
+    task: impl Fn(usize) -> F,
+) -> Vec<T> {
     let mut running = JoinSet::new();
     let mut results = Vec::with_capacity(count);
     for index in 0..count {
-        if running.len() >= AT_ONCE {
+        if running.len() >= at_once {
             results.extend(running.join_next().await.map(Result::unwrap));
         }
         running.spawn(task(index));
@@ -38,7 +47,7 @@ async fn many<T: 'static + Send, F: 'static + Send + Future<Output = T>>(
 }
 
 /// Connects from one of several loopback addresses.
-async fn connect_from(index: usize, to: SocketAddr) -> TcpStream {
+pub(super) async fn connect_from(index: usize, to: SocketAddr) -> TcpStream {
     let last = u8::try_from(2 + index / CONNECTIONS_PER_ADDRESS).unwrap();
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind((Ipv4Addr::new(127, 0, 0, last), 0).into()).unwrap();

@@ -4,6 +4,7 @@
 
 mod churn;
 mod data;
+mod idle;
 mod sysbench;
 
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};

@@ -20,7 +20,7 @@ use super::{Backend, Connection, OpenError, Target};
 use crate::choosing::candidates;
 use crate::counts::Counter;
 use crate::error::{ClientError, Gone};
-use crate::limits::LENT_MAX;
+use crate::limits::{LENT_MAX, MOVE_WAIT};
 use crate::worker::Worker;
 
 /// `ER_CON_COUNT_ERROR`: the server is full. Another one may have room, and soon this one, too.
@@ -335,6 +335,7 @@ async fn wait<'a>(
     let Some(ticket) = shared.pool.enqueue(hostgroup, worker.dice.roll(), shared.uptime()) else {
         return Place::None;
     };
+    let patience = if asker.is_some() { MOVE_WAIT } else { Duration::ZERO };
     let handed = asker.map(|asker| (worker.kept.wait(worker, asker, hostgroup), asker));
     let handed = async {
         let (handed, asker) = handed?;
@@ -343,25 +344,33 @@ async fn wait<'a>(
     tokio::select! {
         biased;
         Some((entry, asker)) = handed => Place::Spare(entry, asker),
-        turn = timeout_at(deadline, turn(worker, hostgroup, ticket)) => match turn {
+        turn = timeout_at(deadline, turn(worker, hostgroup, ticket, patience)) => match turn {
             Ok(Turn::Granted(permit)) => Place::Free(permit),
             Ok(Turn::NoServer) | Err(_) => Place::None,
         },
     }
 }
 
-/// Waits for a ticket's turn. The caller keeps the deadline.
-async fn turn(worker: &Rc<Worker>, hostgroup: u32, mut ticket: Ticket<Target>) -> Turn<Target> {
+/// Waits for a ticket's turn, for so long without asking other workers for anything. The caller keeps the deadline.
+async fn turn(
+    worker: &Rc<Worker>,
+    hostgroup: u32,
+    mut ticket: Ticket<Target>,
+    patience: Duration,
+) -> Turn<Target> {
     let shared = &worker.shared;
+    let mut patience = Some(patience).filter(|patience| !patience.is_zero());
     loop {
         // What nobody uses in this hostgroup is in somebody's way.
         worker.kept.make_room(worker, hostgroup);
-        if shared.pool.resting(hostgroup) > 0 {
+        if patience.is_none() && shared.pool.resting(hostgroup) > 0 {
             shared.siblings.make_room(hostgroup);
         }
         let change = shared.pool.serve(hostgroup, shared.uptime());
         let turn = poll_fn(|cx| ticket.poll_turn(cx.waker()).map_or(Poll::Pending, Poll::Ready));
-        if let Ok(turn) = timeout(change.map_or(LOOK, |change| change.clamp(TICK, LOOK)), turn).await {
+        let look = change.map_or(LOOK, |change| change.clamp(TICK, LOOK));
+        let look = patience.take().map_or(look, |patience| look.min(patience));
+        if let Ok(turn) = timeout(look, turn).await {
             return turn;
         }
     }

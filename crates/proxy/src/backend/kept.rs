@@ -26,7 +26,7 @@ use super::{Backend, QUIT, ask};
 use crate::client::login::Identity;
 use crate::counts::Counter;
 use crate::counts::report::address;
-use crate::limits::{KEPT_IDLE, LOOKS_MAX};
+use crate::limits::{KEPT_IDLE, LOOKS_MAX, MOVE_WAIT};
 use crate::state::results::Asking;
 use crate::state::{Results, Settings};
 use crate::stats::FreeConnection;
@@ -174,7 +174,8 @@ impl Kept {
             return Some(entry);
         }
         let entry = self.line.hand_on(worker, key, entry)?;
-        if !entry.backend.is_in_the_way() {
+        let is_due = |since| worker.shared.uptime().saturating_sub(since) >= MOVE_WAIT;
+        if !entry.backend.oldest_waiting().is_some_and(is_due) || !entry.backend.is_in_the_way() {
             return Some(entry);
         }
         entry.end(worker);

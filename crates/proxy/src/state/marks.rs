@@ -77,6 +77,17 @@ pub(crate) fn is_handler(text: &[u8]) -> bool {
     Words::new(text, &tokens(text)).is(0, "handler")
 }
 
+/// Whether it is a `DROP DATABASE` of this schema. Who is in it is in none then.
+pub(crate) fn drops_schema(text: &[u8], schema: &[u8]) -> bool {
+    let tokens = tokens(text);
+    let words = Words::new(text, &tokens);
+    let at = if words.is(2, "if") { 4 } else { 2 };
+    let is_it = |name: Box<[u8]>| name.eq_ignore_ascii_case(schema);
+    words.is(0, "drop")
+        && (words.is(1, "database") || words.is(1, "schema"))
+        && name(&words, at).is_some_and(is_it)
+}
+
 /// Whether a `FLUSH` sets the counters of the connection to 0.
 pub(crate) fn flushes_status(text: &[u8]) -> bool {
     Words::new(text, &tokens(text)).position(|word| word == "status").is_some()
@@ -220,6 +231,10 @@ mod tests {
         assert_eq!(of("SELECT 1 + CONNECTION_ID()"), begin(Pin::ConnectionId, ""));
         assert_eq!(of("SELECT @@pseudo_thread_id"), begin(Pin::ConnectionId, ""));
         assert!(flushes_status(b"FLUSH LOCAL STATUS") && !flushes_status(b"FLUSH PRIVILEGES"));
+        assert!(
+            drops_schema(b"DROP DATABASE db", b"db") && drops_schema(b"drop schema if exists `a b`", b"a b")
+        );
+        assert!(!drops_schema(b"DROP DATABASE db2", b"db") && !drops_schema(b"DROP TABLE db", b"db"));
         assert_eq!(of("SELECT DATABASE()"), []);
         assert_eq!(of("SELECT a FROM t WHERE b = 1"), []);
         assert_eq!(of("INSERT INTO t VALUES (1)"), []);

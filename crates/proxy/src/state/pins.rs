@@ -57,7 +57,7 @@ pins! {
     /// It has set something that cannot be repeated elsewhere.
     Setting = "setting", "a `SET` of anything but literals", "a reset";
     /// It is in a schema of which the name is not certain.
-    Schema = "schema", "a `USE` among several statements in one text, or of which the schema is not certain", "another `USE`, not a reset";
+    Schema = "schema", "a `USE` among several statements in one text, or of which the schema is not certain; a `DROP DATABASE` of the schema that it is in", "another `USE`, not a reset";
     /// Stored code has run.
     StoredCode = "stored_code", "`CALL`, `EXECUTE`, a statement that is not understood", "a reset";
     /// A function was called that is not built in.

@@ -364,6 +364,21 @@ fn c07_who_waits_in_no_schema_gets_no_connection_that_is_in_one() {
 }
 
 #[test]
+fn c07_who_has_dropped_its_schema_is_in_none_until_it_is_in_another_one() {
+    play(async || {
+        let options = options().schema("one");
+        let (_stage, _servers, mut one, mut two, mut server) = two_of(config(), &options, &options).await;
+        run(&mut one, &mut server, "DROP DATABASE IF EXISTS `one`").await;
+        two.send_query("SELECT 2").await;
+        two.expect_err(9001).await;
+        // Elsewhere it would have to be in the one that is gone before.
+        run(&mut one, &mut server, "USE other").await;
+        two.send_query("SELECT 2").await;
+        server.expect_command(Kind::InitDb, b"one").await;
+    });
+}
+
+#[test]
 fn c13_a_connection_to_a_server_that_is_off_is_not_taken_back() {
     play(async || {
         let (stage, mut servers) = stage(config());

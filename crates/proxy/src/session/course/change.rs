@@ -3,7 +3,7 @@
 use route::{Effects, Facts};
 
 use crate::limits::JUDGED_BYTES_MAX;
-use crate::state::marks::{by_name, flushes_status, is_handler, marks};
+use crate::state::marks::{by_name, drops_schema, flushes_status, is_handler, marks};
 use crate::state::{Mark, OPTION, Pin, SCHEMA, Setting, settings};
 use crate::statement::class::{Class, used_schema};
 use crate::statement::{Xa, xa};
@@ -103,7 +103,9 @@ impl Change {
     pub(in crate::session) fn of_one(facts: Facts, class: Class, text: &[u8], at: At<'_>) -> Self {
         let effects = facts.effects;
         // Most do nothing of all this.
-        if !effects.any_of(TRACES) && !matches!(class, Class::DropTable | Class::Unknown) {
+        if !effects.any_of(TRACES)
+            && !matches!(class, Class::DropTable | Class::DropDatabase | Class::Unknown)
+        {
             return Self::default();
         }
         let mut change = Self::marked(marks(effects, class, text, at.schema, facts.tables));
@@ -117,6 +119,9 @@ impl Change {
             // With read lock.
             Class::Flush if effects.any_of(Effects::LOCKS) => {
                 change.marks.push(Mark::begin(Pin::LockedTables));
+            }
+            Class::DropDatabase if drops_schema(text, at.schema) => {
+                change.marks.push(Mark::begin(Pin::Schema));
             }
             Class::Flush if flushes_status(text) => change.marks.push(Mark::begin(Pin::Status)),
             Class::UnlockTables => change.marks.push(Mark::EndAll(Pin::LockedTables)),
