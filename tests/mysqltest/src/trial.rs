@@ -17,6 +17,8 @@ use crate::suite::{Suite, Test};
 const TEST_TIME_MAX: Duration = Duration::from_mins(2);
 /// Most that is kept of the server's log of a test, in bytes.
 const LOG_LEN_MAX: usize = 1 << 18;
+/// Lines that are shown of what happened before an answer went astray.
+const LOG_LINES: usize = 2_000;
 /// How `mariadb-test` says that a test cannot run here.
 const SKIPPED: i32 = 62;
 
@@ -115,6 +117,13 @@ pub fn run(
     }
     place.restore()?;
     Ok((verdict, time))
+}
+
+/// The last part of a log in which the other clients say something: one that fails stops all of them.
+fn noisy_part(log: &str) -> String {
+    let lines: Vec<&str> = log.lines().collect();
+    let end = lines.iter().rposition(|line| line.contains("'noise ")).map_or(lines.len(), |last| last + 1);
+    lines[end.saturating_sub(LOG_LINES)..end].join("\n")
 }
 
 fn alternatives(test: &Test, mode: Mode) -> Vec<&'static str> {
