@@ -109,7 +109,7 @@ fn parts(tests: &[Test], mode: Mode, account: Account, split: bool) -> Vec<(Read
     let (lenient, refusing): (Vec<Test>, Vec<Test>) =
         tests.iter().cloned().partition(|test| plan::has_to_write(test, mode, account));
     println!(
-        "{} {}: {} tests with a reader that refuses writes; {} that set read_only, log in as users of their own, or insert with \
+        "{} {}: {} tests with a reader that refuses writes; {} that set read_only, log in as users of their own, come by TCP, or insert with \
          a delay, with one that does not",
         mode.name(),
         account.name,

@@ -77,17 +77,18 @@ impl Outcomes {
 }
 
 /// Whether a server that is read-only would be in the way of a test: it is about that itself, has clients log in as users that it
-/// makes, which may not write then, or inserts with a delay, which the server does with no rights at all.
+/// makes, which may not write then, comes by TCP itself, or inserts with a delay, which the server does with no rights at all.
 pub fn has_to_write(test: &Test, mode: Mode, account: Account) -> bool {
     let known = [ROOT.name, account.name];
     let makes_users = needs::of(test, mode).users.keys().any(|name| !known.contains(&name.as_str()));
     makes_users || test.sources.iter().any(|source| source.lines().any(minds_read_only))
 }
 
-/// Whether a line of a script is about `read_only`, and not about a variable whose name ends so, or inserts with a delay.
+/// Whether a line of a script is about `read_only`, and not about a variable whose name ends so, connects by TCP, or inserts with a
+/// delay.
 fn minds_read_only(line: &str) -> bool {
     let line = line.to_lowercase();
-    if line.contains("insert delayed") || line.contains("replace delayed") {
+    if ["insert delayed", "replace delayed", "127.0.0.1"].iter().any(|words| line.contains(words)) {
         return true;
     }
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
@@ -194,6 +195,7 @@ mod tests {
             ("select @@read_only;", true),
             ("set tx_read_only = 1;", false),
             ("INSERT DELAYED INTO t1 VALUES (1);", true),
+            ("--connect (c, 127.0.0.1, root,,test,$MASTER_MYPORT,)", true),
             ("# read_only", false),
             ("connect (c,localhost,u1,x);", true),
             ("connect (c,localhost,root,,);", false),
