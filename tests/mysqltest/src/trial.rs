@@ -105,11 +105,8 @@ pub fn run(
         text.push_str(&place.log_since(log_sizes.general, LOG_LEN_MAX));
     }
     let heard = noise.end().with_context(|| {
-        format!(
-            "during {}; the server's log:\n{}",
-            test.name,
-            place.log_since(log_sizes.general, LOG_LEN_MAX)
-        )
+        let log = place.log_since(log_sizes.general, usize::MAX);
+        format!("during {}; the server's log up to then:\n{}", test.name, noisy_part(&log))
     })?;
     place.note_noise(heard);
     if through_proxy {
