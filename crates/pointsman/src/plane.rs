@@ -245,7 +245,7 @@ impl DataPlane for Plane {
 
     fn digests(&self, reset: bool, latency: bool) -> Vec<Digest> {
         let digests = if reset { self.remote.take_digests(latency) } else { self.remote.digests(latency) };
-        digests.into_iter().map(digest).collect()
+        config::in_turns(digests).map(digest).collect()
     }
 
     fn forget_digests(&self) {

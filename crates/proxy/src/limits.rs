@@ -22,6 +22,9 @@ pub(crate) const ERROR_MESSAGE_BYTES_MAX: usize = 512;
 /// waits for its server.
 pub(crate) const DIGESTS_PER_TURN: u32 = 64;
 
+/// Time from one such turn to the next one: workers have most of their time for their clients, also while 100,000 digests are read.
+pub(crate) const DIGESTS_PAUSE: Duration = Duration::from_micros(100);
+
 /// Level of zlib towards clients and servers.
 pub(crate) const ZLIB_LEVEL: u8 = 3;
 

@@ -19,7 +19,7 @@ use tokio::task::spawn_local;
 
 use crate::choosing::readiness;
 use crate::counts::{digests, report};
-use crate::limits::{ASK_WAIT_MAX, DIGESTS_PER_TURN, FLUSH_LOGS_MAX};
+use crate::limits::{ASK_WAIT_MAX, DIGESTS_PAUSE, DIGESTS_PER_TURN, FLUSH_LOGS_MAX};
 use crate::listeners::{ListenError, Listeners};
 use crate::routing::Routing;
 use crate::routing::routes;
@@ -234,6 +234,7 @@ impl Remote {
                 return sums.finish();
             }
             from = from.saturating_add(DIGESTS_PER_TURN);
+            std::thread::sleep(DIGESTS_PAUSE);
         }
     }
 

@@ -1,5 +1,6 @@
 //! The tables about digests. There may be 100,000 rows: they go into SQLite one by one, and are never all there as cells.
 
+use config::in_turns;
 use rusqlite::types::Value;
 
 use super::tables::{Row, number, text};
@@ -28,6 +29,7 @@ pub(super) fn refresh(names: &[String], store: &mut Store, plane: &dyn DataPlane
     if latency {
         store.refill(LATENCY, found.iter().map(latencies))?;
     }
+    in_turns(found).for_each(drop);
     Ok(())
 }
 
