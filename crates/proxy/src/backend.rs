@@ -25,7 +25,7 @@ pub(crate) use kept::{Asker, Kept, Left, part};
 pub(crate) use lend::{Ahead, DOES_NOT_HAVE_IT, Purpose};
 pub(crate) use open::open;
 pub(crate) use passport::{Passport, query};
-pub(crate) use prologue::{Prologue, Taken};
+pub(crate) use prologue::{Prologue, Refused, Taken};
 pub(crate) use target::Target;
 
 /// A connection to a server, and the right to have it.

@@ -234,8 +234,8 @@ pub(crate) const LENT_MAX: u32 = 2;
 /// Commands of the proxy's own that a worker knows to be taken by a server: with 64 bytes each, a quarter of a megabyte.
 pub(crate) const TAKEN_MAX: usize = 4_096;
 
-/// Longest command of a client that goes out behind a prologue: both fit into the buffer of any socket, so that the server reads
-/// all of it.
+/// Most bytes of commands that go out behind a prologue: all fit into the buffer of any socket, so that the server reads all of
+/// them.
 pub(crate) const BEHIND_PROLOGUE_MAX: usize = 16 * 1_024;
 
 /// Time for which a server that does nothing at logins (`init_connect`) is known to do nothing there.

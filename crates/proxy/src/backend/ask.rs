@@ -77,7 +77,11 @@ async fn collect(
             let n = ready!(link.poll_read(cx, &mut scratch));
             let n = n.ok().filter(|n| *n > 0).ok_or("the server has closed the connection")?;
             let input = scratch.get(..n).unwrap_or_default();
-            let heard = link.hear(input).map_err(|_| "it has refused what it had taken before")?;
+            let heard = link.hear(input).map_err(|_| {
+                worker.taken.clear();
+                "it has refused what it had taken before"
+            });
+            let (heard, _) = heard?;
             let mut rest = input.get(heard..).unwrap_or_default();
             if rest.is_empty() && link.has_prologue() {
                 continue;

@@ -8,9 +8,9 @@ use std::time::Duration;
 use config::Endpoint;
 use pool::Server;
 use tokio::time::Instant;
-use wire::Capabilities;
 use wire::command::Kind;
 use wire::frame::{HEADER_LEN, put_message};
+use wire::{Capabilities, StatusFlags};
 
 use super::Target;
 use super::prologue::{Prologue, Refused};
@@ -137,14 +137,22 @@ impl Connection {
     }
 
     /// Reads what `input` has of the answers to what was said in front of the last command, and returns how many bytes that is.
-    pub(crate) fn hear(&mut self, input: &[u8]) -> Result<usize, Refused> {
-        let Some(prologue) = &mut self.known.prologue else { return Ok(0) };
+    /// At the end of them also the connection's status, if they have told it.
+    pub(crate) fn hear(&mut self, input: &[u8]) -> Result<(usize, Option<StatusFlags>), Refused> {
+        let Some(prologue) = &mut self.known.prologue else { return Ok((0, None)) };
         let heard = prologue.hear(input)?;
-        if prologue.is_over() {
-            self.known.last_id = prologue.last_id().or(self.known.last_id);
-            self.known.prologue = None;
+        if !prologue.is_over() {
+            return Ok((heard, None));
         }
-        Ok(heard)
+        let status = prologue.status();
+        self.known.last_id = prologue.last_id().or(self.known.last_id);
+        self.known.prologue = None;
+        Ok((heard, status))
+    }
+
+    /// When it was opened.
+    pub(crate) const fn opened(&self) -> Instant {
+        self.opened
     }
 
     /// Its server does nothing at logins, as was seen now.

@@ -139,6 +139,7 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
         let is_refused = purpose.is_refused(reply);
         match purpose {
             Purpose::Schema | Purpose::Setting if is_refused => {
+                worker.taken.clear();
                 let payload = reply.bytes.get(HEADER_LEN..).unwrap_or_default().to_vec();
                 part(backend);
                 return Lent::Refused(payload);
@@ -178,7 +179,7 @@ fn may_go_ahead(
     let goes_ahead = |(purpose, (payload, _)): &(Purpose, Asked)| match purpose {
         Purpose::LastId | Purpose::Reset => true,
         Purpose::Question => is_quiet,
-        _ => asker.ahead.has(*purpose) && worker.taken.has(server, asker.user(), payload),
+        _ => asker.ahead.has(*purpose) && worker.taken.has(server, asker.user(), payload, link.opened()),
     };
     let all = plan.iter().all(goes_ahead);
     if all {

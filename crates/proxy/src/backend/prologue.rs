@@ -1,18 +1,19 @@
 //! What the proxy says to a server in front of a client's command, in one write with it, so that a connection that changes hands
 //! costs no round trip.
 //!
-//! The command is on its way before the server has taken what is said in front of it. So a prologue is only for what the same
-//! server has [taken](Taken) from the same user before. Should it refuse one of these now, nothing of the answer to the command
-//! reaches the client, and the connection is closed.
+//! The command is on its way before the server has taken what is said in front of it. So settings are only said that way if the same
+//! server has [taken](Taken) them from the same user before. Should it refuse one of these now, nothing of the answer to the command
+//! reaches the client, and the connection is closed; but a write may have been done without the setting.
 
 use std::cell::RefCell;
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher as _, RandomState};
 use std::mem;
 
-use wire::Capabilities;
-use wire::frame::put_message;
+use tokio::time::Instant;
+use wire::frame::{HEADER_LEN, put_message};
 use wire::reply::{Answer, Event, ReplyScanner};
+use wire::{Capabilities, StatusFlags};
 
 use super::lend::{Purpose, number};
 use super::{Asked, Reply};
@@ -35,11 +36,13 @@ pub(crate) struct Prologue {
     asking: Option<Asking>,
     /// What `LAST_INSERT_ID()` is there, once the server has told it.
     last_id: Option<u64>,
+    /// The connection's status, as the answers have told it last.
+    status: Option<StatusFlags>,
 }
 
-/// A server has refused what it had taken before, or its answer makes no sense.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Refused;
+/// A server has refused what it had taken before: the payload of its ERR packet. Nothing if its answer makes no sense.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refused(pub(crate) Vec<u8>);
 
 impl Prologue {
     /// Says `commands` behind `packets`, which are not answered. None if there are no commands.
@@ -56,7 +59,16 @@ impl Prologue {
             put_message(&mut packets, 0, &payload);
             expected.push_back((purpose, answer));
         }
-        Some(Self { packets, expected, scanner, bytes: Vec::new(), capabilities, asking, last_id: None })
+        Some(Self {
+            packets,
+            expected,
+            scanner,
+            bytes: Vec::new(),
+            capabilities,
+            asking,
+            last_id: None,
+            status: None,
+        })
     }
 
     /// What is to be sent in front of the next command; nothing the second time.
@@ -74,6 +86,11 @@ impl Prologue {
         self.last_id
     }
 
+    /// The connection's status, if the answers tell it.
+    pub(crate) const fn status(&self) -> Option<StatusFlags> {
+        self.status
+    }
+
     /// Reads what `input` has of the answers, and returns how many bytes that is. There are none before it was sent.
     pub(crate) fn hear(&mut self, input: &[u8]) -> Result<usize, Refused> {
         let mut heard = 0;
@@ -82,12 +99,12 @@ impl Prologue {
         }
         while !self.is_over() {
             let rest = input.get(heard..).unwrap_or_default();
-            let scan = self.scanner.scan(rest).map_err(|_| Refused)?;
+            let scan = self.scanner.scan(rest).map_err(|_| Refused(Vec::new()))?;
             heard += scan.len;
             self.bytes.extend_from_slice(rest.get(..scan.len).unwrap_or_default());
             match scan.event {
                 Event::More if self.bytes.len() <= ERRAND_BYTES_MAX => return Ok(heard),
-                Event::More | Event::LocalInfile => return Err(Refused),
+                Event::More | Event::LocalInfile => return Err(Refused(Vec::new())),
                 Event::Done(outcome) => {
                     let bytes = mem::take(&mut self.bytes);
                     self.answered(&Reply { outcome, prepared: None, bytes })?;
@@ -99,10 +116,11 @@ impl Prologue {
 
     /// The next answer is complete.
     fn answered(&mut self, reply: &Reply) -> Result<(), Refused> {
-        let Some((purpose, _)) = self.expected.pop_front() else { return Err(Refused) };
+        let Some((purpose, _)) = self.expected.pop_front() else { return Err(Refused(Vec::new())) };
         if purpose.is_refused(reply) {
-            return Err(Refused);
+            return Err(Refused(reply.bytes.get(HEADER_LEN..).unwrap_or_default().to_vec()));
         }
+        self.status = reply.outcome.status().or(self.status);
         match purpose {
             Purpose::LastId => {
                 self.last_id = number(reply);
@@ -120,26 +138,27 @@ impl Prologue {
     }
 }
 
-/// What servers have taken of a worker's sessions, as hashes.
+/// What servers have taken of a worker's sessions, as hashes, and when they have done so last.
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
-    hashes: RefCell<HashSet<u64>>,
+    hashes: RefCell<HashMap<u64, Instant>>,
     state: RandomState,
 }
 
 impl Taken {
-    /// This server has taken a command with this payload from this user.
+    /// This server has taken a command with this payload from this user now.
     pub(crate) fn note(&self, server: u64, user: &[u8], payload: &[u8]) {
         let mut hashes = self.hashes.borrow_mut();
         if hashes.len() >= TAKEN_MAX {
             hashes.clear();
         }
-        hashes.insert(self.state.hash_one((server, user, payload)));
+        hashes.insert(self.state.hash_one((server, user, payload)), Instant::now());
     }
 
-    /// Whether it has.
-    pub(crate) fn has(&self, server: u64, user: &[u8], payload: &[u8]) -> bool {
-        self.hashes.borrow().contains(&self.state.hash_one((server, user, payload)))
+    /// Whether it has, since `opened`: as long as a connection lives that was opened then, it is the same server.
+    pub(crate) fn has(&self, server: u64, user: &[u8], payload: &[u8], opened: Instant) -> bool {
+        let hash = self.state.hash_one((server, user, payload));
+        self.hashes.borrow().get(&hash).is_some_and(|taken| *taken >= opened)
     }
 
     /// One of them was refused: all are asked about again.
@@ -194,24 +213,30 @@ mod tests {
 
     #[test]
     fn a_refusal_is_noticed() {
-        assert_eq!(said(&[Purpose::Schema]).hear(ERR), Err(Refused));
+        assert_eq!(said(&[Purpose::Schema]).hear(ERR), Err(Refused(ERR[4..].to_vec())));
         let mut second = said(&[Purpose::Setting, Purpose::Schema]);
         assert_eq!(second.hear(OK), Ok(OK.len()));
-        assert_eq!(second.hear(ERR), Err(Refused));
-        assert_eq!(said(&[Purpose::Schema]).hear(b"\x01\x00\x00\x07\x00"), Err(Refused), "no answer");
+        assert_eq!(second.hear(ERR), Err(Refused(ERR[4..].to_vec())));
+        assert_eq!(
+            said(&[Purpose::Schema]).hear(b"\x01\x00\x00\x07\x00"),
+            Err(Refused(Vec::new())),
+            "no answer"
+        );
     }
 
     #[test]
     fn what_was_taken_is_known_by_server_and_user() {
-        let taken = Taken::default();
+        let (taken, opened) = (Taken::default(), Instant::now());
         taken.note(1, b"a", b"SET x");
-        assert!(taken.has(1, b"a", b"SET x"));
-        assert!(!taken.has(2, b"a", b"SET x") && !taken.has(1, b"b", b"SET x"));
+        assert!(taken.has(1, b"a", b"SET x", opened));
+        assert!(!taken.has(2, b"a", b"SET x", opened) && !taken.has(1, b"b", b"SET x", opened));
+        let later = Instant::now() + std::time::Duration::from_secs(1);
+        assert!(!taken.has(1, b"a", b"SET x", later), "it may be another server by now");
         for n in 0..TAKEN_MAX {
             taken.note(1, b"a", &n.to_le_bytes());
         }
         assert!(taken.hashes.borrow().len() <= TAKEN_MAX);
         taken.clear();
-        assert!(!taken.has(1, b"a", b"SET x"));
+        assert!(!taken.has(1, b"a", b"SET x", opened));
     }
 }

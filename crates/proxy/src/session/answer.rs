@@ -17,7 +17,7 @@ use super::ids::{refusal_with_session, translate};
 use super::measure::answered;
 use super::overdue::{is_interrupted, timed_out};
 use super::owed::Step;
-use crate::backend::{Backend, Target};
+use crate::backend::{Backend, Refused, Target};
 use crate::control::{Control, Signal};
 use crate::counts::Counter;
 use crate::ending::Ending;
@@ -26,6 +26,7 @@ use crate::limits::FILLS_PER_TURN;
 use crate::mirror::comparison::Watched;
 use crate::relay::Parked;
 use crate::sock::{Input, garbled};
+use crate::worker::Worker;
 
 /// The transaction was the victim of a deadlock.
 const ER_LOCK_DEADLOCK: u16 = 1213;
@@ -104,11 +105,10 @@ impl Session {
                 trace.answers(Instant::now());
             }
             let input = scratch.get(..n).unwrap_or_default();
-            let Ok(heard) = backend.connection_mut().hear(input) else {
-                self.worker.taken.clear();
-                return Poll::Ready(Err(Ending::ServerLost(Gone::Refused)));
+            let (course, status) = (&mut self.course, &mut self.status);
+            let Some(input) = behind_prologue(backend, &self.worker, course, status, input) else {
+                return Poll::Ready(Err(self.lost(reply, None)));
             };
-            let input = input.get(heard..).unwrap_or_default();
             let n = input.len();
             if input.is_empty() {
                 continue;
@@ -221,7 +221,8 @@ impl Session {
     fn lost(&self, reply: &ReplyScanner, error: Option<std::io::Error>) -> Ending {
         let is_garbled = error.is_some_and(|error| garbled(&error).is_some());
         if !is_garbled && !reply.started() && self.control.signal() != Signal::Kill {
-            return Ending::ServerLost(Gone::Closed);
+            let gone = if self.course.refusal.is_some() { Gone::Refused } else { Gone::Closed };
+            return Ending::ServerLost(gone);
         }
         self.worker.counts.note(Counter::ServersAborted);
         let error = match (&self.backend, self.control.signal()) {
@@ -345,6 +346,27 @@ impl Session {
         // There may be more: let others run first, then come back.
         cx.waker().wake_by_ref();
         Poll::Pending
+    }
+}
+
+/// What is in `input` behind the answers to what was said in front of the command; nothing if the server has refused that.
+fn behind_prologue<'a>(
+    backend: &mut Backend,
+    worker: &Worker,
+    course: &mut Course,
+    status: &mut StatusFlags,
+    input: &'a [u8],
+) -> Option<&'a [u8]> {
+    match backend.connection_mut().hear(input) {
+        Ok((heard, told)) => {
+            *status = told.unwrap_or(*status);
+            input.get(heard..)
+        }
+        Err(Refused(payload)) => {
+            worker.taken.clear();
+            course.refusal = Some(payload.into());
+            None
+        }
     }
 }
 

@@ -117,6 +117,8 @@ pub(super) struct Course {
     pub(super) watched: Option<Box<Watched>>,
     /// A statement that was refused by a server that takes no writes any more.
     pub(super) refused: Option<Box<Refused>>,
+    /// What a server has against a setting that it had taken before: the payload of its ERR packet.
+    pub(super) refusal: Option<Box<[u8]>>,
     /// How long that may be said again.
     pub(super) again_until: Option<Instant>,
     /// How often the statement that runs was sent again because its server was lost.
@@ -197,6 +199,7 @@ impl Course {
             deadline: None,
             watched: None,
             refused: None,
+            refusal: None,
             again_until: None,
             tries: 0,
             retries: None,

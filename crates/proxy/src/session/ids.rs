@@ -135,6 +135,7 @@ impl Session {
         let decided = Decided { digest, ..Decided::plainly_to(self.course.hostgroup) };
         let measured = self.measure(kind, payload, Some(&decided));
         self.begin_running(measured, self.shown(kind, payload));
+        self.course.retries = None;
         poll_fn(|cx| Poll::Ready(self.send_to_backend(cx, &command))).await?;
         poll_fn(|cx| {
             self.obey(true)?;

@@ -23,6 +23,9 @@ use crate::error::{ClientError, Gone};
 use crate::sock::Input;
 use crate::statement::class::{Class, classify};
 
+/// What a server says whose statement was killed.
+const ER_QUERY_INTERRUPTED: u16 = 1317;
+
 impl Session {
     /// What the session loses with the connection in use.
     pub(super) fn loss(&self) -> Loss {
@@ -136,8 +139,8 @@ impl Session {
             return Err(ending);
         };
         self.flush_client().await?;
-        let unanswered = self.sent().unanswered();
-        let (kind, again) = (self.control.running.kind(), self.again(unanswered));
+        let (unanswered, refusal) = (self.sent().unanswered(), self.course.refusal.take());
+        let (kind, again) = (self.control.running.kind(), self.again(unanswered, refusal.as_deref()));
         tracing::info!(%server, %gone, ?kind, ?unanswered, again = again.is_some(), "a server is lost while it owes an answer");
         if is_off {
             self.leave_nothing_running();
@@ -146,7 +149,7 @@ impl Session {
         self.course.forget_sent();
         self.listing = None;
         if let Some(mut commands) = again {
-            self.course.tries += 1;
+            self.course.tries += u32::from(refusal.is_none());
             commands.append(&mut self.backlog);
             self.backlog = commands;
             return Ok(());
@@ -163,10 +166,15 @@ impl Session {
             Unanswered::RolledBack => ClientError::rolled_back(&server, gone),
             Unanswered::Unknown => ClientError::outcome_unknown(&server, gone),
         };
+        let has_done_nothing = matches!(unanswered, Unanswered::Again | Unanswered::Nothing);
+        let refusal = refusal.filter(|refusal| has_done_nothing && code(refusal).is_some());
         let mut seq = seq;
         loop {
-            self.reply_error(seq, &error).await?;
-            self.answered_here(error.code());
+            match &refusal {
+                Some(refusal) => self.reply(seq, refusal).await?,
+                None => self.reply_error(seq, &error).await?,
+            }
+            self.answered_here(refusal.as_deref().and_then(code).unwrap_or_else(|| error.code()));
             seq = 1;
             if self.go_on().is_none() {
                 return Ok(());
@@ -181,20 +189,35 @@ impl Session {
             ran: self.course.ran,
             is_last: self.owed.is_empty(),
             in_transaction: self.status.contains(StatusFlags::IN_TRANSACTION),
-            autocommit: self.status.contains(StatusFlags::AUTOCOMMIT),
+            // What was said in front of it may have switched it on.
+            autocommit: self.status.contains(StatusFlags::AUTOCOMMIT) || self.has_prologue(),
             only_sets: self.course.only_sets(),
         }
     }
 
-    /// The command that was not answered, to be sent once more, if it may be.
-    fn again(&self, unanswered: Unanswered) -> Option<Vec<u8>> {
+    /// The command that was not answered, to be sent once more, if it may be. If it is lost because its server has refused what was
+    /// said in front of it, that is no failure of the server, but it may be what a KILL has hit.
+    fn again(&self, unanswered: Unanswered, refusal: Option<&[u8]>) -> Option<Vec<u8>> {
         let usual = || self.worker.settings().variables.query_retries_on_failure;
-        let most = self.course.retries.unwrap_or_else(usual);
+        let is_killed = self.control.is_overdue() || refusal.and_then(code) == Some(ER_QUERY_INTERRUPTED);
+        let most = match refusal {
+            Some(_) if is_killed => 0,
+            Some(_) => u32::MAX,
+            None => self.course.retries.unwrap_or_else(usual),
+        };
         if unanswered != Unanswered::Again || self.course.tries >= most || self.course.watched.is_some() {
             return None;
         }
         let running = &self.control.running;
         command_that_runs(&self.course, &self.control, self.capabilities(), running.kind()?, running.bytes()?)
+    }
+}
+
+/// The number of the error in the payload of an ERR packet.
+fn code(payload: &[u8]) -> Option<u16> {
+    match payload {
+        [0xff, low, high, ..] => Some(u16::from_le_bytes([*low, *high])),
+        _ => None,
     }
 }
 

@@ -10,7 +10,7 @@ use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 
 use super::Session;
-use super::course::{Other, Said};
+use super::course::{Loss, Other, Said};
 use crate::backend::{AcquireError, Ahead, Asked, DOES_NOT_HAVE_IT, Full, Prologue, Purpose, part, query};
 use crate::counts::Counter;
 use crate::ending::Ending;
@@ -45,7 +45,8 @@ impl Session {
             self.lose_backend();
             part(late);
         }
-        if self.backend.is_none() {
+        let is_borrowed = self.backend.is_none();
+        if is_borrowed {
             self.course.applied = 0;
             let is_new = match self.borrow_backend(hostgroup, full).await? {
                 Ok(is_new) => is_new,
@@ -62,7 +63,7 @@ impl Session {
         if self.course.applied != self.course.version() {
             return self.say_settings().await;
         }
-        if self.course.ahead == Ahead::Nothing && self.has_prologue() {
+        if !is_borrowed && self.has_prologue() && self.course.ahead != Ahead::All {
             // It was for a command that was not sent.
             return Ok(self.errand(&[]).await?.map(drop).map_err(AcquireError::Proxy));
         }
@@ -131,6 +132,7 @@ impl Session {
         };
         let refused = |code: u16| !DOES_NOT_HAVE_IT.contains(&code);
         if let Some(reply) = replies.into_iter().find(|reply| reply.error().is_some_and(refused)) {
+            self.worker.taken.clear();
             // What has been said is said again next time, until it is taken.
             let payload = reply.bytes.get(HEADER_LEN..).unwrap_or_default();
             return Ok(Err(AcquireError::Server(payload.to_vec())));
@@ -146,15 +148,17 @@ impl Session {
     }
 
     /// Whether all of this may be said in front of the command in the backlog without waiting for an answer. At a connection that
-    /// was just opened this would not save much, and a command that was not sent can still go elsewhere.
+    /// was just opened this would not save much, and a command that was not sent can still go elsewhere. One that the client
+    /// would miss is not to be risked.
     fn may_say_first(&self, commands: &[(Purpose, Asked)]) -> bool {
         let Some(backend) = &self.backend else { return false };
         let (link, server) = (backend.connection(), backend.server().id());
         let user = &self.identity.account.user.name;
         let is_known = |(purpose, (payload, _)): &(Purpose, Asked)| {
-            self.course.ahead.has(*purpose) && self.worker.taken.has(server, user, payload)
+            self.course.ahead.has(*purpose) && self.worker.taken.has(server, user, payload, link.opened())
         };
         self.course.applied > 0
+            && self.loss() == Loss::Nothing
             && !link.has_prologue()
             && !link.is_compressed()
             && commands.iter().all(is_known)

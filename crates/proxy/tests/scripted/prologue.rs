@@ -2,6 +2,7 @@
 
 use config::Server;
 use proxy::stage::Stage;
+use wire::StatusFlags;
 use wire::command::Kind;
 
 use super::shared::{CHARSET, comes, config, question, two, two_of};
@@ -134,6 +135,103 @@ fn c07_a_read_whose_settings_are_refused_after_all_is_asked_again() {
         one.expect_err(1231).await;
         settle().await;
         assert_eq!(stage.sessions(), 2);
+    });
+}
+
+/// It is too large to be sent again, and the client hears what its server has against it.
+#[test]
+fn a_read_that_cannot_be_asked_again_gets_the_refusal() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = known().await;
+        run(&mut one, &mut server, "SELECT 1").await;
+        let sql = format!("SELECT 2 /* {} */", "x".repeat(3_000));
+        two.send_query(&sql).await;
+        server.expect_command(Kind::ResetConnection, b"").await;
+        server.expect_query(CHARSET).await;
+        server.expect_query(&sql).await;
+        server.ok().await;
+        server.packets().expect_seq(1);
+        server.err(1115, "42000", "Unknown character set").await;
+        two.expect_err(1115).await;
+    });
+}
+
+/// A KILL may hit what is said in front of the statement.
+#[test]
+fn c10_a_read_that_was_killed_is_not_asked_again() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = known().await;
+        run(&mut one, &mut server, "SELECT 1").await;
+        two.send_query("SELECT 2").await;
+        server.expect_command(Kind::ResetConnection, b"").await;
+        server.expect_query(CHARSET).await;
+        server.expect_query("SELECT 2").await;
+        server.ok().await;
+        server.packets().expect_seq(1);
+        server.err(1317, "70100", "Query execution was interrupted").await;
+        two.expect_err(1317).await;
+    });
+}
+
+/// The statement may run under the setting that switches it on.
+#[test]
+fn c10_a_write_behind_a_switched_autocommit_is_not_said_to_be_rolled_back() {
+    let mut config = config();
+    config.variables.multiplexing = false;
+    config.servers.push(Server { hostgroup_id: 1, ..config.servers[0].clone() });
+    config.query_rules.push(rule(1, "two"));
+    config.query_rules[0].destination_hostgroup = Some(1);
+    play(async || {
+        let (stage, mut servers) = stage(config.clone());
+        let mut client = log_in(&stage).await;
+        let mut first = first_query(&mut client, &mut servers).await;
+        run(&mut client, &mut first, "SET autocommit = 1").await;
+        client.send_query("SELECT 1 FROM two").await;
+        let mut second = servers.accept().await;
+        second.expect_query("SET SESSION autocommit = 1").await;
+        second.ok().await;
+        comes(&mut client, &mut second, "SELECT 1 FROM two").await;
+        let on = std::mem::replace(&mut first.status, StatusFlags::empty());
+        run(&mut client, &mut first, "SET autocommit = 0").await;
+        client.send_query("SELECT 2 FROM two").await;
+        second.expect_query("SET SESSION autocommit = 0").await;
+        second.status = StatusFlags::empty();
+        second.ok().await;
+        comes(&mut client, &mut second, "SELECT 2 FROM two").await;
+        first.status = on;
+        run(&mut client, &mut first, "SET autocommit = 1").await;
+        client.send_query("INSERT INTO two VALUES (1)").await;
+        second.expect_query("SET SESSION autocommit = 1").await;
+        second.expect_query("INSERT INTO two VALUES (1)").await;
+        drop(second);
+        client.expect_err(9009).await;
+    });
+}
+
+#[test]
+fn what_the_client_would_miss_is_not_risked() {
+    let mut config = config();
+    config.variables.multiplexing = false;
+    config.servers.push(Server { hostgroup_id: 1, ..config.servers[0].clone() });
+    config.query_rules.push(rule(1, "two|LOCK"));
+    config.query_rules[0].destination_hostgroup = Some(1);
+    play(async || {
+        let (stage, mut servers) = stage(config.clone());
+        let mut client = log_in(&stage).await;
+        let mut first = first_query(&mut client, &mut servers).await;
+        run(&mut client, &mut first, SETTING).await;
+        client.send_query("SELECT 1 FROM two").await;
+        let mut second = servers.accept().await;
+        second.expect_query(SETTING).await;
+        second.ok().await;
+        comes(&mut client, &mut second, "SELECT 1 FROM two").await;
+        run(&mut client, &mut second, "SELECT GET_LOCK('a', 1)").await;
+        run(&mut client, &mut first, "SET SESSION sql_mode = ''").await;
+        run(&mut client, &mut first, SETTING).await;
+        client.send_query("SELECT 2 FROM two").await;
+        second.expect_query(SETTING).await;
+        second.err(1231, "42000", "no such mode").await;
+        client.expect_err(1231).await;
     });
 }
 
