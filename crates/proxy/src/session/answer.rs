@@ -11,6 +11,7 @@ use wire::{Capabilities, StatusFlags, WireError};
 
 use super::Session;
 use super::again::{is_refusal, refused};
+use super::correction::correction;
 use super::course::Course;
 use super::execute::refusal_with_own_id;
 use super::ids::{refusal_with_session, translate};
@@ -44,7 +45,11 @@ impl Session {
         }
         self.control.end_statement();
         self.end_running();
-        Ok(())
+        self.course.changed = None;
+        match self.course.correction.take() {
+            None => Ok(()),
+            Some(correction) => Box::pin(self.correct(&correction)).await,
+        }
     }
 
     /// The server works at the next command that was sent, if there is one; what answers it.
@@ -69,7 +74,7 @@ impl Session {
                         trace.answered(Instant::now());
                     }
                     note(&mut self.status, outcome);
-                    if self.course.settle(&self.identity, outcome) {
+                    if self.course.settle(&self.identity, outcome, reply.warned()) {
                         self.was_reset();
                     }
                     return Ok(());
@@ -136,7 +141,7 @@ impl Session {
                 match (scan.event, self.owed.is_empty()) {
                     (Event::Done(outcome), false) if scanned < n => {
                         note(&mut self.status, outcome);
-                        self.course.settle(&self.identity, outcome);
+                        self.course.settle(&self.identity, outcome, reply.warned());
                         // There is one: it was seen above.
                         let Some(next) = self.owed.pop() else { break scan.event };
                         let answer = work_at(&self.control, &next);
@@ -169,10 +174,17 @@ impl Session {
             }
             let server = &backend.server().endpoint().endpoint;
             let rewritten = match &mut self.listing {
+                None if let Some(changed) = &mut self.course.changed => Some(changed.rewrite(output)),
                 None if self.past.named_threads && is_refused_kill(event) => {
                     refusal_with_session(output, &self.worker, server)
                 }
-                None if is_without_cursor(event) => refusal_with_own_id(output, &self.course),
+                None if is_without_cursor(event) => {
+                    let rewritten = refusal_with_own_id(output, &self.course);
+                    // Of what is sent behind it the server has heard already.
+                    self.course.correction =
+                        rewritten.as_deref().filter(|_| self.owed.is_empty()).and_then(correction);
+                    rewritten
+                }
                 None if self.control.is_overdue() && between_packets && is_interrupted(event) => {
                     timed_out(output, self.identity.capabilities)
                 }
