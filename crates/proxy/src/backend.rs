@@ -15,7 +15,7 @@ mod passport;
 mod prologue;
 mod target;
 
-pub(crate) use acquire::{AcquireError, Found, Full, acquire};
+pub(crate) use acquire::{AcquireError, Found, Full, acquire, while_of_use};
 pub(crate) use announce::{Announced, connect};
 pub(crate) use ask::{Asked, Reply, ask};
 pub(crate) use check::check_login;
