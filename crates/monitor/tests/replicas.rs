@@ -184,7 +184,8 @@ fn a_replica_is_found_when_it_says_who_it_is() {
 
 #[test]
 fn one_that_the_operator_has_named_is_not_found_again() {
-    let rows = [row(WRITERS, "a"), row(READERS, "b"), row(50, "d"), Row { in_use: false, ..row(READERS, "e") }];
+    let rows =
+        [row(WRITERS, "a"), row(READERS, "b"), row(50, "d"), Row { in_use: false, ..row(READERS, "e") }];
     let mut scene = Scene::new(&rows);
     scene.is_read_only("a", false);
     scene.says("a", 1, &[(2, &["b", "b.alias"]), (4, &["d"]), (5, &["e"])]);

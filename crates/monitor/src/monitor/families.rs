@@ -66,11 +66,9 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
             pair.discover.is_some() && self.pairs.get(&pair.writer).is_some_and(|other| other == *pair)
         });
         let mut before = std::mem::take(&mut self.families);
-        self.families = discovering
-            .map(|pair| (pair.writer, before.remove(&pair.writer).unwrap_or_default()))
-            .collect();
-        let named: HashSet<&E> =
-            self.plan.rows.iter().take(self.configured).map(|row| &row.server).collect();
+        self.families =
+            discovering.map(|pair| (pair.writer, before.remove(&pair.writer).unwrap_or_default())).collect();
+        let named: HashSet<&E> = self.plan.rows.iter().take(self.configured).map(|row| &row.server).collect();
         for family in self.families.values_mut() {
             family.keep(|server| named.contains(server));
         }
@@ -127,7 +125,8 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         let writers = self.families_of(server);
         let watch = self.watches.get(server).cloned();
         let cause = self.learn(server, check, finding, why, now);
-        let is_same = |watch: &Watch| self.watches.get(server).is_some_and(|now| now.means_the_same_as(watch));
+        let is_same =
+            |watch: &Watch| self.watches.get(server).is_some_and(|now| now.means_the_same_as(watch));
         let is_no_news = match &word {
             Some(Word::Replicas(word)) => (writers.iter())
                 .filter_map(|writer| self.families.get(writer))
