@@ -27,6 +27,7 @@ mod listing;
 mod logs;
 mod mirror;
 mod monitor;
+mod names;
 mod proxy;
 mod random;
 mod refusals;

@@ -245,5 +245,11 @@ pub(crate) const BEHIND_PROLOGUE_MAX: usize = 16 * 1_024;
 /// Time for which a server that does nothing at logins (`init_connect`) is known to do nothing there.
 pub(crate) const QUIET_LOGINS: Duration = Duration::from_secs(10);
 
+/// Names of servers that are looked up at the same time: each has a thread of the control runtime until the resolver has answered.
+pub(crate) const NAMES_AT_ONCE_MAX: usize = 8;
+
+/// How often is looked whether it is time to look names up anew.
+pub(crate) const NAMES_LOOK: Duration = Duration::from_secs(1);
+
 /// Time for which a connection that nobody uses is not too many: work comes in bursts.
 pub(crate) const KEPT_IDLE: Duration = Duration::from_secs(5);

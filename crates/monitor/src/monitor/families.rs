@@ -172,7 +172,7 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
             all.extend(events(other, before, &after, cause));
         }
         for (other, after) in &after {
-            let id = writers.iter().filter_map(|writer| self.families.get(writer)?.id(other)).next();
+            let id = writers.iter().find_map(|writer| self.families.get(writer)?.id(other));
             let cause = |_, _| format!("its primary names it: server_id={}", id.unwrap_or_default());
             all.extend(events(other, &Places::new(), after, cause));
         }
