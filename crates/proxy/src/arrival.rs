@@ -25,7 +25,6 @@ pub(crate) struct Guest {
     pub(crate) peer: Peer,
     /// The listener.
     pub(crate) door: Door,
-    #[expect(dead_code, reason = "they are given back when dropped")]
     pub(crate) slots: Slots,
 }
 

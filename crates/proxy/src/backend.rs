@@ -33,5 +33,5 @@ pub(crate) use prologue::{Prologue, Refused, Taken};
 pub(crate) use target::Target;
 pub(crate) use warm::Warmth;
 
-/// A connection to a server, and the right to have it.
-pub(crate) type Backend = pool::Lease<Target, Connection>;
+/// A connection to a server, and the right to have it. In a box: it changes hands often, and most clients wait without one.
+pub(crate) type Backend = Box<pool::Lease<Target, Connection>>;

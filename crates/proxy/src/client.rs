@@ -9,7 +9,7 @@ use std::rc::Rc;
 use config::Role;
 use tokio::time::{Instant, timeout_at};
 
-use crate::arrival::{Arrival, Peer};
+use crate::arrival::{Arrival, Guest, Peer};
 use crate::client::login::Identity;
 use crate::control::{Control, Signal};
 use crate::counts::Counter;
@@ -47,6 +47,8 @@ pub(crate) async fn serve(worker: Rc<Worker>, registered: Registered, arrival: A
             let Some((sock, identity)) = logged_in else {
                 return worker.counts.note(Counter::ClientsAborted);
             };
+            // Of whom it is the session knows all that matters; thousands of them wait.
+            let Guest { slots, .. } = *guest;
             let mut session = Session::new(worker, Rc::clone(&registered.control), sock, identity);
             let ending = session.run().await;
             registered.leave_directory();
@@ -55,9 +57,9 @@ pub(crate) async fn serve(worker: Rc<Worker>, registered: Registered, arrival: A
                 worker.counts.note(Counter::ClientsAborted);
             }
             Box::pin(say_goodbye(&worker, sock, ending)).await;
+            drop(slots);
         }
     }
-    drop(guest);
 }
 
 async fn serve_tcp(worker: &Rc<Worker>, registered: &Registered, mut sock: Sock, peer: Peer, door: Door) {
@@ -120,7 +122,8 @@ mod tests {
             size_of::<F>()
         }
         let bytes = size(serve);
-        assert!(bytes <= 1024, "the future of a client has {bytes} bytes");
+        // With what the runtime adds it just fits into what the allocator has for tasks of this size.
+        assert!(bytes <= 800, "the future of a client has {bytes} bytes");
     }
 
     /// What a client costs that has connected and says nothing; anybody may do so.

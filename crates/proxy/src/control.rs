@@ -196,7 +196,7 @@ impl Control {
     }
 
     /// Whether somebody wants something killed.
-    pub(crate) const fn has_mail(&self) -> bool {
+    pub(crate) fn has_mail(&self) -> bool {
         self.mail.is_there()
     }
 

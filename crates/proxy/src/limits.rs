@@ -15,6 +15,10 @@ pub(crate) const SHOWN_BUFFERS_MAX: usize = 1024;
 /// Kinds of errors of servers that a worker counts, by server, user, schema and number; others are not counted.
 pub(crate) const ERRORS_MAX: usize = 1000;
 
+/// Values of one kind that sessions of a worker share, in case the next one has the same: as many as there are users and schemas
+/// in most places.
+pub(crate) const ALIKE_MAX: usize = 32;
+
 /// Bytes of a server's error message that are kept.
 pub(crate) const ERROR_MESSAGE_BYTES_MAX: usize = 512;
 

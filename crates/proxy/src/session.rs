@@ -119,7 +119,8 @@ struct Past {
 
 /// The beginning of a session.
 fn course_of(worker: &Worker, identity: &Identity) -> Box<Course> {
-    Box::new(Course::new(identity, identity.route_account(&worker.routing.borrow().routes().pairs)))
+    let account = identity.route_account(&worker.routing.borrow().routes().pairs);
+    Box::new(Course::new(identity, account, worker.alike.beginning(identity)))
 }
 
 impl Session {

@@ -19,6 +19,7 @@ use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
+use crate::alike::Alike;
 use crate::arrival::Arrival;
 use crate::backend::{Dialer, Kept, Taken, Target, Warmth};
 use crate::client::login::Identity;
@@ -159,6 +160,8 @@ pub(crate) struct Worker {
     pub(crate) warmth: Warmth,
     /// What servers have taken of what sessions have set.
     pub(crate) taken: Taken,
+    /// What sessions begin with.
+    pub(crate) alike: Alike,
 }
 
 /// Starts a worker thread; it ends when all senders of its inbox are gone or it has drained.
@@ -224,6 +227,7 @@ impl Worker {
             holders: Asked::default(),
             warmth: Warmth::default(),
             taken: Taken::default(),
+            alike: Alike::default(),
         };
         worker.configure_digests();
         worker
@@ -340,6 +344,7 @@ impl Worker {
         });
         self.routing.borrow_mut().follow(&snapshot.routes);
         self.settings.replace(Rc::new(Settings(snapshot)));
+        self.alike.clear();
         self.version.set(self.version.get() + 1);
         self.configure_digests();
         let servers = self.forget_servers();

@@ -241,7 +241,7 @@ pub(super) async fn attempt(
             worker.counts.note(Counter::ServersCreated);
             link.count_for(worker, server);
             link.set_version(version);
-            return Ok(Lease::new(link, permit));
+            return Ok(Box::new(Lease::new(link, permit)));
         }
         Ok(Ok(Err(error))) => {
             note_failure(worker, server, error.is_servers(), &error);

@@ -45,8 +45,8 @@ pub(crate) struct Connection {
     running: Cell<bool>,
     /// Whether it counts among those that nobody uses.
     resting: Cell<bool>,
-    /// What is kept of what its server has said. In a box: clients that wait hold a connection each.
-    known: Box<Known>,
+    /// What is kept of what its server has said.
+    known: Known,
 }
 
 /// What is known of the other end.
@@ -84,7 +84,7 @@ impl Connection {
     pub(crate) fn new(sock: Sock, thread: Thread, greeted: Greeted) -> Self {
         let mut connection = Self::from(sock);
         (connection.thread_id, connection.thread) = (Some(thread.id()), Some(thread));
-        *connection.known = Known { greeted: Some(greeted), last_id: Some(0), ..Known::default() };
+        connection.known = Known { greeted: Some(greeted), last_id: Some(0), ..Known::default() };
         connection
     }
 
@@ -289,7 +289,7 @@ impl From<Sock> for Connection {
             tally: None,
             running: Cell::new(false),
             resting: Cell::new(false),
-            known: Box::default(),
+            known: Known::default(),
         }
     }
 }

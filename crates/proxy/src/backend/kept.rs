@@ -23,6 +23,7 @@ use super::lend::{Ahead, ask_results};
 use super::line::{Line, Wish};
 use super::passport::Passport;
 use super::{Backend, QUIT, ask};
+use crate::arrival::Peer;
 use crate::client::login::Identity;
 use crate::counts::Counter;
 use crate::counts::report::address;
@@ -49,6 +50,8 @@ pub(crate) struct Kept {
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(super) passport: Rc<Passport>,
+    /// The client that has laid it aside.
+    peer: Peer,
     pub(super) backend: Backend,
     pub(super) left: Left,
     /// When its server has answered last, or somebody has seen that it is well.
@@ -117,7 +120,7 @@ impl Asker<'_> {
     fn wish(&self) -> Wish {
         // No command leaves all schemas, but for a login.
         let in_no_schema = self.is_admitted && self.caller.schema().is_empty();
-        Wish { passport: Rc::clone(self.passport), in_no_schema }
+        Wish { passport: Rc::clone(self.passport), peer: self.identity.peer, in_no_schema }
     }
 
     /// Whether the connection is as this one would have it.
@@ -139,10 +142,11 @@ impl Kept {
         worker: &Rc<Worker>,
         hostgroup: u32,
         passport: &Rc<Passport>,
+        peer: Peer,
         backend: Backend,
         left: Left,
     ) -> Option<Ticket> {
-        let entry = Entry { passport: Rc::clone(passport), backend, left, heard: worker.now() };
+        let entry = Entry { passport: Rc::clone(passport), peer, backend, left, heard: worker.now() };
         self.put(worker, (passport.hash(), hostgroup), Box::new(entry))
     }
 
@@ -370,11 +374,13 @@ impl Entry {
     /// Whether somebody may have it who wishes for this. What is passed over for new connections is so for these, too.
     pub(super) fn is_good_for(&self, worker: &Worker, wish: &Wish) -> bool {
         let server = self.backend.server();
+        // Some servers have been told whom a connection is for.
         let is_announced = || worker.settings().announced.contains(&server.endpoint().endpoint);
         self.is_valid(worker)
             && server.status() == Status::Online
             && (!wish.in_no_schema || self.left.caller.schema().is_empty())
-            && self.passport.is_good_for(&wish.passport, is_announced())
+            && self.passport == wish.passport
+            && (self.peer == wish.peer || !is_announced())
     }
 
     /// It goes to somebody else.

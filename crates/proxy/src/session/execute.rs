@@ -375,7 +375,7 @@ impl Session {
                     prepared.types_for(hostgroup, own);
                 }
                 let change = prepared.what.change.clone();
-                self.course.propose_change(change);
+                self.course.propose_change(change.map(Box::new));
             }
             _ => {}
         }
