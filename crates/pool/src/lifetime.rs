@@ -10,7 +10,7 @@ const JITTER_PERCENT: u64 = 20;
 pub fn lifetime(max: Duration, random: u64) -> Option<Duration> {
     // The upper bits, of which all generators are good, as a part of 2^32.
     let part = u128::from(random >> 32);
-    let earlier = max.as_nanos() * u128::from(JITTER_PERCENT) * part / 100 >> 32;
+    let earlier = (max.as_nanos() * u128::from(JITTER_PERCENT) * part / 100) >> 32;
     let earlier = Duration::from_nanos(u64::try_from(earlier).unwrap_or(u64::MAX));
     (!max.is_zero()).then(|| max.saturating_sub(earlier))
 }

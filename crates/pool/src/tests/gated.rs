@@ -80,7 +80,8 @@ fn warming(policy: Policy, max: u32) -> Pool<&'static str> {
 fn open_all(pool: &Pool<&'static str>, workers: u32, now: Duration) -> Vec<Permit<&'static str>> {
     let mut permits: Vec<Permit<&'static str>> = Vec::new();
     loop {
-        let resting = |id| permits.iter().filter(|permit| permit.server().id() == id).count() as u32;
+        let resting =
+            |id| permits.iter().filter(|permit| permit.server().id() == id).count().try_into().unwrap();
         let Some(permit) = pool.open_ahead(0, &Ahead { workers, resting }, now) else { return permits };
         permits.push(permit);
     }

@@ -63,8 +63,8 @@ pub(super) async fn initialise(
     if statements.is_empty() {
         return Ok(());
     }
-    let command = |text: &Box<[u8]>| (query(capabilities, text), Answer::Result);
-    let commands: Vec<_> = statements.iter().map(command).collect();
+    let command = |text: &[u8]| (query(capabilities, text), Answer::Result);
+    let commands: Vec<_> = statements.iter().map(|text| command(text)).collect();
     let unwell = |why: &str| OpenError::Login(format!("it was told what init_connect says, and {why}"));
     let replies = ask(worker, link, capabilities, &commands).await.map_err(unwell)?;
     if let Some(refused) = replies.iter().find(|reply| reply.error().is_some()) {

@@ -50,7 +50,7 @@ impl Warmth {
             return;
         }
         let identity = asker.identity.for_others(worker.shared.connection_id());
-        let passport = Passport::new(&identity);
+        let passport = Rc::clone(asker.passport);
         let caller = Arc::new(Caller::new(&identity.account.user.name, b"", "", 0));
         let is_busy = kinds.get(&hostgroup).is_some_and(|kind| kind.is_busy);
         kinds.insert(hostgroup, Kind { guest: Rc::new(Guest { identity, passport, caller }), is_busy });
@@ -124,6 +124,6 @@ async fn add(worker: &Rc<Worker>, hostgroup: u32, guest: &Guest, permit: Permit<
         results: Rc::default(),
         asking: None,
     };
-    worker.kept.lay_aside(worker, hostgroup, passport, backend, left);
+    worker.kept.lay_aside(worker, hostgroup, passport, identity.peer, backend, left);
     true
 }

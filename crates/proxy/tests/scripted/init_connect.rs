@@ -11,7 +11,7 @@ use super::support::{Client, Database, Servers, config as usual, log_in, play, r
 const INIT: &str = "SET SESSION sql_mode = 'ANSI'";
 
 fn with_init(mut config: Config, init_connect: &str) -> Config {
-    config.variables.init_connect = init_connect.to_owned();
+    init_connect.clone_into(&mut config.variables.init_connect);
     config
 }
 
