@@ -16,6 +16,7 @@ mod ending;
 mod error;
 mod exchange;
 mod explain;
+mod holders;
 mod hosts;
 mod keys;
 mod kill;

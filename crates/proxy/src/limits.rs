@@ -245,6 +245,15 @@ pub(crate) const BEHIND_PROLOGUE_MAX: usize = 16 * 1_024;
 /// Time for which a server that does nothing at logins (`init_connect`) is known to do nothing there.
 pub(crate) const QUIET_LOGINS: Duration = Duration::from_secs(10);
 
+/// For how long it is told again who has the connections of a hostgroup, before all sessions are asked anew.
+pub(crate) const HOLDERS_AGE_MAX: Duration = Duration::from_millis(500);
+
+/// How long other workers have to say who has some: longer than a turn of their loops takes, short for one who has waited in vain.
+pub(crate) const HOLDERS_WAIT_MAX: Duration = Duration::from_millis(100);
+
+/// Reasons for having a connection that an error names.
+pub(crate) const HOLDERS_SHOWN_MAX: usize = 4;
+
 /// Names of servers that are looked up at the same time: each has a thread of the control runtime until the resolver has answered.
 pub(crate) const NAMES_AT_ONCE_MAX: usize = 8;
 

@@ -135,6 +135,8 @@ impl Session {
         control.about.set_backend(identity.backend.as_ref());
         let mut course = course_of(&worker, &identity);
         course.is_admitted = identity.backend.is_some();
+        let first_status = |backend: &Backend| backend.connection().first_status();
+        let status = identity.backend.as_ref().map_or(StatusFlags::AUTOCOMMIT, first_status);
         Self {
             worker,
             control,
@@ -147,7 +149,7 @@ impl Session {
             to_client: Parked::default(),
             owed: Owed::default(),
             listing: None,
-            status: StatusFlags::AUTOCOMMIT,
+            status,
             may_ask_for_file: false,
             past: Past::default(),
             client_waits: false,

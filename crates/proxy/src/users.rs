@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use config::in_turns;
+use pool::Quota;
 use tokio::time::Instant;
 use wire::auth::{Credential, Secret, caching_sha2};
 
@@ -41,6 +42,8 @@ pub(crate) struct User {
     pub(crate) max_connections: u32,
     /// How many statements it may run.
     pub(crate) limit: Option<Limit>,
+    /// How many connections to servers it may have, if there is a limit.
+    pub(crate) backends: Option<Arc<Quota>>,
     /// Whether the proxy may log in to servers as this user: its row, or another one of the same name, says so.
     pub(crate) for_servers: bool,
     /// Whether clients must use TLS.
@@ -98,8 +101,13 @@ impl Users {
                 let before = before(&name);
                 let limit = before.and_then(|before| before.limit.as_ref());
                 let limit = Limit::of_user(&name, rates(row), limit);
-                let user =
-                    User { additional, limit, ..User::new(name.clone(), credential, for_servers, row) };
+                let backends = backends(row, before.and_then(|before| before.backends.as_ref()));
+                let user = User {
+                    additional,
+                    limit,
+                    backends,
+                    ..User::new(name.clone(), credential, for_servers, row)
+                };
                 let user = match before {
                     Some(before) => user.after(before),
                     None => Arc::new(user),
@@ -154,6 +162,14 @@ fn rates(row: &config::User) -> Rates {
     Rates { max_qps: row.attributes.max_qps, max_concurrent: row.attributes.max_concurrent }
 }
 
+/// How many connections to servers the user may have, if the row says so. Those that there were by `before` count.
+fn backends(row: &config::User, before: Option<&Arc<Quota>>) -> Option<Arc<Quota>> {
+    let max = u32::try_from(row.attributes.max_backend_connections?).unwrap_or(u32::MAX);
+    let quota = before.map_or_else(|| Quota::new(max), Arc::clone);
+    quota.allow(max);
+    Some(quota)
+}
+
 /// A user with a random password of the kind that `user` has; none for an empty password.
 fn decoy(user: &User) -> Option<Arc<User>> {
     let credential = match &user.credential {
@@ -200,6 +216,7 @@ impl User {
             default_schema: row.default_schema.clone().map(String::into_bytes),
             max_connections: row.max_connections,
             limit: None,
+            backends: None,
             for_servers,
             use_ssl: row.use_ssl,
             additional: None,
@@ -223,6 +240,7 @@ impl User {
             default_schema: None,
             max_connections: 0,
             limit: None,
+            backends: None,
             for_servers: false,
             use_ssl: false,
             is_decoy: true,
@@ -243,6 +261,7 @@ impl User {
             && self.default_schema == before.default_schema
             && self.max_connections == before.max_connections
             && self.limit.as_ref().map(Limit::rates) == before.limit.as_ref().map(Limit::rates)
+            && self.backends.is_some() == before.backends.is_some()
             && self.for_servers == before.for_servers
             && self.use_ssl == before.use_ssl;
         if same {
@@ -469,6 +488,22 @@ mod tests {
         assert!(first.is_some() && second.is_some() && user.admit().is_none());
         drop(first);
         assert!(user.admit().is_some());
+    }
+
+    #[test]
+    fn connections_to_servers_count_on_when_their_limit_changes() {
+        let limited = |max| {
+            let mut row = row("u", "pw");
+            row.attributes.max_backend_connections = Some(max);
+            row
+        };
+        let users = Users::new(&[limited(1)]);
+        let quota = users.find(b"u").backends.clone().unwrap();
+        let share = quota.take();
+        assert!(share.is_some() && quota.take().is_none());
+        let after = users.replaced_by(&[limited(2)]).find(b"u").backends.clone().unwrap();
+        assert_eq!((after.taken(), after.max()), (1, 2));
+        assert!(users.replaced_by(&[row("u", "pw")]).find(b"u").backends.is_none());
     }
 
     #[test]

@@ -21,7 +21,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::alike::Alike;
 use crate::arrival::Arrival;
-use crate::backend::{Dialer, Kept, Taken, Target};
+use crate::backend::{Dialer, Kept, Taken, Target, Warmth};
 use crate::client::login::Identity;
 use crate::control::running::Shown;
 use crate::control::{Control, Signal};
@@ -29,6 +29,7 @@ use crate::counts::digests::Table;
 use crate::counts::report::{ErrorRow, Report, error_row};
 use crate::counts::{Counter, Counts};
 use crate::directory::Seat;
+use crate::holders::{Asked, Holders};
 use crate::keys::RsaError;
 use crate::kill::{Request, Verdict};
 use crate::limits::{KILLS_MAX, SCRATCH_BYTES, SWEEP_INTERVAL};
@@ -155,6 +156,10 @@ pub(crate) struct Worker {
     pub(crate) mirrors: Mirrors,
     /// Connections that no statement needs at the moment.
     pub(crate) kept: Kept,
+    /// Who has the others, as it was said last to somebody who got none.
+    pub(crate) holders: Asked,
+    /// For whom some are opened before they are needed.
+    pub(crate) warmth: Warmth,
     /// What servers have taken of what sessions have set.
     pub(crate) taken: Taken,
     /// What sessions begin with.
@@ -222,6 +227,8 @@ impl Worker {
             kills: Semaphore::new(KILLS_MAX),
             mirrors: Mirrors::default(),
             kept: Kept::default(),
+            holders: Asked::default(),
+            warmth: Warmth::default(),
             taken: Taken::default(),
             alike: Alike::default(),
         };
@@ -408,6 +415,18 @@ impl Worker {
         self.controls.borrow().iter().map(|(_, control)| control.row(self.index, now)).collect()
     }
 
+    /// Those of its sessions that have a connection of this hostgroup.
+    pub(crate) fn holders_of(&self, hostgroup: u32) -> Holders {
+        let (now, settings, mut holders) = (Instant::now(), self.settings(), Holders::default());
+        let shared = settings.variables.multiplexing && settings.shares(hostgroup);
+        for (_, control) in self.controls.borrow().iter() {
+            if let Some(holder) = control.holds(hostgroup, shared, now) {
+                holders.add(holder);
+            }
+        }
+        holders
+    }
+
     /// Errors that servers answered here; with `reset` they are forgotten.
     pub(crate) fn errors(&self, reset: bool) -> Vec<ErrorRow> {
         self.counts.errors.borrow_mut().list(reset).into_iter().map(error_row).collect()
@@ -427,6 +446,7 @@ impl Worker {
         let now = Instant::now();
         self.mirrors.sweep(self, now);
         self.kept.sweep(self, now);
+        self.warmth.sweep(self);
         self.clock.set(now);
         self.unix_s.set(unix_s());
         self.counts.digests.trim();

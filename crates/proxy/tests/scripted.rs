@@ -2,6 +2,7 @@
 
 mod scripted {
     mod acquire;
+    mod ahead;
     mod answers;
     mod apply;
     mod attributes;
@@ -20,6 +21,7 @@ mod scripted {
     mod explain;
     mod galera;
     mod infile;
+    mod init_connect;
     mod internal;
     mod kill;
     mod kill_races;

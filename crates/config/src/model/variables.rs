@@ -43,6 +43,12 @@ pub struct MysqlVariables {
     pub connect_retries_delay: Duration,
     /// Of the connections that a server may have, the percentage that is kept although nobody uses them.
     pub free_connections_pct: u32,
+    /// Whether that share is opened ahead of need.
+    pub connection_warming: bool,
+    /// Connections to a hostgroup that may be begun in a second.
+    pub throttle_connections_per_sec: u32,
+    /// What every new connection to a server begins with; empty: nothing.
+    pub init_connect: String,
     /// `multiplexing`: sessions share connections to servers.
     pub multiplexing: bool,
     /// Connections that are older are not kept; zero: no limit.
@@ -159,6 +165,9 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     connect_retries_delay,
     query_retries_on_failure,
     free_connections_pct,
+    connection_warming,
+    throttle_connections_per_sec = "throttle_connections_per_sec_to_hostgroup",
+    init_connect,
     multiplexing,
     connection_max_age = "connection_max_age_ms",
     ping_interval_server = "ping_interval_server_msec",

@@ -9,18 +9,21 @@ use std::task::Poll;
 use std::time::Duration;
 
 use config::MysqlVariables;
-use pool::{Choice, Lease, Off, Permit, Server, Ticket, Turn, Usage};
+use pool::{Choice, Closed, Lease, Off, Permit, Quota, Server, Ticket, Turn, Usage};
 use route::Candidate;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use wire::StatusFlags;
 
 use super::kept::{Asker, Entry};
 use super::lend::{Lent, lend};
+use super::share::{Among, UserFull, among};
 use super::{Backend, Connection, OpenError, Target};
 use crate::choosing::candidates;
 use crate::counts::Counter;
 use crate::error::{ClientError, Gone};
+use crate::holders::{Holders, holders};
 use crate::limits::{LENT_MAX, MOVE_WAIT};
+use crate::users::User;
 use crate::worker::Worker;
 
 /// `ER_CON_COUNT_ERROR`: the server is full. Another one may have room, and soon this one, too.
@@ -77,7 +80,7 @@ pub(crate) struct Found {
 }
 
 /// Gets a backend of `hostgroup` within `mysql-connect_timeout_server_max`: one that nobody uses at the moment, if an asker is named
-/// who may have such a one, or one opened by `open`.
+/// who may have such a one, or one opened by `open`, which is one of `user`'s, who may have a limited number of them.
 ///
 /// Each attempt takes at most `mysql-connect_timeout_server`, and no longer than its server is of use; after `mysql-connect_retries_on_failure` failures
 /// besides the first the search ends. Servers that have not failed yet come first.
@@ -85,10 +88,11 @@ pub(crate) async fn acquire(
     worker: &Rc<Worker>,
     hostgroup: u32,
     full: Full,
+    user: Option<&User>,
     asker: Option<&Asker<'_>>,
     open: impl AsyncFn(&Target) -> Result<Connection, OpenError>,
 ) -> Result<Found, AcquireError> {
-    let found = search(worker, hostgroup, full, asker, open).await;
+    let found = search(worker, hostgroup, full, user, asker, open).await;
     match &found {
         Ok(_) => worker.counts.note(Counter::GotConnection),
         Err(_) => worker.counts.note(Counter::NoConnection),
@@ -103,6 +107,7 @@ async fn search(
     worker: &Rc<Worker>,
     hostgroup: u32,
     full: Full,
+    user: Option<&User>,
     asker: Option<&Asker<'_>>,
     open: impl AsyncFn(&Target) -> Result<Connection, OpenError>,
 ) -> Result<Found, AcquireError> {
@@ -110,12 +115,26 @@ async fn search(
     let variables = &settings.variables;
     let started = Instant::now();
     let deadline = started + variables.connect_timeout_server_max;
-    let mut failures = Failures::default();
-    let mut lent = 0;
+    let quota = user.and_then(|user| user.backends.as_ref().map(|quota| (user, quota)));
+    let (mut failures, mut lent, mut share) = (Failures::default(), 0, None);
     loop {
         // Where a server has failed, its other connections may be no better.
         let asker = asker.filter(|_| failures.count == 0 && lent < LENT_MAX);
-        let permit = match place(worker, hostgroup, deadline, &failures, full, asker).await {
+        if let Some(asker) = asker {
+            worker.warmth.note(worker, hostgroup, asker);
+        }
+        let place = match quota.filter(|_| share.is_none()) {
+            None => place(worker, hostgroup, deadline, &failures, full, asker).await,
+            Some((user, quota)) => match among(worker, hostgroup, deadline, quota, asker).await {
+                Among::Share(one) => {
+                    share = Some(one);
+                    continue;
+                }
+                Among::Spare(entry, asker) => Place::Spare(entry, asker),
+                Among::None => return Err(user_full(hostgroup, started, user, quota)),
+            },
+        };
+        let permit = match place {
             Place::Spare(entry, asker) => {
                 lent += 1;
                 let server = Arc::clone(entry.backend.server());
@@ -135,7 +154,7 @@ async fn search(
                 continue;
             }
             Place::Free(permit) => permit,
-            Place::None => return Err(no_place(worker, hostgroup, started, &failures)),
+            Place::None => return Err(no_place(worker, hostgroup, started, &failures).await),
         };
         let target = permit.server().endpoint();
         if failures.contain(target)
@@ -144,7 +163,10 @@ async fn search(
             return Err(AcquireError::Server(refusal));
         }
         match attempt(worker, permit, deadline, &open).await {
-            Ok(backend) => return Ok(Found { backend, lent: None }),
+            Ok(mut backend) => {
+                backend.connection_mut().set_share(share);
+                return Ok(Found { backend, lent: None });
+            }
             Err(failed) => failed.weigh(full, &mut failures)?,
         }
         let next = Instant::now() + variables.connect_retries_delay;
@@ -160,7 +182,7 @@ async fn search(
 }
 
 /// An attempt to connect that has failed.
-struct Failed {
+pub(super) struct Failed {
     target: Target,
     why: Why,
 }
@@ -201,7 +223,7 @@ impl Failed {
 }
 
 /// Opens a connection to the permit's server.
-async fn attempt(
+pub(super) async fn attempt(
     worker: &Worker,
     permit: Permit<Target>,
     deadline: Instant,
@@ -258,12 +280,25 @@ pub(crate) async fn while_of_use<T>(
     .await
 }
 
-/// There is not even a server to try.
-fn no_place(worker: &Worker, hostgroup: u32, started: Instant, failures: &Failures) -> AcquireError {
-    let pool = &worker.shared.pool;
-    let candidates = candidates(pool, hostgroup, worker.shared.uptime());
-    let why = NoPermit { usage: pool.usage(hostgroup), candidates, failures };
+/// The user has all the connections that he may have.
+fn user_full(hostgroup: u32, started: Instant, user: &User, quota: &Quota) -> AcquireError {
+    let why = UserFull { user: &user.name, quota };
     AcquireError::Proxy(ClientError::no_backend(hostgroup, started.elapsed(), &why))
+}
+
+/// There is not even a server to try.
+async fn no_place(
+    worker: &Rc<Worker>,
+    hostgroup: u32,
+    started: Instant,
+    failures: &Failures,
+) -> AcquireError {
+    let (pool, waited) = (&worker.shared.pool, started.elapsed());
+    let candidates = candidates(pool, hostgroup, worker.shared.uptime());
+    let usage = pool.usage(hostgroup);
+    let holders = if usage.open > 0 { holders(worker, hostgroup).await } else { Rc::default() };
+    let why = NoPermit { usage, candidates, holders, failures };
+    AcquireError::Proxy(ClientError::no_backend(hostgroup, waited, &why))
 }
 
 /// Whether a server that has not answered within `limit` is to blame, and not the session, which had no more time left. A little is
@@ -345,6 +380,9 @@ async fn wait<'a>(
     let Some(ticket) = shared.pool.enqueue(hostgroup, worker.dice.roll(), shared.uptime()) else {
         return Place::None;
     };
+    if matches!(shared.pool.usage(hostgroup).closed, Some(Closed::Throttled { .. })) {
+        worker.counts.note(Counter::ServersDelayed);
+    }
     let patience = if asker.is_some() { MOVE_WAIT } else { Duration::ZERO };
     let handed = asker.map(|asker| (worker.kept.wait(worker, asker, hostgroup), asker));
     let handed = async {
@@ -421,12 +459,13 @@ const SHOWN_SERVERS_MAX: usize = 4;
 struct NoPermit<'a> {
     usage: Usage,
     candidates: Vec<Candidate>,
+    holders: Rc<Holders>,
     failures: &'a Failures,
 }
 
 impl fmt::Display for NoPermit<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Usage { servers, available, open, resting: _, allowed, waiting, awaited } = self.usage;
+        let Usage { servers, available, open, resting: _, allowed, waiting, closed: _, awaited } = self.usage;
         if servers == 0 && awaited {
             write!(f, "the monitor knows no server that belongs into this hostgroup")?;
         } else if servers == 0 {
@@ -441,6 +480,8 @@ impl fmt::Display for NoPermit<'_> {
         } else {
             write!(f, "{open} of {allowed} connections of {available} servers are in use")?;
             write!(f, ", {waiting} more sessions wait")?;
+            let held = self.holders.to_string();
+            write!(f, "{}{held}", if held.is_empty() { "" } else { "; " })?;
         }
         if self.failures.count > 0 {
             write!(f, "; {}", self.failures)?;

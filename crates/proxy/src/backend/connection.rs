@@ -3,16 +3,18 @@
 use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use config::Endpoint;
-use pool::Server;
+use pool::{Quota, Server, Share};
 use tokio::time::Instant;
 use wire::command::Kind;
 use wire::frame::{HEADER_LEN, put_message};
 use wire::{Capabilities, StatusFlags};
 
 use super::Target;
+use super::initial::FIRST_STATUS;
 use super::prologue::{Prologue, Refused};
 use crate::counts::ServerTally;
 use crate::limits::QUIET_LOGINS;
@@ -56,6 +58,12 @@ struct Known {
     statements: Vec<u32>,
     /// What `LAST_INSERT_ID()` is there, if that is known.
     last_id: Option<u64>,
+    /// Its place among its user's connections, where these are limited.
+    share: Option<Share>,
+    /// A random number, by which it ends at another time than others that were opened with it.
+    draw: u64,
+    /// The connection's status since it was opened, if it is not the usual one.
+    first_status: Option<StatusFlags>,
     /// What is said there before the next command, or was and is not answered yet.
     prologue: Option<Prologue>,
     /// When its server was seen to do nothing at logins that a reset does not repeat.
@@ -109,6 +117,31 @@ impl Connection {
             put_message(&mut packets, 0, &payload);
         }
         packets
+    }
+
+    /// It is one of its user's, whose number is limited.
+    pub(super) fn set_share(&mut self, share: Option<Share>) {
+        self.known.share = share;
+    }
+
+    /// Whether it is one of these.
+    pub(super) fn is_one_of(&self, quota: &Arc<Quota>) -> bool {
+        self.known.share.as_ref().is_some_and(|share| share.is_of(quota))
+    }
+
+    /// The random number that was drawn when it was opened.
+    pub(crate) fn draw(&self) -> u64 {
+        self.known.draw
+    }
+
+    /// The connection's status when it was opened.
+    pub(crate) fn first_status(&self) -> StatusFlags {
+        self.known.first_status.unwrap_or(FIRST_STATUS)
+    }
+
+    /// What it was opened with has changed the connection's status to this, if its server has told any.
+    pub(super) fn set_first_status(&mut self, status: Option<StatusFlags>) {
+        self.known.first_status = status;
     }
 
     /// What `LAST_INSERT_ID()` is there, if that is known.
@@ -207,6 +240,7 @@ impl Connection {
     /// Counts from now on what is sent to this server, and what comes back.
     pub(crate) fn count_for(&mut self, worker: &Worker, server: &Server<Target>) {
         self.serial = worker.next_serial();
+        self.known.draw = worker.dice.roll();
         let tally = worker.counts.server(server.id(), || (server.gauge(), server.resting_gauge()));
         self.sock.count_in(Rc::clone(&tally.flow));
         self.tally = Some(tally);

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use pool::{Shelf, ShelfTicket as Ticket, Status};
+use pool::{Quota, Shelf, ShelfTicket as Ticket, Status, lifetime};
 use route::Caller;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
@@ -42,6 +42,8 @@ pub(crate) struct Kept {
     shelf: RefCell<Shelf<Key, Entry>>,
     /// Sessions that wait for one.
     line: Line,
+    /// The servers of those that are being pinged, and are back soon.
+    pinged: RefCell<Vec<u64>>,
 }
 
 /// A connection that nobody uses.
@@ -174,7 +176,8 @@ impl Kept {
 
     /// Gives a connection to somebody who waits for one, or its place; it comes back if nobody needs either.
     fn pass_on(&self, worker: &Rc<Worker>, key: Key, entry: Box<Entry>) -> Option<Box<Entry>> {
-        if entry.backend.waiting() == 0 {
+        // Some wait for a connection of their user, and not for a server.
+        if entry.backend.waiting() == 0 && self.line.is_empty() {
             return Some(entry);
         }
         let entry = self.line.hand_on(worker, key, entry)?;
@@ -278,10 +281,36 @@ impl Kept {
         }
     }
 
+    /// A session waits for one of these, which its user has all: one that nobody uses makes room for it.
+    pub(crate) fn make_room_among(&self, worker: &Rc<Worker>, quota: &Arc<Quota>) {
+        let mut shelf = self.shelf.borrow_mut();
+        if shelf.is_empty() || quota.waiting() == 0 {
+            return;
+        }
+        let mut of_them = shelf.iter().filter(|(_, entry)| entry.backend.connection().is_one_of(quota));
+        let ticket = of_them.next().map(|(ticket, _)| ticket);
+        drop(of_them);
+        let entry = ticket.and_then(|ticket| shelf.take(ticket));
+        drop(shelf);
+        if let Some(entry) = entry {
+            entry.end(worker);
+        }
+    }
+
     /// All that are there at the moment.
     pub(crate) fn list(&self) -> Vec<FreeConnection> {
         let now = Instant::now();
         self.shelf.borrow().iter().map(|(_, entry)| entry.row(now)).collect()
+    }
+
+    /// How many of them are to this server.
+    pub(super) fn resting_at(&self, hostgroup: u32, server: u64) -> u32 {
+        let is_to_it = |entry: &Entry| {
+            entry.backend.server().id() == server && entry.backend.server().hostgroup() == hostgroup
+        };
+        let resting = self.shelf.borrow().iter().filter(|(_, entry)| is_to_it(entry)).count();
+        let pinged = self.pinged.borrow().iter().filter(|id| **id == server).count();
+        u32::try_from(resting + pinged).unwrap_or(u32::MAX)
     }
 
     /// Ends all.
@@ -297,7 +326,7 @@ impl Kept {
     pub(crate) fn sweep(&self, worker: &Rc<Worker>, now: Instant) {
         let mut resting: HashMap<u64, u32> = HashMap::new();
         let over = self.shelf.borrow_mut().take_all(|entry| {
-            if !entry.is_silent() || entry.backend.server().is_off() {
+            if !entry.is_silent() || entry.backend.server().is_off() || is_too_old(worker, &entry.backend) {
                 return true;
             }
             let is_idle = now.saturating_duration_since(entry.heard) >= KEPT_IDLE;
@@ -312,6 +341,7 @@ impl Kept {
         let interval = worker.settings().variables.ping_interval_server;
         let is_due = |entry: &mut Entry| now.saturating_duration_since(entry.heard) >= interval;
         let due = self.shelf.borrow_mut().take_all(is_due);
+        self.pinged.borrow_mut().extend(due.iter().map(|entry| entry.backend.server().id()));
         for entry in due {
             tokio::task::spawn_local(ping(Rc::clone(worker), entry));
         }
@@ -386,7 +416,7 @@ impl Entry {
 }
 
 async fn ping(worker: Rc<Worker>, mut entry: Entry) {
-    let limit = worker.settings().variables.ping_timeout_server;
+    let (limit, server) = (worker.settings().variables.ping_timeout_server, entry.backend.server().id());
     let capabilities = entry.passport.capabilities();
     entry.leave();
     let link = entry.backend.connection_mut();
@@ -396,7 +426,14 @@ async fn ping(worker: Rc<Worker>, mut entry: Entry) {
         }
         ask(&worker, link, capabilities, &[(vec![Kind::Ping as u8], Answer::Single)]).await.map(drop)
     };
-    if let Ok(Ok(())) = timeout(limit, pinging).await {
+    let answered = timeout(limit, pinging).await;
+    {
+        let mut pinged = worker.kept.pinged.borrow_mut();
+        if let Some(at) = pinged.iter().position(|id| *id == server) {
+            pinged.swap_remove(at);
+        }
+    }
+    if let Ok(Ok(())) = answered {
         entry.heard = worker.now();
         (entry.left.asks, entry.left.asking) = (false, None);
         let key = (entry.passport.hash(), entry.backend.server().hostgroup());
@@ -405,8 +442,8 @@ async fn ping(worker: Rc<Worker>, mut entry: Entry) {
 }
 
 fn is_too_old(worker: &Worker, backend: &Backend) -> bool {
-    let limit = worker.settings().variables.connection_max_age;
-    !limit.is_zero() && backend.connection().age() >= limit
+    let (limit, link) = (worker.settings().variables.connection_max_age, backend.connection());
+    lifetime(limit, link.draw()).is_some_and(|lifetime| link.age() >= lifetime)
 }
 
 /// Ends a connection. Without a goodbye the server would count and log an aborted one; what a full socket does not take of it

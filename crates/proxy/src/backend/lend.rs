@@ -35,6 +35,8 @@ pub(crate) enum Purpose {
     Reset,
     Question,
     Charset,
+    /// What connections of the hostgroup begin with.
+    Initial,
     Option,
     Schema,
     Setting,
@@ -107,7 +109,7 @@ pub(super) async fn lend(
 async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
     let Entry { passport, mut backend, left, .. } = entry;
     let capabilities = passport.capabilities();
-    let server = backend.server().id();
+    let (server, hostgroup) = (backend.server().id(), backend.server().hostgroup());
     let link = backend.connection_mut();
     link.leave();
     let mut status = left.status;
@@ -122,7 +124,8 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
         }
         status = StatusFlags::AUTOCOMMIT;
     }
-    let mut plan = plan(&left, asker);
+    let settings = worker.settings();
+    let mut plan = plan(&left, asker, settings.initial.of(hostgroup));
     if may_go_ahead(worker, link, server, asker, &mut plan) {
         return say_ahead(worker, backend, left, asker, plan);
     }
@@ -212,8 +215,9 @@ fn say_ahead(
     Lent::Ready(backend, asker.status)
 }
 
-/// What has to be said at a connection on which this is left, so that it is as `asker` would have it.
-fn plan(left: &Left, asker: &Asker<'_>) -> Vec<(Purpose, Asked)> {
+/// What has to be said at a connection on which this is left, so that it is as `asker` would have it; `initial` is what connections begin
+/// with.
+fn plan(left: &Left, asker: &Asker<'_>, initial: &[Box<[u8]>]) -> Vec<(Purpose, Asked)> {
     let capabilities = asker.passport.capabilities();
     let ask = |purpose, text: &[u8]| (purpose, (query(capabilities, text), Answer::Result));
     let mut plan: Vec<_> = question(left, capabilities).filter(|_| asker.is_admitted).into_iter().collect();
@@ -234,6 +238,9 @@ fn plan(left: &Left, asker: &Asker<'_>) -> Vec<(Purpose, Asked)> {
             plan.push(ask(Purpose::Charset, b"SET sql_mode = CONCAT(@@sql_mode, ',IGNORE_SPACE')"));
         }
         plan.push((Purpose::Charset, (asker.passport.charset(), Answer::Result)));
+    }
+    if resets && !asker.was_reset || !asker.is_admitted {
+        plan.extend(initial.iter().map(|text| ask(Purpose::Initial, text)));
     }
     if option.is_some() {
         let is_off = u8::from(!capabilities.contains(Capabilities::MULTI_STATEMENTS));

@@ -92,6 +92,11 @@ impl Line {
         yields
     }
 
+    /// Whether nobody waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.borrow().is_empty()
+    }
+
     /// Forgets those who do not wait any more.
     pub(super) fn sweep(&self) {
         self.waiting.borrow_mut().retain(|_, waiting| {

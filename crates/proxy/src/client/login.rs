@@ -82,6 +82,14 @@ impl Identity {
         identity
     }
 
+    /// The same user on a connection that is opened for whoever is like this client, in no schema.
+    pub(crate) fn for_others(&self, connection_id: u32) -> Box<Self> {
+        let mut identity = self.for_own_use(connection_id, None);
+        identity.capabilities = self.capabilities - Capabilities::CONNECT_WITH_DB;
+        identity.attributes.clone_from(&self.attributes);
+        identity
+    }
+
     /// The same user, or this other one, on a connection that the proxy opens for itself: for plain statements, in no
     /// schema, and with an id that no client has.
     pub(crate) fn for_own_use(&self, connection_id: u32, stranger: Option<&Stranger>) -> Box<Self> {

@@ -206,6 +206,11 @@ impl Running {
         self.current.get().map(|(measured, _)| measured.kind)
     }
 
+    /// Since when something runs.
+    pub(crate) fn since(&self) -> Option<Instant> {
+        self.current.get().map(|(_, since)| since)
+    }
+
     /// What runs, since when, and how it begins, if that is known.
     pub(crate) fn show(&self) -> Option<(Kind, Instant, Option<Vec<u8>>)> {
         let (measured, since) = self.current.get()?;

@@ -94,7 +94,7 @@ const ROWS: &[(&str, Source)] = &[
     ("Server_Connections_aborted", Counted(Counter::ServersAborted)),
     ("Server_Connections_connected", From(|_, globals| globals.servers)),
     ("Server_Connections_created", Counted(Counter::ServersCreated)),
-    ("Server_Connections_delayed", Absent),
+    ("Server_Connections_delayed", Counted(Counter::ServersDelayed)),
     ("mysql_backend_buffers_bytes", Absent),
     ("mysql_frontend_buffers_bytes", Absent),
     ("mysql_session_internal_bytes", Absent),

@@ -17,7 +17,7 @@ use super::ids::Look;
 use super::kill::while_waiting;
 use super::last_result::NOWHERE;
 use super::trace::Part;
-use crate::backend::{AcquireError, Found, Full, QUIT, Target, acquire, check_login, open};
+use crate::backend::{AcquireError, Found, Full, QUIT, Target, acquire, check_login, open_in};
 use crate::client::login::{Dialogue, ok};
 use crate::client::proof::Claim;
 use crate::control::Signal;
@@ -121,7 +121,7 @@ impl Session {
         let connecting = Cell::new(Duration::ZERO);
         let open = async |target: &Target| {
             let begun = Instant::now();
-            let opened = open(&self.worker, target, &self.identity).await;
+            let opened = open_in(&self.worker, hostgroup, target, &self.identity).await;
             connecting.set(connecting.get() + begun.elapsed());
             opened
         };
@@ -129,7 +129,8 @@ impl Session {
         self.show_waiting();
         let acquired = {
             let asker = self.shares(hostgroup).then(|| self.course.asker(&self.identity, self.status));
-            let acquiring = pin!(acquire(&self.worker, hostgroup, full, asker.as_ref(), open));
+            let user = Some(&*self.identity.account.user);
+            let acquiring = pin!(acquire(&self.worker, hostgroup, full, user, asker.as_ref(), open));
             while_waiting(&self.control, &mut self.client, self.identity.capabilities, acquiring).await?
         };
         let acquired = acquired.unwrap_or_else(|| Err(AcquireError::Proxy(ClientError::interrupted())));
@@ -140,6 +141,9 @@ impl Session {
         self.end_running();
         Ok(acquired.map(|Found { backend, lent }| {
             self.control.about.set_backend(Some(&backend));
+            if lent.is_none() {
+                self.status = backend.connection().first_status();
+            }
             self.backend = Some(backend);
             self.course.is_admitted = true;
             if let Some(status) = lent {
