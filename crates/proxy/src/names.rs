@@ -196,7 +196,7 @@ impl Names {
             let place = names.places.acquire().await;
             let outcome = (names.lookup)(host.clone()).await;
             drop(place);
-            let answer = names.learn(host, outcome, keeping);
+            let answer = names.learn(&host, outcome, keeping);
             // Perhaps nobody waits for it any more.
             let _ = told.send(Some(answer));
         });
@@ -204,20 +204,22 @@ impl Names {
     }
 
     /// Takes note of what a resolver has said.
-    fn learn(&self, host: String, outcome: io::Result<Vec<SocketAddr>>, keeping: Keeping) -> Answer {
-        let outcome = outcome.and_then(|addresses| match addresses.is_empty() {
-            true => Err(io::Error::new(io::ErrorKind::NotFound, "it has no address")),
-            false => Ok(addresses),
+    fn learn(&self, host: &str, outcome: io::Result<Vec<SocketAddr>>, keeping: Keeping) -> Answer {
+        let outcome = outcome.and_then(|addresses| {
+            if addresses.is_empty() {
+                return Err(io::Error::new(io::ErrorKind::NotFound, "it has no address"));
+            }
+            Ok(addresses)
         });
         let outcome = outcome.map_err(Arc::new);
         let now = self.now();
         let mut state = self.lock();
-        state.asked.remove(&host);
+        state.asked.remove(host);
         if !keeping.is_on() {
-            state.cache.forget(&host);
+            state.cache.forget(host);
             return outcome;
         }
-        let learned = state.cache.learn(&host, outcome.as_deref().ok(), now);
+        let learned = state.cache.learn(host, outcome.as_deref().ok(), now);
         drop(state);
         match learned {
             Learned::New => drop(self.updated.fetch_add(1, Ordering::Relaxed)),

@@ -28,7 +28,7 @@ const DISCOVERY_EVERY: u32 = 10;
 
 /// How long a replica stays known that its primary does not name any more. One that has lost its primary tries to reach it once a
 /// minute unless it is told otherwise.
-const FORGET_AFTER: Duration = Duration::from_secs(180);
+const FORGET_AFTER: Duration = Duration::from_mins(3);
 
 fn pair(row: &ReplicationHostgroups, config: &Config) -> Pair {
     let (writer, reader) = (row.writer_hostgroup, row.reader_hostgroup);
