@@ -323,7 +323,7 @@ proptest! {
     /// Whatever is said, everybody is in a place once, those that the operator has named are never lost, and there is no writer that
     /// was not one or promoted.
     #[test]
-    fn promises_hold(steps in prop::collection::vec((0..8_u32, 0..4_usize, 0..4_usize, 0..30_u64), 1..200)) {
+    fn promises_hold(steps in prop::collection::vec((0..8_u32, 0..4_u32, 0..4_u32, 0..30_u64), 1..200)) {
         const NAMES: [Server; 4] = ["a", "b", "c", "d"];
         let mut monitor = Monitor::new(plan(&[row(WRITERS, "a"), row(READERS, "b")]), s(100));
         let mut now = s(100);
@@ -332,12 +332,13 @@ proptest! {
             for order in monitor.due(now) {
                 let (server, check) = (order.server, order.check);
                 let events = if check == Check::Replicas && kind < 6 {
-                    let id = NAMES.iter().position(|name| *name == server).unwrap_or(9) as u32;
-                    let followers = [(one as u32, &NAMES[one..=one]), (other as u32, &NAMES[other..=other])];
+                    let id = (0_u32..).zip(NAMES).find(|(_, name)| *name == server).map_or(9, |(id, _)| id);
+                    let named = |id: u32| NAMES[id as usize];
+                    let followers = [(one, &[named(one)][..]), (other, &[named(other)][..])];
                     monitor.hear(&server, check, word(id, &followers), now)
                 } else {
                     let finding = match (kind, check) {
-                        (0..=4, Check::ReadOnly) => Finding::Well(Told::ReadOnly(NAMES[one] != server)),
+                        (0..=4, Check::ReadOnly) => Finding::Well(Told::ReadOnly(NAMES[one as usize] != server)),
                         (0..=5, _) => Finding::Well(Told::Alive),
                         (6, _) => Finding::TimedOut,
                         _ => Finding::Unreachable,

@@ -8,8 +8,7 @@ use tokio::time::advance;
 
 use super::*;
 
-const KEEPING: Keeping =
-    Keeping { ttl: Duration::from_mins(1), refresh: Duration::from_secs(10), queue: 16 };
+const KEEPING: Keeping = Keeping { ttl: Duration::from_mins(1), refresh: Duration::from_secs(10), queue: 16 };
 
 /// A resolver that does what it is told.
 #[derive(Default)]
