@@ -48,7 +48,7 @@ impl Session {
         let prepared = self.course.prepared.as_ref().zip(id(payload)).and_then(|(all, id)| all.get(id));
         // The server says that it does not know it.
         let Some(prepared) = prepared else { return self.decide_unknown() };
-        let stays = prepared.is_at_home || opens_cursor(payload);
+        let stays = prepared.is_at_home() || opens_cursor(payload);
         let moves = prepared.what.moves
             && kind == Kind::StmtExecute
             && (!stays || self.in_transaction_elsewhere(prepared.home));
@@ -107,7 +107,7 @@ impl Session {
             return self.close_everywhere(id).await;
         }
         // A value that was sent before is not there.
-        if prepared.is_at_home && hostgroup != home {
+        if prepared.is_at_home() && hostgroup != home {
             return self.refuse_statement(kind, id).await;
         }
         let is_told = kind == Kind::StmtExecute && prepared.what.effects.any_of(Effects::LAST_RESULT);
@@ -201,8 +201,8 @@ impl Session {
         if let Some(backend) = &mut self.backend {
             backend.connection_mut().note_prepared(statement.id);
         }
-        let prepared = self.course.prepared.as_mut().and_then(|all| all.get_mut(id));
-        let same = prepared.is_some_and(|prepared| prepared.add_place(hostgroup, statement, is_told));
+        let all = self.course.prepared.as_mut();
+        let same = all.is_some_and(|all| all.add_place(id, hostgroup, statement, is_told));
         Ok(if same { Ok(statement.id) } else { Err(NotPrepared::Cannot) })
     }
 
@@ -221,8 +221,8 @@ impl Session {
     /// Closes a statement at the backend in use, if it is there; the client goes on having it.
     async fn close_here(&mut self, id: u32) -> Result<(), Ending> {
         let hostgroup = self.course.hostgroup;
-        let prepared = self.course.prepared.as_mut().and_then(|all| all.get_mut(id));
-        let Some(known_as) = prepared.and_then(|prepared| prepared.leave_place(hostgroup)) else {
+        let all = self.course.prepared.as_mut();
+        let Some(known_as) = all.and_then(|all| all.leave_place(id, hostgroup)) else {
             return Ok(());
         };
         self.close_at(hostgroup, known_as).await
