@@ -69,6 +69,10 @@ pub(in crate::session) struct Prepared {
     types_version: u64,
     /// A part of a value was sent, or a cursor is open: the next commands belong to its home.
     is_at_home: bool,
+    /// Parts of values were sent since the last execution.
+    has_parts: bool,
+    /// The last execution had values that were sent in parts: it cannot be sent again.
+    ran_with_parts: bool,
 }
 
 /// A statement at one server.
@@ -145,6 +149,8 @@ impl Registry {
             types: None,
             types_version: 0,
             is_at_home: false,
+            has_parts: false,
+            ran_with_parts: false,
         };
         self.sites.settle(home, prepared.freedom());
         self.by_id.insert(id, prepared);
@@ -266,6 +272,23 @@ impl Registry {
         }
     }
 
+    /// Parts of a value are sent for the statement that the server of this hostgroup knows as `id`, or it forgets them.
+    pub(in crate::session) fn note_parts(&mut self, id: u32, hostgroup: u32, has_parts: bool) {
+        if let Some(prepared) = self.at(id, hostgroup) {
+            prepared.has_parts = has_parts;
+        }
+    }
+
+    /// The server says that what it had prepared as the statement that the client knows as `id` is something else now; so it is that
+    /// from now on, as it is without a proxy. False if it has other parameters.
+    pub(in crate::session) fn renew(&mut self, id: u32, statement: reply::Prepared) -> bool {
+        let Some(prepared) = self.get_mut(id).filter(|prepared| prepared.params() == statement.params) else {
+            return false;
+        };
+        prepared.first = statement;
+        true
+    }
+
     /// Forgets a statement. Returns where it was.
     pub(in crate::session) fn close(&mut self, id: u32) -> Vec<(u32, u32)> {
         let id = self.meant(id);
@@ -320,6 +343,17 @@ impl Prepared {
     /// Whether the next commands for it belong to where it lives.
     pub(in crate::session) const fn is_at_home(&self) -> bool {
         self.is_at_home
+    }
+
+    /// It is executed.
+    pub(in crate::session) const fn note_executed(&mut self) {
+        self.ran_with_parts = self.has_parts;
+        self.has_parts = false;
+    }
+
+    /// Whether its last execution had values that were sent before it.
+    pub(in crate::session) const fn ran_with_parts(&self) -> bool {
+        self.ran_with_parts
     }
 
     /// Whether it could be prepared again where it lives.
