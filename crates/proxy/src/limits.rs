@@ -217,6 +217,9 @@ pub(crate) const SHAPES_MAX: usize = 4096;
 /// Sets of two statements of which a worker remembers the outline: of texts of a kilobyte, 2 MiB at most with their digests.
 pub(crate) const SEEN_SETS: usize = 512;
 
+/// How often a statement is prepared again for one execution because its server asks for that: as often as MySQL itself tries.
+pub(crate) const RENEWALS_MAX: u32 = 3;
+
 /// Bytes of the answer to a statement that the proxy prepares by itself: one of 65,535 columns with long names fits.
 pub(crate) const ERRAND_BYTES_MAX: usize = 32 << 20;
 

@@ -9,6 +9,7 @@
 //! - [`aside`]: connections that others may have between two statements, [`last_result`]: what is asked about the one before;
 //! - [`answer`]: from the backend to the client;
 //! - [`owed`]: the answers of several commands that were sent together;
+//! - [`renew`]: statements that a server wants to have prepared again;
 //! - [`route`]: where a command goes, [`switch`]: getting there, [`execute`]: with a prepared statement;
 //! - [`course`]: what the session remembers for that, [`errand`]: what the proxy itself has to ask a server;
 //! - [`tell`]: answers about where statements go, [`trace`]: where the last one went, and how long that took;
@@ -49,6 +50,7 @@ mod overdue;
 mod owed;
 mod own;
 mod pace;
+mod renew;
 mod route;
 mod switch;
 mod tell;
@@ -196,6 +198,9 @@ impl Session {
                 Box::pin(self.say_again()).await?;
             } else {
                 self.course.again_until = None;
+                if self.course.decided.is_none() {
+                    self.course.renewals = 0;
+                }
             }
             if self.course.decided.is_none() {
                 self.forget_orders();

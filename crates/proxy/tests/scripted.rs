@@ -43,6 +43,7 @@ mod scripted {
     mod queue;
     mod refused_login;
     mod refused_server_login;
+    mod renewed;
     mod roles;
     mod server_faults;
     mod server_login;

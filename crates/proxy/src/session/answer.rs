@@ -161,6 +161,7 @@ impl Session {
                     self.status,
                     self.identity.capabilities,
                     runs,
+                    event,
                     output,
                 )
             {

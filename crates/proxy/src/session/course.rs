@@ -121,6 +121,8 @@ pub(super) struct Course {
     pub(super) refusal: Option<Box<[u8]>>,
     /// How long that may be said again.
     pub(super) again_until: Option<Instant>,
+    /// How often the statement that runs was prepared anew because its server has asked for that.
+    pub(super) renewals: u32,
     /// How often the statement that runs was sent again because its server was lost.
     pub(super) tries: u32,
     /// How often it may be, if a rule or a hint says so.
@@ -201,6 +203,7 @@ impl Course {
             refused: None,
             refusal: None,
             again_until: None,
+            renewals: 0,
             tries: 0,
             retries: None,
             errand_lost: false,
