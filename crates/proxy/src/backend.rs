@@ -18,11 +18,11 @@ mod share;
 mod target;
 mod warm;
 
-pub(crate) use acquire::{AcquireError, Found, Full, acquire};
+pub(crate) use acquire::{AcquireError, Found, Full, acquire, while_of_use};
 pub(crate) use announce::{Announced, connect};
 pub(crate) use ask::{Asked, Reply, ask};
 pub(crate) use check::check_login;
-pub(crate) use connect::{Dialer, OpenError};
+pub(crate) use connect::{Dialer, OpenError, is_ours};
 pub(crate) use connection::{Connection, QUIT};
 pub(crate) use initial::InitConnects;
 pub(crate) use kept::{Asker, Kept, Left, part};

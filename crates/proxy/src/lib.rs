@@ -29,6 +29,7 @@ mod listing;
 mod logs;
 mod mirror;
 mod monitor;
+mod names;
 mod proxy;
 mod queueing;
 mod random;

@@ -20,6 +20,7 @@ use crate::keys::Keys;
 use crate::limits::{FIRST_CONNECTION_ID, LAST_CONNECTION_ID};
 use crate::logs;
 use crate::monitor::Watching;
+use crate::names::Names;
 use crate::refusals::Refusals;
 use crate::remote::ApplyError;
 use crate::routing::routes::Routes;
@@ -44,6 +45,7 @@ pub(crate) struct Shared {
     pub(crate) threads: Arc<Threads>,
     pub(crate) tls: Tls,
     pub(crate) hosts: Hosts,
+    pub(crate) names: Arc<Names>,
     pub(crate) siblings: Siblings,
     pub(crate) logs: QueryLog,
     started: Instant,
@@ -81,6 +83,7 @@ impl Shared {
         watching.place(&pool, &snapshot);
         Ok(Self {
             servers: Servers::new(snapshot.endpoints()),
+            names: Names::of_system(keys.control()),
             pool,
             watching,
             keys,
@@ -181,6 +184,7 @@ impl Shared {
             logs: self.logs.counts(),
             monitor: self.watching.records.counts(),
             monitors: self.watching.is_running().into(),
+            names: self.names.counts(),
         };
         report::globals(workers, &globals)
     }

@@ -16,7 +16,7 @@ use pool::Server;
 use querylog::Sampler;
 use slab::Slab;
 use tokio::runtime::{Builder, LocalOptions};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::alike::Alike;
@@ -137,6 +137,8 @@ pub(crate) struct Worker {
     /// Which statements the query log and the slow log get.
     pub(crate) samplers: [Sampler; 2],
     pub(crate) dialer: Dialer,
+    /// Calls when servers may be of no use any more.
+    pub(crate) recalled: Notify,
     /// Bounds what is logged of connections that should begin with a PROXY header and do not.
     pub(crate) bad_headers: Seldom,
     /// The time of the last sweep: good enough for limits of seconds, and free to read.
@@ -214,6 +216,7 @@ impl Worker {
             serials: Cell::new(0),
             samplers: Default::default(),
             dialer: Dialer::default(),
+            recalled: Notify::new(),
             bad_headers: Seldom::default(),
             clock: Cell::new(Instant::now()),
             unix_s: Cell::new(unix_s()),
@@ -362,9 +365,10 @@ impl Worker {
         servers
     }
 
-    /// Has all sessions look whether they have connections to servers that are of no use any more.
+    /// Has all sessions, and whoever else waits for a server, look whether they have to do with servers that are of no use any more.
     pub(crate) fn recall(&self) {
         self.forget_servers();
+        self.recalled.notify_waiters();
         for (_, control) in self.controls.borrow().iter() {
             control.recall();
         }

@@ -79,6 +79,11 @@ pub struct HostgroupSettings {
     pub max_backend_connections: Option<u32>,
     /// Connections to each server that are kept, and opened, although nobody uses them.
     pub min_idle_connections: Option<u32>,
+    /// Whether replicas are found that `mysql_servers` does not name. It counts for writer hostgroups of
+    /// `mysql_replication_hostgroups`.
+    pub discover_replicas: Option<bool>,
+    /// Seconds after which such a replica is forgotten when its primary does not name it any more.
+    pub forget_replicas_after: Option<u64>,
 }
 
 /// How a server of a hostgroup is chosen.
@@ -126,7 +131,19 @@ impl FromStr for HostgroupSettings {
             None | Some(Json::Null) => None,
             Some(value) => Some(balance(value)?),
         };
+        let discover_replicas = match json.get("discover_replicas") {
+            None | Some(Json::Null) => None,
+            Some(value) => Some(value.switch().ok_or("must have as `discover_replicas` true or false")?),
+        };
+        let forget_replicas_after = match json.get("forget_replicas_after") {
+            None | Some(Json::Null) => None,
+            Some(value) => {
+                Some(value.unsigned().ok_or("must have as `forget_replicas_after` a number of seconds")?)
+            }
+        };
         Ok(Self {
+            discover_replicas,
+            forget_replicas_after,
             handle_warnings: json.get("handle_warnings").and_then(Json::switch),
             monitor_slave_lag_when_null: json.get("monitor_slave_lag_when_null").and_then(Json::unsigned),
             balance,
@@ -181,6 +198,16 @@ mod tests {
         let bounds: HostgroupSettings =
             r#"{"max_backend_connections":5,"min_idle_connections":0}"#.parse().unwrap();
         assert_eq!((bounds.max_backend_connections, bounds.min_idle_connections), (Some(5), Some(0)));
+    }
+
+    #[test]
+    fn replicas_are_discovered_where_that_is_wanted() {
+        let settings: HostgroupSettings =
+            r#"{"discover_replicas":true,"forget_replicas_after":60}"#.parse().unwrap();
+        assert_eq!((settings.discover_replicas, settings.forget_replicas_after), (Some(true), Some(60)));
+        for text in [r#"{"discover_replicas":"yes"}"#, r#"{"forget_replicas_after":-1}"#] {
+            assert!(text.parse::<HostgroupSettings>().unwrap_err().starts_with("must have as"), "{text}");
+        }
     }
 
     #[test]

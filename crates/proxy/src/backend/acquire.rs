@@ -139,7 +139,7 @@ async fn search(
                 lent += 1;
                 let server = Arc::clone(entry.backend.server());
                 let (target, limit) = (server.endpoint().clone(), variables.connect_timeout_server);
-                let why = match while_of_use(&server, lend(worker, *entry, asker, deadline)).await {
+                let why = match while_of_use(worker, &server, lend(worker, *entry, asker, deadline)).await {
                     Ok(Lent::Ready(backend, status)) => return Ok(Found { backend, lent: Some(status) }),
                     // The next place is not there.
                     Ok(Lent::Useless) | Err(_) => continue,
@@ -233,7 +233,7 @@ pub(super) async fn attempt(
     let variables = &settings.variables;
     let (server, begun, version) = (permit.server(), Instant::now(), worker.version());
     let limit = variables.connect_timeout_server.min(deadline.saturating_duration_since(begun));
-    let opened = while_of_use(server, timeout(limit, open(server.endpoint()))).await;
+    let opened = while_of_use(worker, server, timeout(limit, open(server.endpoint()))).await;
     let why = match opened {
         Ok(Ok(Ok(mut link))) => {
             server.note_latency(begun.elapsed(), worker.shared.uptime());
@@ -260,12 +260,22 @@ pub(super) async fn attempt(
     Err(Failed { target: server.endpoint().clone(), why })
 }
 
-/// Does something with a server unless it is, or is found to be, of no use: then why. A session is woken when that is found.
-async fn while_of_use<T>(server: &Server<Target>, work: impl Future<Output = T>) -> Result<T, Off> {
-    let mut work = pin!(work);
-    poll_fn(|cx| match server.off() {
-        Some(off) => Poll::Ready(Err(off)),
-        None => work.as_mut().poll(cx).map(Ok),
+/// Does something with a server unless it is, or is found to be, of no use: then why. Whoever waits is woken when that is found.
+pub(crate) async fn while_of_use<T>(
+    worker: &Worker,
+    server: &Server<Target>,
+    work: impl Future<Output = T>,
+) -> Result<T, Off> {
+    let (mut work, mut recalled) = (pin!(work), pin!(worker.recalled.notified()));
+    poll_fn(|cx| {
+        // It calls from now on.
+        while recalled.as_mut().poll(cx).is_ready() {
+            recalled.set(worker.recalled.notified());
+        }
+        match server.off() {
+            Some(off) => Poll::Ready(Err(off)),
+            None => work.as_mut().poll(cx).map(Ok),
+        }
     })
     .await
 }

@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::io;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Poll, ready};
 
 use route::{Destination, Effects, Session};
@@ -16,7 +17,8 @@ use super::Copy;
 use super::comparison::{Half, Sum};
 use super::idle::Login;
 use super::tally::Tally;
-use crate::backend::{AcquireError, Backend, Connection, Full, Target, acquire, open_in};
+use crate::backend::{AcquireError, Backend, Connection, Full, Target, acquire, open_in, while_of_use};
+use crate::error::Gone;
 use crate::limits::FILLS_PER_TURN;
 use crate::routing::Circumstances;
 use crate::worker::Worker;
@@ -57,8 +59,12 @@ pub(super) async fn run(worker: &Rc<Worker>, copy: Copy) -> Result<(), String> {
         Some(backend) => backend,
         None => connect(worker, hostgroup, &login).await?,
     };
-    let outcome =
-        ask(worker, &mut backend, &login, rewritten.as_deref().unwrap_or(&text), compared, hostgroup).await?;
+    let text = rewritten.as_deref().unwrap_or(&text);
+    let server = Arc::clone(backend.server());
+    let answer = ask(worker, &mut backend, &login, text, compared, hostgroup);
+    let outcome = while_of_use(worker, &server, answer)
+        .await
+        .map_err(|off| format!("{}: {}", server.endpoint(), Gone::Off(off)))??;
     let leaves_nothing = !judged.facts.effects.any_of(LEAVES_SOMETHING) && is_at_rest(outcome);
     worker.mirrors.idle.put(worker, login, backend, leaves_nothing);
     Ok(())

@@ -154,7 +154,10 @@ const ATTRIBUTES: &[Field] = &[
          `next_available` (the same, but one that has failed is not used again); \
          `max_backend_connections`, most connections to all servers of the hostgroup together; `min_idle_connections`, connections to \
          each server that are kept, and opened, though nobody uses them; \
-         `monitor_slave_lag_when_null`, seconds, instead of the variable; `handle_warnings` has no effect so far",
+         `monitor_slave_lag_when_null`, seconds, instead of the variable; `discover_replicas`, true or false, of a writer \
+         hostgroup of `mysql_replication_hostgroups`: whether replicas are used that `mysql_servers` does not name; \
+         `forget_replicas_after`, seconds (180 unless set) after which one of those is forgotten that its primary does not name any \
+         more; `handle_warnings` has no effect so far",
     )
     .built(),
     json("servers_defaults", "JSON for discovered servers: `weight`, `max_connections`, `use_ssl`").built(),
