@@ -115,7 +115,7 @@ async fn search(
     let variables = &settings.variables;
     let started = Instant::now();
     let deadline = started + variables.connect_timeout_server_max;
-    let quota = user.and_then(|user| user.backends.as_ref().map(|quota| (user, quota)));
+    let quota = user.and_then(|user| user.backends.as_ref().map(|limited| (user, limited.quota())));
     let (mut failures, mut lent, mut share) = (Failures::default(), 0, None);
     loop {
         // Where a server has failed, its other connections may be no better.

@@ -203,7 +203,11 @@ impl Session {
             offered: None,
         };
         let admitted = match dialogue.check(claim, self.identity.nonce).await {
-            Ok(proven) => dialogue.admit(proven, Some(packet.schema), Some(&self.identity.account)),
+            // A session that changes to the user that it has keeps its place.
+            Ok(proven) => {
+                let held = self.identity.account.place_of(&proven.user);
+                dialogue.admit(proven, Some(packet.schema), held)
+            }
             Err(ending) => Err(ending),
         };
         let seq = dialogue.exchange.next_seq();
