@@ -14,7 +14,7 @@ mod group;
 mod nodes;
 mod seats;
 
-use crate::{Check, Pace};
+use crate::{Check, Pace, ReplicaWord};
 
 pub use aurora::{AuroraLimits, AuroraMember, AuroraWord};
 pub use galera::{GaleraLimits, GaleraWord};
@@ -76,7 +76,7 @@ pub enum Topology {
     Aurora(AuroraLimits),
 }
 
-/// What one server of a cluster has said.
+/// What one server has said about others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Word<E> {
     /// A member of a replication group.
@@ -85,6 +85,8 @@ pub enum Word<E> {
     Galera(GaleraWord),
     /// A server of an Aurora cluster.
     Aurora(AuroraWord<E>),
+    /// A server of a pair, which is no cluster: what it says changes nobody's role.
+    Replicas(ReplicaWord<E>),
 }
 
 /// What a server of a cluster is good for.

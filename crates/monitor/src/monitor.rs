@@ -1,17 +1,20 @@
 //! The state of all checks, and what follows from it.
 //!
 //! - `clusters`: what servers of clusters say, and the servers that only they know of;
+//! - `families`: servers of pairs whose replicas are found;
 //! - `changes`: what is different between two moments.
 
 mod changes;
 mod clusters;
+mod families;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 use std::time::Duration;
 
 use crate::cluster::Nodes;
 use crate::placement::{Groups, clusters_by_hostgroup, pairs_by_hostgroup, place_in};
+use crate::replicas::Family;
 use crate::schedule::Schedule;
 use crate::watch::{Lagging, Watch};
 use crate::{Check, Event, Finding, Lag, Member, Order, Pace, Pair, Plan, Row, Told, Word};
@@ -40,6 +43,10 @@ pub struct Monitor<E> {
     cluster_rows: HashMap<usize, Vec<usize>>,
     /// What is known of the servers of each cluster, by its writer hostgroup.
     clusters: HashMap<u32, Nodes<E>>,
+    /// What is known of the servers of each pair whose replicas are found, by its writer hostgroup.
+    families: HashMap<u32, Family<E>>,
+    /// Servers without a row that may be replicas of a pair, with its writer hostgroup.
+    candidates: BTreeMap<E, u32>,
     watches: HashMap<E, Watch>,
     schedule: Schedule<E>,
     now: Duration,
@@ -68,6 +75,8 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
             cluster_of: HashMap::new(),
             cluster_rows: HashMap::new(),
             clusters: HashMap::new(),
+            families: HashMap::new(),
+            candidates: BTreeMap::new(),
             watches: HashMap::new(),
             schedule: Schedule::default(),
             now,
@@ -80,13 +89,16 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
     /// moments of their checks.
     pub fn configure(&mut self, plan: Plan<E>, now: Duration) {
         let now = self.tell(now);
-        let paces_differ = plan.settings != self.plan.settings || plan.clusters != self.plan.clusters;
+        let before = &self.plan;
+        let paces_differ = (&plan.settings, &plan.clusters, &plan.pairs)
+            != (&before.settings, &before.clusters, &before.pairs);
         let discovered = self.plan.rows.split_off(self.configured.min(self.plan.rows.len()));
         self.configured = plan.rows.len();
         self.pairs = pairs_by_hostgroup(&plan.pairs);
         self.cluster_of = clusters_by_hostgroup(&plan.clusters);
         let before = std::mem::replace(&mut self.plan, plan);
         self.keep_clusters(&before.clusters);
+        self.keep_families();
         self.adopt(discovered);
         self.follow_rows(now, paces_differ);
     }
@@ -114,6 +126,7 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
             let first = now.saturating_add(SPREAD.saturating_mul(u32::try_from(nth).unwrap_or(u32::MAX)));
             self.watch(&server, first, anew);
         }
+        self.follow_candidates(now);
     }
 
     /// Begins to watch a server, or goes on with what is to be checked of it now.
@@ -186,6 +199,9 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         if self.is_clustered(server) {
             return self.conclude_of_cluster(server, check, (finding, word), why, now);
         }
+        if self.is_of_family(server) {
+            return self.conclude_of_family(server, check, (finding, word), why, now);
+        }
         let Some(mut before) = self.watches.get(server).cloned() else { return Vec::new() };
         let cause = self.learn(server, check, finding, why, now);
         // Mostly nothing has.
@@ -253,7 +269,8 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
 
     /// Whether a server of a pair is read-only, as far as it has said so or that is to be assumed.
     pub fn read_only(&self, server: &E) -> Option<bool> {
-        self.watches.get(server)?.read_only
+        let said = self.watches.get(server)?.read_only;
+        if said == Some(false) && self.is_held_back(server) { Some(true) } else { said }
     }
 
     /// What is known of a member.
@@ -262,7 +279,7 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         let Some(watch) = self.watches.get(&row.server) else { return Health::default() };
         // Who writes is what others are behind. A replica that has become the primary goes on to say that it lags as long
         // as nobody makes it forget its source, and it may be all that there is.
-        let writes = watch.read_only == Some(false) && self.pairs.contains_key(&member.hostgroup);
+        let writes = self.read_only(&row.server) == Some(false) && self.pairs.contains_key(&member.hostgroup);
         let lagging = watch.lags.get(&row.hostgroup).filter(|_| !writes);
         let lag = lagging.and_then(|lagging| lagging.lag).or(self.cluster_lag(member.hostgroup, &row.server));
         Health { down: watch.down, lag, behind: self.behind(member.hostgroup, &row.server) }
@@ -291,6 +308,7 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
                 let cluster = clusters.find(|cluster| cluster.topology.check() == check);
                 cluster.map_or(settings.ping, |cluster| cluster.pace)
             }
+            Check::Replicas => self.discover_at(server).map_or(settings.ping, |discover| discover.pace),
         }
     }
 
@@ -336,6 +354,7 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
             Check::Group | Check::Galera | Check::Aurora => {
                 self.clusters_of(server).any(|cluster| cluster.topology.check() == check)
             }
+            Check::Replicas => !self.is_clustered(server) && self.discover_at(server).is_some(),
         }
     }
 

@@ -175,7 +175,7 @@ mod tests {
     use super::*;
     use crate::{Pace, Settings};
 
-    const PAIRS: [Pair; 1] = [Pair { writer: 10, reader: 20 }];
+    const PAIRS: [Pair; 1] = [Pair { writer: 10, reader: 20, discover: None }];
 
     fn rows(rows: &[(u32, &'static str)]) -> Vec<Row<&'static str>> {
         let row = |&(hostgroup, server)| Row {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::Cluster;
+use crate::{Cluster, Discover};
 
 /// How often something is checked, and for how long an answer is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +58,8 @@ pub struct Pair {
     pub writer: u32,
     /// The hostgroup of those that do not.
     pub reader: u32,
+    /// How replicas are found that the operator has not named; `None`: they are not.
+    pub discover: Option<Discover>,
 }
 
 /// All that the operator wants.

@@ -22,12 +22,22 @@ pub enum Check {
     Galera,
     /// How its Aurora cluster is.
     Aurora,
+    /// Who it is, and which replicas follow it.
+    Replicas,
 }
 
 impl Check {
     /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::ReadOnly, Self::Ping, Self::Lag, Self::Connect, Self::Group, Self::Galera, Self::Aurora];
+    pub const ALL: [Self; 8] = [
+        Self::ReadOnly,
+        Self::Ping,
+        Self::Lag,
+        Self::Connect,
+        Self::Group,
+        Self::Galera,
+        Self::Aurora,
+        Self::Replicas,
+    ];
 
     /// Those that ask servers of clusters.
     pub const OF_CLUSTERS: [Self; 3] = [Self::Group, Self::Galera, Self::Aurora];

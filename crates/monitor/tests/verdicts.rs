@@ -37,7 +37,7 @@ fn plan() -> Plan<Server> {
             writer_is_also_reader: false,
         },
         rows: vec![row(10, "a", None), row(20, "b", Some(s(10))), row(30, "c", None)],
-        pairs: vec![Pair { writer: 10, reader: 20 }],
+        pairs: vec![Pair { writer: 10, reader: 20, discover: None }],
         clusters: Vec::new(),
     }
 }
@@ -319,7 +319,7 @@ proptest! {
                     (Check::ReadOnly, Finding::Well(Told::ReadOnly(_))) | (Check::Lag, Finding::Well(Told::Lag(_))) => finding,
                     (Check::ReadOnly, Finding::Well(_)) => WRITES,
                     (Check::Lag, Finding::Well(_)) => Finding::Well(Told::Lag(Lag::NoReplica)),
-                    (Check::Ping | Check::Connect | Check::Group | Check::Galera | Check::Aurora, Finding::Well(_)) => ALIVE,
+                    (Check::Ping | Check::Connect | Check::Group | Check::Galera | Check::Aurora | Check::Replicas, Finding::Well(_)) => ALIVE,
                     _ => finding,
                 };
                 let count: &mut u32 = missed.entry(order.server).or_default();

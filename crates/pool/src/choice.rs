@@ -34,11 +34,13 @@ pub(crate) fn choose<E>(
     let members = group.members();
     let Members { servers, policy, .. } = &*members;
     forgive(servers, policy.shunning.recovery, now);
+    // Where no connection may be begun, only those that are there can be had.
+    let mut opens = group.gate.closed(policy, now).is_none();
     // Another worker may fill the chosen server between looking and taking: look again, and give up only
     // when no candidate is left. Each failed round means that some other session got a permit.
     loop {
-        let mut ready = ready_or(servers, policy, now, &spare);
-        if ready.is_empty() {
+        let mut ready = ready_or(servers, policy, now, opens, &spare);
+        if ready.is_empty() && opens {
             let desperate = policy.desperate();
             ready = self::ready(servers, &desperate, now);
             if !ready.is_empty() {
@@ -53,9 +55,14 @@ pub(crate) fn choose<E>(
         if spare(server.id()) {
             return Choice::Spare(Arc::clone(server));
         }
+        if !group.gate.try_enter(policy, now) {
+            opens = false;
+            continue;
+        }
         if server.try_take() {
             return Choice::Granted(Permit::new(Arc::clone(group), Arc::clone(server)));
         }
+        group.gate.give_back(policy);
     }
 }
 
@@ -73,21 +80,22 @@ pub(crate) fn ready<'a, E>(
     policy: &Policy,
     now: Duration,
 ) -> Vec<Candidate<'a, E>> {
-    ready_or(servers, policy, now, |_| false)
+    ready_or(servers, policy, now, true, |_| false)
 }
 
-/// The same, and those that are full and for whose ids `spare` is true.
+/// The same, and those that are full and for whose ids `spare` is true; only the latter unless connections may be opened.
 fn ready_or<'a, E>(
     servers: &'a [Arc<Server<E>>],
     policy: &Policy,
     now: Duration,
+    opens: bool,
     spare: impl Fn(u64) -> bool,
 ) -> Vec<Candidate<'a, E>> {
     if online(servers, policy, now) > policy.max_online {
         return Vec::new();
     }
     let is_ready = |server: &Server<E>| match server.standing(now, &policy.shunning) {
-        Standing::Ready => true,
+        Standing::Ready => opens || spare(server.id()),
         Standing::Full { .. } => spare(server.id()),
         _ => false,
     };

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::choice::{average_latency, online, ready};
-use crate::hostgroup::Members;
+use crate::gate::Closed;
+use crate::hostgroup::{Hostgroup, Members};
 use crate::policy::Balance;
 use crate::{Server, Standing};
 
@@ -50,6 +51,8 @@ pub enum Reason {
         /// Servers that may be.
         max: usize,
     },
+    /// None of the hostgroup can: no connection may be begun in it.
+    Closed(Closed),
     /// It is slower than the average of the candidates.
     SlowerThanAverage {
         /// Its latency.
@@ -81,6 +84,7 @@ impl fmt::Display for Reason {
                 )
             }
             Self::Not(standing) => standing.fmt(f),
+            Self::Closed(closed) => closed.fmt(f),
             Self::TooManyOnline { online, max } => {
                 write!(f, "{online} servers are online, more than max_num_online_servers = {max}")
             }
@@ -93,8 +97,10 @@ impl fmt::Display for Reason {
 }
 
 /// Explains each server of a hostgroup, in the order of the configuration.
-pub(crate) fn explain<E>(members: &Members<E>, now: Duration) -> Vec<Explained<E>> {
-    let Members { servers, policy, .. } = members;
+pub(crate) fn explain<E>(group: &Hostgroup<E>, now: Duration) -> Vec<Explained<E>> {
+    let members = group.members();
+    let Members { servers, policy, .. } = &*members;
+    let closed = group.gate.closed(policy, now);
     let standings: Vec<_> = servers.iter().map(|server| server.standing(now, &policy.shunning)).collect();
     let online = online(servers, policy, now);
     let candidates = ready(servers, policy, now);
@@ -109,6 +115,7 @@ pub(crate) fn explain<E>(members: &Members<E>, now: Duration) -> Vec<Explained<E
         (Standing::Ready, _) if online > policy.max_online => {
             Reason::TooManyOnline { online, max: policy.max_online }
         }
+        (Standing::Ready, _) if let Some(closed) = closed => Reason::Closed(closed),
         (Standing::Ready, Some(average)) if !fast(server) => {
             Reason::SlowerThanAverage { latency: latency(server), average }
         }

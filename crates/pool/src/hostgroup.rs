@@ -7,10 +7,11 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 use crate::choice::may_help;
+use crate::gate::{Closed, Gate};
 use crate::policy::Policy;
 use crate::queue::WaitQueue;
 use crate::server::micros;
-use crate::{Server, ServerSpec, Usage};
+use crate::{Server, ServerSpec, Status, Usage};
 
 /// The servers of one hostgroup.
 #[derive(Debug)]
@@ -23,6 +24,7 @@ pub(crate) struct Hostgroup<E> {
     /// The microsecond that somebody told last. A permit that comes back brings no time with it.
     time: AtomicU64,
     pub(crate) queue: WaitQueue<E>,
+    pub(crate) gate: Gate,
 }
 
 /// The servers of a hostgroup, and how it chooses among them.
@@ -58,6 +60,7 @@ impl<E> Default for Hostgroup<E> {
             turn: AtomicU64::new(0),
             time: AtomicU64::new(0),
             queue: WaitQueue::default(),
+            gate: Gate::default(),
         }
     }
 }
@@ -89,12 +92,27 @@ impl<E> Hostgroup<E> {
         may_help(&members.servers, &members.policy, self.time())
     }
 
-    /// Whether all servers are well, and have as many connections as they may: nobody can be served, and somebody will be.
+    /// Whether it has as many connections as it may, or all servers are well, and have: nobody can be served, and somebody will be.
     pub(crate) fn is_full(&self) -> bool {
         let members = self.members();
+        if self.is_gate_full(&members) {
+            return true;
+        }
         let is_full =
             |server: &Arc<Server<E>>| server.is_available() && server.open() >= server.max_connections();
         !members.servers.is_empty() && members.servers.iter().all(is_full)
+    }
+
+    /// Whether it has as many connections as it may, whatever its servers have.
+    fn is_gate_full(&self, members: &Members<E>) -> bool {
+        matches!(self.gate.closed(&members.policy, self.time()), Some(Closed::Full { .. }))
+    }
+
+    /// Whether somebody could open a connection if one to `server` ended.
+    pub(crate) fn is_in_the_way(&self, server: &Server<E>) -> bool {
+        let members = self.members();
+        let is_full = server.status() == Status::Online && server.open() >= server.max_connections();
+        is_full || self.is_gate_full(&members)
     }
 
     /// Time until a server that those who wait cannot get now can be had, if nothing but time has to pass.
@@ -103,7 +121,11 @@ impl<E> Hostgroup<E> {
         // Whoever waits has found no other server: what was shunned is tried early for him.
         let shunning = members.policy.desperate().shunning;
         let standings = members.servers.iter().map(|server| server.standing(now, &shunning));
-        standings.filter_map(crate::Standing::changes_in).min()
+        let opens = match self.gate.closed(&members.policy, now) {
+            Some(Closed::Throttled { left, .. }) => Some(left),
+            Some(Closed::Full { .. }) | None => None,
+        };
+        standings.filter_map(crate::Standing::changes_in).chain(opens).min()
     }
 
     /// The most connections that this server may have which nobody uses: none if it takes no new ones.
@@ -128,7 +150,11 @@ impl<E> Hostgroup<E> {
             available: available.clone().count(),
             open: servers.iter().map(|server| server.open()).sum(),
             resting: servers.iter().map(|server| server.resting()).sum(),
-            allowed: available.map(|server| u64::from(server.max_connections())).sum(),
+            allowed: available
+                .map(|server| u64::from(server.max_connections()))
+                .sum::<u64>()
+                .min(members.policy.max_open.into()),
+            closed: self.gate.closed(&members.policy, self.time()),
             waiting: self.queue.waiting(),
             awaited: members.policy.awaited,
         }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::Server;
 use crate::hostgroup::Hostgroup;
-use crate::{Server, Status};
 
 /// The right to have one connection to one server. Dropping it lets the next session have it.
 #[derive(Debug)]
@@ -28,6 +28,7 @@ impl<E> Permit<E> {
 
 impl<E> Drop for Permit<E> {
     fn drop(&mut self) {
+        self.group.gate.leave();
         if self.server.release() == 0 {
             self.group.note_unused();
         }
@@ -75,10 +76,10 @@ impl<E, C> Lease<E, C> {
         self.permit.group.queue.oldest()
     }
 
-    /// Whether somebody waits who would get a server if this connection ended: its server is well, and full.
+    /// Whether somebody waits who would get a server if this connection ended: its server is well, and full, or its hostgroup has all the
+    /// connections that it may have.
     pub fn is_in_the_way(&self) -> bool {
-        let server = self.server();
-        self.waiting() > 0 && server.status() == Status::Online && server.open() >= server.max_connections()
+        self.waiting() > 0 && self.permit.group.is_in_the_way(self.server())
     }
 
     /// How many connections to its server may go on being open although nobody uses them; 0 if the server takes no new

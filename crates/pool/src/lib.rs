@@ -23,13 +23,17 @@
 //! counts, one that is gone is forgotten with its last connection, and whoever waits gets a server or hears that there
 //! is none.
 
+mod ahead;
 mod balance;
 mod choice;
 mod explain;
+mod gate;
 mod hostgroup;
 mod lease;
+mod lifetime;
 mod policy;
 mod queue;
+mod quota;
 mod server;
 mod shelf;
 
@@ -38,11 +42,15 @@ use std::hash::Hash;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+pub use ahead::Ahead;
 pub use choice::Choice;
 pub use explain::{Explained, Reason};
+pub use gate::Closed;
 pub use lease::{Lease, Permit};
+pub use lifetime::lifetime;
 pub use policy::{Balance, Policy, Shunning};
 pub use queue::{Ticket, Turn};
+pub use quota::{InLine, Quota, Share};
 pub use server::{Counts, Gauge, Off, Server, ServerSpec, Standing, Status};
 pub use shelf::{Shelf, Ticket as ShelfTicket};
 
@@ -76,6 +84,8 @@ pub struct Usage {
     pub allowed: u64,
     /// Sessions that wait.
     pub waiting: usize,
+    /// Why no connection may be begun in it at the moment, whatever its servers would take.
+    pub closed: Option<Closed>,
     /// Whether servers may join it by themselves.
     pub awaited: bool,
 }
@@ -161,6 +171,19 @@ impl<E> Pool<E> {
         group.changes_in(now)
     }
 
+    /// A permit for a connection to a server of `hostgroup` that is to be opened before anybody needs it, as its [`Policy`] says;
+    /// `None`: there are enough, or others need what could be had.
+    pub fn open_ahead(
+        &self,
+        hostgroup: u32,
+        ahead: &Ahead<impl Fn(u64) -> u32>,
+        now: Duration,
+    ) -> Option<Permit<E>> {
+        let group = self.hostgroup(hostgroup)?;
+        group.tell(now);
+        ahead::open_ahead(&group, ahead, now)
+    }
+
     /// Takes note of an error that says that `server` is not well; with enough of them in a second it is shunned. Whether
     /// that is what has happened just now.
     pub fn note_error(&self, server: &Server<E>, now: Duration) -> bool {
@@ -174,7 +197,7 @@ impl<E> Pool<E> {
     /// there is no such hostgroup. Changes nothing.
     pub fn explain(&self, hostgroup: u32, now: Duration) -> Vec<Explained<E>> {
         let group = self.hostgroup(hostgroup);
-        group.map_or_else(Vec::new, |group| explain::explain(&group.members(), now))
+        group.map_or_else(Vec::new, |group| explain::explain(&group, now))
     }
 
     /// Whether a server of `hostgroup` works at `now`, as far as is known; it may be full.

@@ -15,6 +15,14 @@ pub struct Policy {
     pub shunning: Shunning,
     /// Of the connections that a server may have, the percentage that may be open although nobody uses them.
     pub resting_percent: u32,
+    /// Connections are opened ahead of need until each server has that percentage of them, in use or not.
+    pub warming: bool,
+    /// So many connections to each server are kept that nobody uses, opened ahead of need if there are fewer.
+    pub min_resting: u32,
+    /// Connections that all servers together may have.
+    pub max_open: u32,
+    /// Connections that may be begun in a second; `None`: any number.
+    pub opened_per_second: Option<u32>,
     /// Servers may join the hostgroup by themselves: whoever finds none waits for one.
     pub awaited: bool,
 }
@@ -54,6 +62,10 @@ impl Default for Policy {
             latency_aware_from: usize::MAX,
             shunning: Shunning::default(),
             resting_percent: 10,
+            warming: false,
+            min_resting: 0,
+            max_open: u32::MAX,
+            opened_per_second: None,
             awaited: false,
         }
     }
@@ -78,6 +90,15 @@ impl Shunning {
 impl Policy {
     /// The most connections that nobody uses, to a server that may have `max_connections` of them.
     pub(crate) fn most_resting(&self, max_connections: u32) -> u32 {
+        self.share_of(max_connections).max(self.min_resting.min(max_connections))
+    }
+
+    /// How many connections a server has at least, that may have `max_connections` of them.
+    pub(crate) fn warmed(&self, max_connections: u32) -> u32 {
+        if self.warming { self.share_of(max_connections) } else { 0 }
+    }
+
+    fn share_of(&self, max_connections: u32) -> u32 {
         let most = u64::from(max_connections) * u64::from(self.resting_percent.min(100)) / 100;
         u32::try_from(most).unwrap_or(u32::MAX)
     }

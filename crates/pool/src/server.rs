@@ -263,7 +263,12 @@ impl<E> Server<E> {
 
     /// Counts one more connection, unless the server is full.
     pub(crate) fn try_take(&self) -> bool {
-        let more = |open| (open < self.spec.max_connections).then_some(open + 1);
+        self.try_take_below(u32::MAX)
+    }
+
+    /// The same, unless it has `max` already.
+    pub(crate) fn try_take_below(&self, max: u32) -> bool {
+        let more = |open| (open < self.spec.max_connections.min(max)).then_some(open + 1);
         let before = self.life.open.try_update(Ordering::SeqCst, Ordering::SeqCst, more);
         if let Ok(before) = before {
             self.life.most_open.fetch_max(before + 1, Ordering::Relaxed);

@@ -1,6 +1,7 @@
 //! The pool's promises: exact limits, fair waiting, shares by weight.
 
 mod choosing;
+mod gated;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -362,7 +363,7 @@ fn threads_never_exceed_the_limit_and_all_get_served() {
     });
     assert_eq!(
         pool.usage(0),
-        Usage { servers: 1, available: 1, open: 0, resting: 0, allowed: 4, waiting: 0, awaited: false }
+        Usage { servers: 1, available: 1, open: 0, resting: 0, allowed: 4, ..Usage::default() }
     );
 }
 

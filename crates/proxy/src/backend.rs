@@ -6,6 +6,7 @@ mod ask;
 mod check;
 mod connect;
 mod connection;
+mod initial;
 mod kept;
 mod lend;
 mod line;
@@ -13,20 +14,24 @@ mod login;
 mod open;
 mod passport;
 mod prologue;
+mod share;
 mod target;
+mod warm;
 
-pub(crate) use acquire::{AcquireError, Found, Full, acquire};
+pub(crate) use acquire::{AcquireError, Found, Full, acquire, while_of_use};
 pub(crate) use announce::{Announced, connect};
 pub(crate) use ask::{Asked, Reply, ask};
 pub(crate) use check::check_login;
-pub(crate) use connect::{Dialer, OpenError};
+pub(crate) use connect::{Dialer, OpenError, is_ours};
 pub(crate) use connection::{Connection, QUIT};
+pub(crate) use initial::InitConnects;
 pub(crate) use kept::{Asker, Kept, Left, part};
 pub(crate) use lend::{Ahead, DOES_NOT_HAVE_IT, Purpose};
-pub(crate) use open::open;
+pub(crate) use open::{open, open_in};
 pub(crate) use passport::{Passport, query};
 pub(crate) use prologue::{Prologue, Refused, Taken};
 pub(crate) use target::Target;
+pub(crate) use warm::Warmth;
 
-/// A connection to a server, and the right to have it.
-pub(crate) type Backend = pool::Lease<Target, Connection>;
+/// A connection to a server, and the right to have it. In a box: it changes hands often, and most clients wait without one.
+pub(crate) type Backend = Box<pool::Lease<Target, Connection>>;

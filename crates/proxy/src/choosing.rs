@@ -12,6 +12,9 @@ use crate::backend::Target;
 /// The least time for which a server that has failed is left alone, as in ProxySQL.
 const RECOVERY_MIN: Duration = Duration::from_secs(1);
 
+/// So many connections in a second, and more, are no limit.
+const UNTHROTTLED: u32 = 1_000_000;
+
 /// How each hostgroup chooses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Policies {
@@ -30,12 +33,19 @@ impl Policies {
                 .unwrap_or(usize::MAX),
             shunning: shunning(variables),
             resting_percent: variables.free_connections_pct,
+            warming: variables.connection_warming,
+            opened_per_second: throttle(variables.throttle_connections_per_sec),
             ..Policy::default()
         };
         let of_group = |row: &HostgroupAttributes| Policy {
             max_online: usize::try_from(row.max_num_online_servers).unwrap_or(usize::MAX),
             // Where the variable keeps none, no row does: rows have a percentage whether or not somebody has chosen it.
             resting_percent: if others.resting_percent == 0 { 0 } else { row.free_connections_pct },
+            warming: row.connection_warming,
+            // The same with the number that rows have.
+            opened_per_second: throttle(row.throttle_connections_per_sec).or(others.opened_per_second),
+            max_open: row.hostgroup_settings.max_backend_connections.unwrap_or(u32::MAX),
+            min_resting: row.hostgroup_settings.min_idle_connections.unwrap_or(0),
             ..chosen_by(others, row.hostgroup_settings.balance.unwrap_or_default())
         };
         let rows = config.hostgroup_attributes.iter();
@@ -55,6 +65,11 @@ impl Policies {
     pub(crate) fn of(&self, hostgroup: u32) -> Policy {
         self.hostgroups.get(&hostgroup).copied().unwrap_or(self.others)
     }
+}
+
+/// Connections that may be begun in a second: none of the numbers above ProxySQL's default is a limit.
+fn throttle(per_second: u32) -> Option<u32> {
+    Some(per_second).filter(|per_second| *per_second < UNTHROTTLED)
 }
 
 /// The same policy with this choice.
@@ -112,7 +127,13 @@ pub(crate) fn candidates(pool: &Pool<Target>, hostgroup: u32, now: Duration) -> 
 /// wait for one that is full. One that has failed and would be tried only because there is no other is of no use.
 pub(crate) fn readiness(pool: &Pool<Target>, hostgroup: u32, now: Duration) -> Option<Vec<Option<String>>> {
     let is_ready = |reason: &Reason| {
-        matches!(reason, Reason::Candidate { .. } | Reason::NotFirst | Reason::Not(Standing::Full { .. }))
+        matches!(
+            reason,
+            Reason::Candidate { .. }
+                | Reason::NotFirst
+                | Reason::Closed(_)
+                | Reason::Not(Standing::Full { .. })
+        )
     };
     let explained = pool.explain(hostgroup, now);
     let why = |reason: &Reason| (!is_ready(reason)).then(|| reason.to_string());
@@ -159,6 +180,23 @@ mod tests {
         let (own, others) = (policies.of(3), policies.of(4));
         assert_eq!((own.balance, own.max_online), (Balance::FirstAvailable, 2));
         assert_eq!(others.balance, Balance::Weighted);
+    }
+
+    #[test]
+    fn a_hostgroup_may_open_its_connections_another_way() {
+        let mut row = HostgroupAttributes { hostgroup_id: 3, connection_warming: true, ..Default::default() };
+        row.hostgroup_settings.max_backend_connections = Some(5);
+        row.hostgroup_settings.min_idle_connections = Some(2);
+        let mut config = Config { hostgroup_attributes: vec![row], ..config() };
+        let policy = Policies::new(&config).of(3);
+        assert_eq!((policy.warming, policy.max_open, policy.min_resting), (true, 5, 2));
+        for (variable, row, expected) in
+            [(1_000_000, 1_000_000, None), (7, 1_000_000, Some(7)), (7, 9, Some(9)), (1_000_000, 9, Some(9))]
+        {
+            config.variables.throttle_connections_per_sec = variable;
+            config.hostgroup_attributes[0].throttle_connections_per_sec = row;
+            assert_eq!(Policies::new(&config).of(3).opened_per_second, expected);
+        }
     }
 
     #[test]

@@ -20,6 +20,7 @@ use tokio::time::Instant;
 use wire::command::Kind;
 
 use crate::directory::Seat;
+use crate::holders::Holder;
 use crate::kill::{Request, Verdict};
 use crate::limits::SWEEP_INTERVAL;
 use crate::state::Pin;
@@ -195,7 +196,7 @@ impl Control {
     }
 
     /// Whether somebody wants something killed.
-    pub(crate) const fn has_mail(&self) -> bool {
+    pub(crate) fn has_mail(&self) -> bool {
         self.mail.is_there()
     }
 
@@ -338,12 +339,34 @@ impl Control {
             command,
             time: now.saturating_duration_since(since),
             statement: running.and_then(|(_, _, text)| text),
-            pin: self.pin.get().map(|pin| {
-                (pin.name(), self.age(now).saturating_sub(Duration::from_millis(self.pinned_ms.get().into())))
-            }),
+            pin: self.pinned(now).map(|(pin, time)| (pin.name(), time)),
         };
         self.about.fill(&mut row);
         row
+    }
+
+    /// What the session needs its connection to this hostgroup for, if it has one, and for how long. Where connections are
+    /// `shared`, one that waits for its client without a pin needs none. What only itself knows of other hostgroups that it was in before is
+    /// not told.
+    pub(crate) fn holds(&self, hostgroup: u32, shared: bool, now: Instant) -> Option<Holder> {
+        let user = self.about.user_with_server_in(hostgroup)?;
+        let since = |since: Instant| now.saturating_duration_since(since);
+        let running = || self.running.since().map(|begun| ("statement", since(begun)));
+        let pinned = || self.pinned(now).map(|(pin, time)| (pin.name(), time));
+        let transaction = || self.transaction_since.get().map(|begun| ("transaction", since(begun)));
+        let whole = || match self.activity.get() {
+            Activity::Idle(_) if shared => None,
+            Activity::Idle(idle) => Some(("session", since(idle))),
+            Activity::Login | Activity::Busy | Activity::Tunnel => Some(("session", self.age(now))),
+        };
+        let (reason, time) = pinned().or_else(transaction).or_else(running).or_else(whole)?;
+        Some(Holder { session: self.id, user, reason, time })
+    }
+
+    /// What binds the session to its connection, and for how long it has.
+    fn pinned(&self, now: Instant) -> Option<(Pin, Duration)> {
+        let since = Duration::from_millis(self.pinned_ms.get().into());
+        self.pin.get().map(|pin| (pin, self.age(now).saturating_sub(since)))
     }
 
     pub(crate) fn set_busy(&self) {

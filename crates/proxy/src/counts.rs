@@ -40,6 +40,8 @@ pub(crate) enum Counter {
     ResetKept,
     /// Connections to servers that could not be made, or broke.
     ServersAborted,
+    /// A session has waited because connections are opened one after the other.
+    ServersDelayed,
     /// Statements of clients: as text, prepared, and executed.
     Questions,
     /// Statements that took longer than `mysql-long_query_time`.

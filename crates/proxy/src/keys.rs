@@ -61,6 +61,11 @@ impl Keys {
         self.pair.get_or_try_init(make).await.cloned()
     }
 
+    /// The runtime of what is not a session.
+    pub(crate) const fn control(&self) -> &Handle {
+        &self.control
+    }
+
     /// Runs a step that takes longer than a worker may stop for.
     pub(crate) async fn off_thread<T: Send + 'static>(
         &self,

@@ -3,6 +3,8 @@
 //! A [`Proxy`] is started from a [`config::Config`] and runs on its own threads until it is told to drain.
 //! The file `ARCHITECTURE.md` follows a query through the modules.
 
+mod addresses;
+mod alike;
 mod arrival;
 mod backend;
 mod choosing;
@@ -15,6 +17,7 @@ mod ending;
 mod error;
 mod exchange;
 mod explain;
+mod holders;
 mod hosts;
 mod keys;
 mod kill;
@@ -26,7 +29,9 @@ mod listing;
 mod logs;
 mod mirror;
 mod monitor;
+mod names;
 mod proxy;
+mod queueing;
 mod random;
 mod refusals;
 mod relay;

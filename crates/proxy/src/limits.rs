@@ -15,6 +15,10 @@ pub(crate) const SHOWN_BUFFERS_MAX: usize = 1024;
 /// Kinds of errors of servers that a worker counts, by server, user, schema and number; others are not counted.
 pub(crate) const ERRORS_MAX: usize = 1000;
 
+/// Values of one kind that sessions of a worker share, in case the next one has the same: as many as there are users and schemas
+/// in most places.
+pub(crate) const ALIKE_MAX: usize = 32;
+
 /// Bytes of a server's error message that are kept.
 pub(crate) const ERROR_MESSAGE_BYTES_MAX: usize = 512;
 
@@ -34,6 +38,9 @@ pub(crate) const FILLS_PER_TURN: usize = 4;
 /// Bytes of one message during a login: 64 KiB of connection attributes, the largest field, and 8 KiB for the rest.
 /// Anybody may send that much, `mysql-max_connections` times at once, for `mysql-connect_timeout_client`.
 pub(crate) const LOGIN_MESSAGE_BYTES_MAX: usize = 72 * 1024;
+
+/// What is left of the time for a login when a client is told that there was no place for it in time.
+pub(crate) const LOGIN_REST: Duration = Duration::from_millis(250);
 
 /// How long a session that ends with an error waits for the client to read it and to close. Closing at once
 /// while the client still sends would make its kernel throw the error away.
@@ -213,6 +220,9 @@ pub(crate) const SHAPES_MAX: usize = 4096;
 /// Sets of two statements of which a worker remembers the outline: of texts of a kilobyte, 2 MiB at most with their digests.
 pub(crate) const SEEN_SETS: usize = 512;
 
+/// How often a statement is prepared again for one execution because its server asks for that: as often as MySQL itself tries.
+pub(crate) const RENEWALS_MAX: u32 = 3;
+
 /// Bytes of the answer to a statement that the proxy prepares by itself: one of 65,535 columns with long names fits.
 pub(crate) const ERRAND_BYTES_MAX: usize = 32 << 20;
 
@@ -240,6 +250,21 @@ pub(crate) const BEHIND_PROLOGUE_MAX: usize = 16 * 1_024;
 
 /// Time for which a server that does nothing at logins (`init_connect`) is known to do nothing there.
 pub(crate) const QUIET_LOGINS: Duration = Duration::from_secs(10);
+
+/// For how long it is told again who has the connections of a hostgroup, before all sessions are asked anew.
+pub(crate) const HOLDERS_AGE_MAX: Duration = Duration::from_millis(500);
+
+/// How long other workers have to say who has some: longer than a turn of their loops takes, short for one who has waited in vain.
+pub(crate) const HOLDERS_WAIT_MAX: Duration = Duration::from_millis(100);
+
+/// Reasons for having a connection that an error names.
+pub(crate) const HOLDERS_SHOWN_MAX: usize = 4;
+
+/// Names of servers that are looked up at the same time: each has a thread of the control runtime until the resolver has answered.
+pub(crate) const NAMES_AT_ONCE_MAX: usize = 8;
+
+/// How often is looked whether it is time to look names up anew.
+pub(crate) const NAMES_LOOK: Duration = Duration::from_secs(1);
 
 /// Time for which a connection that nobody uses is not too many: work comes in bursts.
 pub(crate) const KEPT_IDLE: Duration = Duration::from_secs(5);

@@ -4,19 +4,23 @@
 //! It is late all the same when the machine is; what it finds then counts for nothing. The thread has a worker without sessions,
 //! so that servers are reached and logged in to as sessions do it, with TLS and all.
 //!
-//! - [`plan`]: what a configuration says about it;
+//! - [`plan`]: what a configuration says about it; [`discovered`]: what it says about servers that it does not name;
 //! - [`probe`]: one check, over a connection that is kept for the next;
 //! - [`question`]: the statements, and what the answers mean;
-//! - [`cluster`]: the same for servers of clusters;
+//! - [`cluster`]: the same for servers of clusters; [`replicas`]: the same for replicas that only their primary knows;
 //! - [`watching`]: where it meets the rest of the proxy: who is in which hostgroup, and is used there;
-//! - [`records`]: what was found, for the admin port; [`aurora_records`]: what is special to Aurora.
+//! - [`records`]: what was found, for the admin port; [`aurora_records`]: what is special to Aurora;
+//!   [`complaints`]: what is logged of it.
 
 mod aurora_records;
 mod cluster;
+mod complaints;
+mod discovered;
 mod plan;
 mod probe;
 mod question;
 mod records;
+mod replicas;
 mod watching;
 
 use std::io;
@@ -140,8 +144,9 @@ impl Watch {
     fn check(&self, order: Order<Endpoint>) {
         let (worker, prober, sender) =
             (Rc::clone(&self.worker), Rc::clone(&self.prober), self.sender.clone());
+        let found_in = self.monitor.found_in(&order.server);
         tokio::task::spawn_local(async move {
-            let outcome = prober.check(&worker, &order).await;
+            let outcome = prober.check(&worker, &order, found_in).await;
             // Nobody wants to know any more when the monitor was disabled meanwhile.
             let _ = sender.send((order, outcome));
         });

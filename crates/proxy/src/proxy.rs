@@ -12,10 +12,10 @@ use crate::keys::Keys;
 use crate::limits::END_LOGS_MAX;
 use crate::listeners::{ListenError, Listeners, bind};
 use crate::remote::{Remote, listed};
-use crate::servers;
 use crate::shared::Shared;
 use crate::tls::{Tls, TlsError};
 use crate::worker::{self, Inbox, Message};
+use crate::{names, servers};
 
 /// A running proxy.
 #[derive(Debug)]
@@ -69,6 +69,7 @@ impl Proxy {
         keys.make_ready();
         let shared = Arc::new(Shared::new(config, keys, tls).map_err(StartError::Rules)?);
         control.spawn(servers::probe(Arc::clone(&shared)));
+        control.spawn(names::keep_fresh(Arc::downgrade(&shared)));
         let spawn = |index| {
             worker::spawn(index, Arc::clone(&shared)).map_err(|source| StartError::Worker { index, source })
         };

@@ -9,6 +9,7 @@
 //! - [`aside`]: connections that others may have between two statements, [`last_result`]: what is asked about the one before;
 //! - [`answer`]: from the backend to the client;
 //! - [`owed`]: the answers of several commands that were sent together;
+//! - [`renew`]: statements that a server wants to have prepared again;
 //! - [`route`]: where a command goes, [`switch`]: getting there, [`execute`]: with a prepared statement;
 //! - [`correction`](mod@correction): errors that are told in other words than the server's;
 //! - [`course`]: what the session remembers for that, [`errand`]: what the proxy itself has to ask a server;
@@ -53,6 +54,7 @@ mod overdue;
 mod owed;
 mod own;
 mod pace;
+mod renew;
 mod route;
 mod switch;
 mod tell;
@@ -123,7 +125,8 @@ struct Past {
 
 /// The beginning of a session.
 fn course_of(worker: &Worker, identity: &Identity) -> Box<Course> {
-    Box::new(Course::new(identity, identity.route_account(&worker.routing.borrow().routes().pairs)))
+    let account = identity.route_account(&worker.routing.borrow().routes().pairs);
+    Box::new(Course::new(identity, account, worker.alike.beginning(identity)))
 }
 
 impl Session {
@@ -138,6 +141,8 @@ impl Session {
         control.about.set_backend(identity.backend.as_ref());
         let mut course = course_of(&worker, &identity);
         course.is_admitted = identity.backend.is_some();
+        let first_status = |backend: &Backend| backend.connection().first_status();
+        let status = identity.backend.as_ref().map_or(StatusFlags::AUTOCOMMIT, first_status);
         Self {
             worker,
             control,
@@ -150,7 +155,7 @@ impl Session {
             to_client: Parked::default(),
             owed: Owed::default(),
             listing: None,
-            status: StatusFlags::AUTOCOMMIT,
+            status,
             may_ask_for_file: false,
             past: Past::default(),
             client_waits: false,
@@ -197,6 +202,9 @@ impl Session {
                 Box::pin(self.say_again()).await?;
             } else {
                 self.course.again_until = None;
+                if self.course.decided.is_none() {
+                    self.course.renewals = 0;
+                }
             }
             if self.course.decided.is_none() {
                 self.forget_orders();

@@ -1,10 +1,13 @@
 //! The workers of a proxy, as they reach each other: for the rare moment when one needs what another one could do without.
 
-use std::sync::{Mutex, PoisonError};
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::sync::mpsc::WeakUnboundedSender;
+use pool::Quota;
+use tokio::sync::mpsc::{self, WeakUnboundedSender};
+use tokio::sync::oneshot;
 
-use crate::worker::{Message, Question};
+use crate::worker::{Message, Question, Worker};
 
 /// The ways to all workers.
 #[derive(Debug, Default)]
@@ -23,6 +26,37 @@ impl Siblings {
             // A worker that has ended has no sessions.
             let _ = inbox.send(Message::Ask(Question::new(|worker| worker.recall())));
         }
+    }
+
+    /// Has each of them end one of these connections, if nobody uses it there: a session of their user waits for another one.
+    pub(crate) fn make_room_among(&self, quota: &Arc<Quota>) {
+        let inboxes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for inbox in inboxes.iter().filter_map(WeakUnboundedSender::upgrade) {
+            let quota = Arc::clone(quota);
+            let question = Question::new(move |worker| worker.kept.make_room_among(worker, &quota));
+            let _ = inbox.send(Message::Ask(question));
+        }
+    }
+
+    /// Asks all of them, but for the one with the number `own`. Who has ended, or is stuck, answers nothing.
+    pub(crate) fn ask<T: Send + 'static>(
+        &self,
+        own: u16,
+        question: impl Fn(&Rc<Worker>) -> T + Clone + Send + 'static,
+    ) -> Vec<oneshot::Receiver<T>> {
+        let inboxes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let ask = |inbox: mpsc::UnboundedSender<Message>| {
+            let (sender, receiver) = oneshot::channel();
+            let question = question.clone();
+            let question = Question::new(move |worker| {
+                if worker.index() != own {
+                    let _ = sender.send(question(worker));
+                }
+            });
+            let _ = inbox.send(Message::Ask(question));
+            receiver
+        };
+        inboxes.iter().filter_map(WeakUnboundedSender::upgrade).map(ask).collect()
     }
 
     /// Has each of them end a connection of this hostgroup that nobody uses there: a session waits for its place.

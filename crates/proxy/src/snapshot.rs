@@ -16,7 +16,7 @@ use monitor::Member;
 use pool::{Policy, ServerSpec, Status};
 use route::RuleError;
 
-use crate::backend::{Announced, Target};
+use crate::backend::{Announced, InitConnects, Target};
 use crate::choosing::{Policies, max_latency};
 use crate::control::Patience;
 use crate::limit::RuleLimits;
@@ -33,6 +33,7 @@ pub(crate) struct Snapshot {
     pub(crate) drain_timeout: Duration,
     pub(crate) users: Arc<Users>,
     pub(crate) announced: Announced,
+    pub(crate) initial: InitConnects,
     pub(crate) routes: Arc<Routes>,
     pub(crate) logs: LogSettings,
     /// How many statements may run to which rules point.
@@ -79,6 +80,7 @@ impl Snapshot {
             drain_timeout: config.pointsman.drain_timeout,
             users,
             announced: Announced::new(config),
+            initial: InitConnects::new(config),
             logs: LogSettings::new(config),
             limits: RuleLimits::new(&routes.rules, before.map(|before| &before.limits)),
             routes: Arc::new(routes),
@@ -139,6 +141,12 @@ impl Snapshot {
     /// Whether sessions share connections to this hostgroup.
     pub(crate) fn shares(&self, hostgroup: u32) -> bool {
         !self.unshared.contains(&hostgroup)
+    }
+
+    /// Whether connections to this hostgroup are opened before somebody needs them.
+    pub(crate) fn warms(&self, hostgroup: u32) -> bool {
+        let policy = self.policy(hostgroup);
+        (policy.warming || policy.min_resting > 0) && self.variables.multiplexing && self.shares(hostgroup)
     }
 
     /// Where the servers are that sessions may get, each once, in the order of the configuration.

@@ -2,17 +2,17 @@
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use config::in_turns;
+use pool::{Quota, Share};
 use tokio::time::Instant;
 use wire::auth::{Credential, Secret, caching_sha2};
 
 use crate::limit::{Limit, Rates};
 use crate::limits::{DECOYS_MAX, VOUCHED_FOR, VOUCHED_SCHEMAS_MAX};
 use crate::random;
-use crate::shared::Slot;
 use crate::stats::UserConnections;
 
 /// All users, by name.
@@ -41,6 +41,8 @@ pub(crate) struct User {
     pub(crate) max_connections: u32,
     /// How many statements it may run.
     pub(crate) limit: Option<Limit>,
+    /// How many connections to servers it may have, if there is a limit.
+    pub(crate) backends: Option<Limited>,
     /// Whether the proxy may log in to servers as this user: its row, or another one of the same name, says so.
     pub(crate) for_servers: bool,
     /// Whether clients must use TLS.
@@ -48,7 +50,7 @@ pub(crate) struct User {
     is_decoy: bool,
     /// Whether it is the monitor's.
     pub(crate) is_own: bool,
-    connections: Arc<AtomicU32>,
+    connections: Arc<Quota>,
     /// What a full exchange has shown: from then on a proof is enough.
     learned: Mutex<Option<Learned>>,
     /// Schemas (`None`: none at all) that a server has let this user into, and when.
@@ -56,6 +58,21 @@ pub(crate) struct User {
     /// Whether a server has asked for more than the hash in the table. A decoy shares this with the user whose kind it
     /// has, so that the messages of a login do not tell them apart.
     wants_password: Arc<AtomicBool>,
+}
+
+/// So many of something, which are counted on when the number changes.
+#[derive(Debug)]
+pub(crate) struct Limited {
+    quota: Arc<Quota>,
+    max: u32,
+}
+
+impl Limited {
+    /// What counts them, allowing as many as hold for who asks.
+    pub(crate) fn quota(&self) -> &Arc<Quota> {
+        self.quota.allow(self.max);
+        &self.quota
+    }
 }
 
 /// What a user with a hash once proved with the password itself. Kept in memory only.
@@ -98,8 +115,13 @@ impl Users {
                 let before = before(&name);
                 let limit = before.and_then(|before| before.limit.as_ref());
                 let limit = Limit::of_user(&name, rates(row), limit);
-                let user =
-                    User { additional, limit, ..User::new(name.clone(), credential, for_servers, row) };
+                let backends = backends(row, before.and_then(|before| before.backends.as_ref()));
+                let user = User {
+                    additional,
+                    limit,
+                    backends,
+                    ..User::new(name.clone(), credential, for_servers, row)
+                };
                 let user = match before {
                     Some(before) => user.after(before),
                     None => Arc::new(user),
@@ -154,6 +176,13 @@ fn rates(row: &config::User) -> Rates {
     Rates { max_qps: row.attributes.max_qps, max_concurrent: row.attributes.max_concurrent }
 }
 
+/// How many connections to servers the user may have, if the row says so. Those that there were by `before` count.
+fn backends(row: &config::User, before: Option<&Limited>) -> Option<Limited> {
+    let max = u32::try_from(row.attributes.max_backend_connections?).unwrap_or(u32::MAX);
+    let quota = before.map_or_else(|| Quota::new(max), |before| Arc::clone(&before.quota));
+    Some(Limited { quota, max })
+}
+
 /// A user with a random password of the kind that `user` has; none for an empty password.
 fn decoy(user: &User) -> Option<Arc<User>> {
     let credential = match &user.credential {
@@ -200,6 +229,7 @@ impl User {
             default_schema: row.default_schema.clone().map(String::into_bytes),
             max_connections: row.max_connections,
             limit: None,
+            backends: None,
             for_servers,
             use_ssl: row.use_ssl,
             additional: None,
@@ -223,6 +253,7 @@ impl User {
             default_schema: None,
             max_connections: 0,
             limit: None,
+            backends: None,
             for_servers: false,
             use_ssl: false,
             is_decoy: true,
@@ -243,6 +274,7 @@ impl User {
             && self.default_schema == before.default_schema
             && self.max_connections == before.max_connections
             && self.limit.as_ref().map(Limit::rates) == before.limit.as_ref().map(Limit::rates)
+            && self.backends.as_ref().map(|one| one.max) == before.backends.as_ref().map(|one| one.max)
             && self.for_servers == before.for_servers
             && self.use_ssl == before.use_ssl;
         if same {
@@ -263,7 +295,7 @@ impl User {
 
     /// Clients that are logged in as this user.
     fn connections(&self) -> u32 {
-        self.connections.load(Ordering::Acquire)
+        self.connections.taken()
     }
 
     /// Whether no such user exists.
@@ -272,8 +304,14 @@ impl User {
     }
 
     /// Counts one more session of this user, unless it has all that it may have.
-    pub(crate) fn admit(&self) -> Option<Slot> {
-        Slot::take(&self.connections, self.max_connections)
+    pub(crate) fn admit(&self) -> Option<Share> {
+        self.places().take()
+    }
+
+    /// What counts the sessions of this user.
+    pub(crate) fn places(&self) -> &Arc<Quota> {
+        self.connections.allow(self.max_connections);
+        &self.connections
     }
 
     /// SHA256(SHA256(password)) as learned from a full exchange.
@@ -469,6 +507,25 @@ mod tests {
         assert!(first.is_some() && second.is_some() && user.admit().is_none());
         drop(first);
         assert!(user.admit().is_some());
+    }
+
+    #[test]
+    fn connections_to_servers_count_on_when_their_limit_changes() {
+        let limited = |max| {
+            let mut row = row("u", "pw");
+            row.attributes.max_backend_connections = Some(max);
+            row
+        };
+        let users = Users::new(&[limited(1)]);
+        let user = users.find(b"u");
+        let quota = user.backends.as_ref().unwrap().quota();
+        let share = quota.take();
+        assert!(share.is_some() && quota.take().is_none());
+        let after = users.replaced_by(&[limited(2)]).find(b"u");
+        assert_eq!(quota.max(), 1, "nothing has changed before somebody asks");
+        let after = after.backends.as_ref().unwrap().quota();
+        assert_eq!((after.taken(), after.max()), (1, 2));
+        assert!(users.replaced_by(&[row("u", "pw")]).find(b"u").backends.is_none());
     }
 
     #[test]

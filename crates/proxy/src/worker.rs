@@ -16,11 +16,12 @@ use pool::Server;
 use querylog::Sampler;
 use slab::Slab;
 use tokio::runtime::{Builder, LocalOptions};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
+use crate::alike::Alike;
 use crate::arrival::Arrival;
-use crate::backend::{Dialer, Kept, Taken, Target};
+use crate::backend::{Dialer, Kept, Taken, Target, Warmth};
 use crate::client::login::Identity;
 use crate::control::running::Shown;
 use crate::control::{Control, Signal};
@@ -28,6 +29,7 @@ use crate::counts::digests::Table;
 use crate::counts::report::{ErrorRow, Report, error_row};
 use crate::counts::{Counter, Counts};
 use crate::directory::Seat;
+use crate::holders::{Asked, Holders};
 use crate::keys::RsaError;
 use crate::kill::{Request, Verdict};
 use crate::limits::{KILLS_MAX, SCRATCH_BYTES, SWEEP_INTERVAL};
@@ -135,6 +137,8 @@ pub(crate) struct Worker {
     /// Which statements the query log and the slow log get.
     pub(crate) samplers: [Sampler; 2],
     pub(crate) dialer: Dialer,
+    /// Calls when servers may be of no use any more.
+    pub(crate) recalled: Notify,
     /// Bounds what is logged of connections that should begin with a PROXY header and do not.
     pub(crate) bad_headers: Seldom,
     /// The time of the last sweep: good enough for limits of seconds, and free to read.
@@ -152,8 +156,14 @@ pub(crate) struct Worker {
     pub(crate) mirrors: Mirrors,
     /// Connections that no statement needs at the moment.
     pub(crate) kept: Kept,
+    /// Who has the others, as it was said last to somebody who got none.
+    pub(crate) holders: Asked,
+    /// For whom some are opened before they are needed.
+    pub(crate) warmth: Warmth,
     /// What servers have taken of what sessions have set.
     pub(crate) taken: Taken,
+    /// What sessions begin with.
+    pub(crate) alike: Alike,
 }
 
 /// Starts a worker thread; it ends when all senders of its inbox are gone or it has drained.
@@ -206,6 +216,7 @@ impl Worker {
             serials: Cell::new(0),
             samplers: Default::default(),
             dialer: Dialer::default(),
+            recalled: Notify::new(),
             bad_headers: Seldom::default(),
             clock: Cell::new(Instant::now()),
             unix_s: Cell::new(unix_s()),
@@ -216,7 +227,10 @@ impl Worker {
             kills: Semaphore::new(KILLS_MAX),
             mirrors: Mirrors::default(),
             kept: Kept::default(),
+            holders: Asked::default(),
+            warmth: Warmth::default(),
             taken: Taken::default(),
+            alike: Alike::default(),
         };
         worker.configure_digests();
         worker
@@ -333,6 +347,7 @@ impl Worker {
         });
         self.routing.borrow_mut().follow(&snapshot.routes);
         self.settings.replace(Rc::new(Settings(snapshot)));
+        self.alike.clear();
         self.version.set(self.version.get() + 1);
         self.configure_digests();
         let servers = self.forget_servers();
@@ -350,9 +365,10 @@ impl Worker {
         servers
     }
 
-    /// Has all sessions look whether they have connections to servers that are of no use any more.
+    /// Has all sessions, and whoever else waits for a server, look whether they have to do with servers that are of no use any more.
     pub(crate) fn recall(&self) {
         self.forget_servers();
+        self.recalled.notify_waiters();
         for (_, control) in self.controls.borrow().iter() {
             control.recall();
         }
@@ -399,6 +415,18 @@ impl Worker {
         self.controls.borrow().iter().map(|(_, control)| control.row(self.index, now)).collect()
     }
 
+    /// Those of its sessions that have a connection of this hostgroup.
+    pub(crate) fn holders_of(&self, hostgroup: u32) -> Holders {
+        let (now, settings, mut holders) = (Instant::now(), self.settings(), Holders::default());
+        let shared = settings.variables.multiplexing && settings.shares(hostgroup);
+        for (_, control) in self.controls.borrow().iter() {
+            if let Some(holder) = control.holds(hostgroup, shared, now) {
+                holders.add(holder);
+            }
+        }
+        holders
+    }
+
     /// Errors that servers answered here; with `reset` they are forgotten.
     pub(crate) fn errors(&self, reset: bool) -> Vec<ErrorRow> {
         self.counts.errors.borrow_mut().list(reset).into_iter().map(error_row).collect()
@@ -418,6 +446,7 @@ impl Worker {
         let now = Instant::now();
         self.mirrors.sweep(self, now);
         self.kept.sweep(self, now);
+        self.warmth.sweep(self);
         self.clock.set(now);
         self.unix_s.set(unix_s());
         self.counts.digests.trim();

@@ -2,6 +2,7 @@
 
 mod scripted {
     mod acquire;
+    mod ahead;
     mod answers;
     mod apply;
     mod attributes;
@@ -20,6 +21,7 @@ mod scripted {
     mod explain;
     mod galera;
     mod infile;
+    mod init_connect;
     mod internal;
     mod kill;
     mod kill_races;
@@ -33,6 +35,7 @@ mod scripted {
     mod overdue;
     mod pace;
     mod pipeline;
+    mod places;
     mod pressure;
     mod primary;
     mod prologue;
@@ -41,6 +44,7 @@ mod scripted {
     mod queue;
     mod refused_login;
     mod refused_server_login;
+    mod renewed;
     mod roles;
     mod server_faults;
     mod server_login;

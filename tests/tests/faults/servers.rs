@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use e2e::admin::{connect as admin, value, wait_for_value};
 use e2e::{Backend, Setup, on_each_own_server, run, wait_for};
 use testkit::client::{Client, ClientError, Options};
 use testkit::load::{Group, Load, Mix, create_schema};
@@ -24,6 +25,9 @@ fn setup(db: &Backend) -> Setup {
         .variable("connect_timeout_server_max", WAIT.as_millis())
         .variable("connect_retries_on_failure", 10)
 }
+
+/// The part of a command that comes before the server dies.
+const PART_BYTES: usize = 100_000;
 
 /// What a client hears whose server has died: that, or that its connection has ended.
 fn is_loss(error: &ClientError) -> bool {
@@ -111,9 +115,12 @@ fn c08_a_transaction_does_not_go_on_after_its_server_has_died(db: &mut Backend) 
 }
 
 fn a_server_that_dies_in_the_middle_of_data_ends_the_session(db: &mut Backend) {
-    let proxy = setup(db).variable("max_allowed_packet", 256 << 20).start();
+    const SENT: &str = "SELECT sum(Bytes_data_sent) FROM stats_mysql_connection_pool";
+    let setup = setup(db).variable("max_allowed_packet", 256 << 20);
+    let proxy = setup.admin("mysql_ifaces", "\"127.0.0.1:0\"").start();
     for round in 0..3 {
         run(async {
+            let mut admin = admin(&proxy).await;
             // In the middle of a result.
             let mut reading = Client::connect(&proxy.options()).await.unwrap();
             let sql = "SELECT REPEAT('x', 100000) FROM seq_1_to_2000 a, seq_1_to_2000 b";
@@ -133,12 +140,16 @@ fn a_server_that_dies_in_the_middle_of_data_ends_the_session(db: &mut Backend) {
             // In the middle of a command: the length says 16 MB, a part of it comes.
             let mut sending = Client::connect(&proxy.options()).await.unwrap();
             sending.query("DO 0").await.unwrap();
+            let before: u64 = value(&mut admin, SENT).await.parse().unwrap();
             sending
                 .packets()
-                .write_bytes(&[&[0, 0, 0xf0, 0, 3][..], &b" ".repeat(100_000)].concat())
+                .write_bytes(&[&[0, 0, 0xf0, 0, 3][..], &b" ".repeat(PART_BYTES)].concat())
                 .await
                 .unwrap();
             sending.packets().expect_seq(1);
+            // Of a command that no server has seen the client would hear when it has sent all of it.
+            let is_there = format!("SELECT ({SENT}) >= {}", before + PART_BYTES as u64);
+            wait_for_value(&mut admin, &is_there, "1").await;
 
             db.server.kill().unwrap();
             let rest = loop {

@@ -23,7 +23,7 @@ const LOGINS_AT_ONCE: usize = 16;
 /// Statements of an active client.
 const STATEMENTS: usize = 50;
 /// The budget of a client that waits: resident memory in bytes.
-const BYTES_MAX: u64 = 4096;
+const BYTES_MAX: u64 = 3072;
 /// After this the memory that only logins needed has gone back to the kernel.
 const REST: Duration = Duration::from_secs(12);
 

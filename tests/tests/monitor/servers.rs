@@ -60,6 +60,38 @@ fn a_wrong_password_is_told_once_and_shuns_nobody() {
 }
 
 #[test]
+fn names_of_servers_are_looked_up_and_kept() {
+    let db = backend();
+    let named = |host: &str| format!("hostgroup_id = 1\nhostname = '{host}'\nport = {}", db.server.port());
+    let proxy = setup(&db)
+        .server(&db.server, "")
+        .row("mysql_servers", &named("localhost"))
+        .row("mysql_servers", &named("nowhere.invalid"))
+        .variable("monitor_connect_interval", 100)
+        .start();
+    let line = proxy.wait_for_log("the name of a server cannot be resolved");
+    assert!(line.contains("nowhere.invalid"), "{line}");
+    run(async {
+        let mut admin = admin(&proxy).await;
+        let of = |host: &str, error: &str| {
+            format!(
+                "SELECT count(*) > 1 FROM monitor.mysql_server_connect_log WHERE hostname = '{host}' AND connect_error {error}"
+            )
+        };
+        wait_for_value(&mut admin, &of("localhost", "IS NULL"), "1").await;
+        wait_for_value(&mut admin, &of("nowhere.invalid", "LIKE '%its name cannot be resolved%'"), "1").await;
+        let count = |name: &str| {
+            format!(
+                "SELECT Variable_Value > 0 FROM stats_mysql_global WHERE Variable_Name = 'MySQL_Monitor_dns_cache_{name}'"
+            )
+        };
+        for name in ["queried", "lookup_success", "record_updated"] {
+            assert_eq!(value(&mut admin, &count(name)).await, "1", "{name}");
+        }
+    });
+}
+
+#[test]
 fn c12_a_replica_that_has_stopped_gets_no_reads_until_it_goes_on() {
     let binaries = mariadb::find().unwrap();
     let sandbox = Sandbox::new().unwrap();

@@ -2,6 +2,7 @@
 
 mod galera;
 mod group;
+mod replication;
 
 use e2e::Proxy;
 use e2e::admin::value;

@@ -73,8 +73,17 @@ pub struct HostgroupSettings {
     pub handle_warnings: Option<bool>,
     /// The lag in seconds that a server which does not know its lag is taken to have.
     pub monitor_slave_lag_when_null: Option<u64>,
-    /// How a server is chosen; unlike the others not one of ProxySQL's.
+    /// How a server is chosen; like the next ones not one of ProxySQL's.
     pub balance: Option<Balance>,
+    /// Most connections to all servers together; at least 1.
+    pub max_backend_connections: Option<u32>,
+    /// Connections to each server that are kept, and opened, although nobody uses them.
+    pub min_idle_connections: Option<u32>,
+    /// Whether replicas are found that `mysql_servers` does not name. It counts for writer hostgroups of
+    /// `mysql_replication_hostgroups`.
+    pub discover_replicas: Option<bool>,
+    /// Seconds after which such a replica is forgotten when its primary does not name it any more.
+    pub forget_replicas_after: Option<u64>,
 }
 
 /// How a server of a hostgroup is chosen.
@@ -122,12 +131,34 @@ impl FromStr for HostgroupSettings {
             None | Some(Json::Null) => None,
             Some(value) => Some(balance(value)?),
         };
+        let discover_replicas = match json.get("discover_replicas") {
+            None | Some(Json::Null) => None,
+            Some(value) => Some(value.switch().ok_or("must have as `discover_replicas` true or false")?),
+        };
+        let forget_replicas_after = match json.get("forget_replicas_after") {
+            None | Some(Json::Null) => None,
+            Some(value) => {
+                Some(value.unsigned().ok_or("must have as `forget_replicas_after` a number of seconds")?)
+            }
+        };
         Ok(Self {
+            discover_replicas,
+            forget_replicas_after,
             handle_warnings: json.get("handle_warnings").and_then(Json::switch),
             monitor_slave_lag_when_null: json.get("monitor_slave_lag_when_null").and_then(Json::unsigned),
             balance,
+            max_backend_connections: number(&json, "max_backend_connections", 1)?,
+            min_idle_connections: number(&json, "min_idle_connections", 0)?,
         })
     }
+}
+
+/// A number of connections, if there is one.
+fn number(json: &Json, name: &str, min: u32) -> Result<Option<u32>, String> {
+    let Some(value) = json.get(name).filter(|value| **value != Json::Null) else { return Ok(None) };
+    let number =
+        value.unsigned().and_then(|number| u32::try_from(number).ok()).filter(|number| *number >= min);
+    number.map(Some).ok_or_else(|| format!("must have `{name}` as a whole number of at least {min}"))
 }
 
 fn balance(value: &Json) -> Result<Balance, String> {
@@ -164,12 +195,33 @@ mod tests {
         assert_eq!(settings.handle_warnings, Some(false));
         assert_eq!(settings.monitor_slave_lag_when_null, Some(7));
         assert_eq!(settings.balance, Some(Balance::LeastLoaded));
+        let bounds: HostgroupSettings =
+            r#"{"max_backend_connections":5,"min_idle_connections":0}"#.parse().unwrap();
+        assert_eq!((bounds.max_backend_connections, bounds.min_idle_connections), (Some(5), Some(0)));
     }
 
     #[test]
-    fn a_balance_that_does_not_exist_is_refused() {
+    fn replicas_are_discovered_where_that_is_wanted() {
+        let settings: HostgroupSettings =
+            r#"{"discover_replicas":true,"forget_replicas_after":60}"#.parse().unwrap();
+        assert_eq!((settings.discover_replicas, settings.forget_replicas_after), (Some(true), Some(60)));
+        for text in [r#"{"discover_replicas":"yes"}"#, r#"{"forget_replicas_after":-1}"#] {
+            assert!(text.parse::<HostgroupSettings>().unwrap_err().starts_with("must have as"), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
         for (text, complaint) in [
             (r#"{"balance":"weigthed"}"#, "not \"weigthed\""),
+            (
+                r#"{"max_backend_connections":0}"#,
+                "must have `max_backend_connections` as a whole number of at least 1",
+            ),
+            (
+                r#"{"min_idle_connections":"3"}"#,
+                "must have `min_idle_connections` as a whole number of at least 0",
+            ),
             (r#"{"balance":1}"#, "must have as `balance` one of `weighted`, `least_loaded`"),
             ("{", "must be JSON, or empty"),
         ] {

@@ -62,6 +62,12 @@ pub struct MonitorVariables {
     pub galera_timeout: Duration,
     /// Questions in a row that were not answered after which a node is used no more.
     pub galera_max_timeout_count: u32,
+    /// How long the addresses of a server's name are not looked up anew; 0: they are not kept.
+    pub dns_cache_ttl: Duration,
+    /// How often it is seen after those that are older; 0: they are not kept.
+    pub dns_cache_refresh_interval: Duration,
+    /// The most names that wait to be resolved.
+    pub dns_queue_max: u32,
 }
 
 /// In which hostgroups of a replication group members are passed over that are too far behind.
@@ -131,4 +137,7 @@ from_row!(MonitorVariables, MYSQL_VARIABLES, {
     galera_interval = "monitor_galera_healthcheck_interval",
     galera_timeout = "monitor_galera_healthcheck_timeout",
     galera_max_timeout_count = "monitor_galera_healthcheck_max_timeout_count",
+    dns_cache_ttl = "monitor_local_dns_cache_ttl",
+    dns_cache_refresh_interval = "monitor_local_dns_cache_refresh_interval",
+    dns_queue_max = "monitor_local_dns_resolver_queue_maxsize",
 });

@@ -19,12 +19,20 @@ pub struct UserAttributes {
     pub max_qps: Option<u64>,
     /// Most statements of the user at a time; at least 1.
     pub max_concurrent: Option<u64>,
+    /// Most connections to servers as the user; at least 1.
+    pub max_backend_connections: Option<u64>,
 }
 
 /// What an empty text says: hints count.
 impl Default for UserAttributes {
     fn default() -> Self {
-        Self { additional_password: None, hints: true, max_qps: None, max_concurrent: None }
+        Self {
+            additional_password: None,
+            hints: true,
+            max_qps: None,
+            max_concurrent: None,
+            max_backend_connections: None,
+        }
     }
 }
 
@@ -46,6 +54,7 @@ impl FromStr for UserAttributes {
             hints,
             max_qps: limit(&json, "max_qps")?,
             max_concurrent: limit(&json, "max_concurrent")?,
+            max_backend_connections: limit(&json, "max_backend_connections")?,
         })
     }
 }
@@ -95,6 +104,7 @@ impl fmt::Debug for UserAttributes {
             .field("hints", &self.hints)
             .field("max_qps", &self.max_qps)
             .field("max_concurrent", &self.max_concurrent)
+            .field("max_backend_connections", &self.max_backend_connections)
             .finish()
     }
 }
@@ -170,7 +180,7 @@ mod tests {
         let attributes: UserAttributes = r#"{"additional_password": "736563726574"}"#.parse().unwrap();
         assert_eq!(
             format!("{attributes:?}"),
-            r#"UserAttributes { additional_password: "hidden", hints: true, max_qps: None, max_concurrent: None }"#
+            r#"UserAttributes { additional_password: "hidden", hints: true, max_qps: None, max_concurrent: None, max_backend_connections: None }"#
         );
     }
 }

@@ -15,6 +15,12 @@ pub struct MysqlVariables {
     pub threads: u16,
     /// Most clients at a time.
     pub max_connections: u32,
+    /// Most clients from one address at a time; 0: no limit.
+    pub max_connections_per_address: u32,
+    /// How long clients wait for a place; zero: they are refused.
+    pub client_queue_timeout: Duration,
+    /// Most clients that wait for a place among all.
+    pub client_queue_size: u32,
     /// The version that the greeting claims; empty for that of the servers.
     pub server_version: String,
     /// The schema of a session for which neither client nor user names one; empty means none.
@@ -43,6 +49,12 @@ pub struct MysqlVariables {
     pub connect_retries_delay: Duration,
     /// Of the connections that a server may have, the percentage that is kept although nobody uses them.
     pub free_connections_pct: u32,
+    /// Whether that share is opened ahead of need.
+    pub connection_warming: bool,
+    /// Connections to a hostgroup that may be begun in a second.
+    pub throttle_connections_per_sec: u32,
+    /// What every new connection to a server begins with; empty: nothing.
+    pub init_connect: String,
     /// `multiplexing`: sessions share connections to servers.
     pub multiplexing: bool,
     /// Connections that are older are not kept; zero: no limit.
@@ -144,6 +156,9 @@ pub struct MysqlVariables {
 from_row!(MysqlVariables, MYSQL_VARIABLES, {
     threads,
     max_connections,
+    max_connections_per_address,
+    client_queue_timeout = "client_queue_timeout_ms",
+    client_queue_size,
     server_version,
     default_schema,
     default_authentication_plugin,
@@ -159,6 +174,9 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     connect_retries_delay,
     query_retries_on_failure,
     free_connections_pct,
+    connection_warming,
+    throttle_connections_per_sec = "throttle_connections_per_sec_to_hostgroup",
+    init_connect,
     multiplexing,
     connection_max_age = "connection_max_age_ms",
     ping_interval_server = "ping_interval_server_msec",

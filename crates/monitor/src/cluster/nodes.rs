@@ -140,7 +140,7 @@ impl<E: Clone + Ord> Nodes<E> {
     pub(crate) fn id(&self, server: &E) -> Option<&str> {
         match &self.nodes.get(server)?.word {
             Some(Word::Group(word)) => Some(&word.id),
-            Some(Word::Galera(_) | Word::Aurora(_)) | None => None,
+            Some(Word::Galera(_) | Word::Aurora(_) | Word::Replicas(_)) | None => None,
         }
     }
 

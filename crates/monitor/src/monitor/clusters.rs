@@ -22,14 +22,10 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         self.plan.rows.iter().filter_map(of_row).collect()
     }
 
-    /// The servers that are known only because others of their clusters name them, with the clusters' writer hostgroups.
+    /// The servers that are known only because others of their clusters or pairs name them, with the writer hostgroups of those.
     pub fn discovered(&self) -> Vec<(u32, E)> {
         let rows = self.plan.rows.iter().skip(self.configured);
-        let of_row = |row: &Row<E>| {
-            let cluster = self.plan.clusters.get(*self.cluster_of.get(&row.hostgroup)?)?;
-            Some((cluster.writer, row.server.clone()))
-        };
-        rows.filter_map(of_row).collect()
+        rows.filter_map(|row| Some((self.writer_of(row.hostgroup)?, row.server.clone()))).collect()
     }
 
     /// The writer hostgroups of the clusters for which this check asks a server.
@@ -126,8 +122,8 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         self.pairs.retain(|hostgroup, _| !self.cluster_of.contains_key(hostgroup));
     }
 
-    /// Goes on with servers that the operator has not named, those whose clusters are still there, and forgets what was said
-    /// by servers that are gone.
+    /// Goes on with servers that the operator has not named, those whose clusters or pairs are still there, and forgets what was
+    /// said by servers that are gone.
     pub(super) fn adopt(&mut self, discovered: Vec<Row<E>>) {
         let named: HashSet<(usize, E)> = (self.plan.rows.iter())
             .filter_map(|row| Some((*self.cluster_of.get(&row.hostgroup)?, row.server.clone())))
@@ -139,6 +135,8 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
                 self.plan.rows.push(discovered_row(cluster, row.server));
             }
         }
+        let found = self.found_rows();
+        self.plan.rows.extend(found);
         for (at, cluster) in self.plan.clusters.iter().enumerate() {
             let Some(nodes) = self.clusters.get_mut(&cluster.writer) else { continue };
             let is_here = |row: &Row<E>| row.in_use && self.cluster_of.get(&row.hostgroup) == Some(&at);

@@ -9,18 +9,21 @@ use std::task::Poll;
 use std::time::Duration;
 
 use config::MysqlVariables;
-use pool::{Choice, Lease, Off, Permit, Server, Ticket, Turn, Usage};
+use pool::{Choice, Closed, Lease, Off, Permit, Quota, Server, Ticket, Turn, Usage};
 use route::Candidate;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use wire::StatusFlags;
 
 use super::kept::{Asker, Entry};
-use super::lend::{Lent, lend};
+use super::lend::{Lent, lend, lend_at_once};
+use super::share::{Among, UserFull, among};
 use super::{Backend, Connection, OpenError, Target};
 use crate::choosing::candidates;
 use crate::counts::Counter;
 use crate::error::{ClientError, Gone};
+use crate::holders::{Holders, holders};
 use crate::limits::{LENT_MAX, MOVE_WAIT};
+use crate::users::User;
 use crate::worker::Worker;
 
 /// `ER_CON_COUNT_ERROR`: the server is full. Another one may have room, and soon this one, too.
@@ -77,7 +80,7 @@ pub(crate) struct Found {
 }
 
 /// Gets a backend of `hostgroup` within `mysql-connect_timeout_server_max`: one that nobody uses at the moment, if an asker is named
-/// who may have such a one, or one opened by `open`.
+/// who may have such a one, or one opened by `open`, which is one of `user`'s, who may have a limited number of them.
 ///
 /// Each attempt takes at most `mysql-connect_timeout_server`, and no longer than its server is of use; after `mysql-connect_retries_on_failure` failures
 /// besides the first the search ends. Servers that have not failed yet come first.
@@ -85,10 +88,11 @@ pub(crate) async fn acquire(
     worker: &Rc<Worker>,
     hostgroup: u32,
     full: Full,
+    user: Option<&User>,
     asker: Option<&Asker<'_>>,
     open: impl AsyncFn(&Target) -> Result<Connection, OpenError>,
 ) -> Result<Found, AcquireError> {
-    let found = search(worker, hostgroup, full, asker, open).await;
+    let found = search(worker, hostgroup, full, user, asker, open).await;
     match &found {
         Ok(_) => worker.counts.note(Counter::GotConnection),
         Err(_) => worker.counts.note(Counter::NoConnection),
@@ -103,6 +107,7 @@ async fn search(
     worker: &Rc<Worker>,
     hostgroup: u32,
     full: Full,
+    user: Option<&User>,
     asker: Option<&Asker<'_>>,
     open: impl AsyncFn(&Target) -> Result<Connection, OpenError>,
 ) -> Result<Found, AcquireError> {
@@ -110,17 +115,39 @@ async fn search(
     let variables = &settings.variables;
     let started = Instant::now();
     let deadline = started + variables.connect_timeout_server_max;
-    let mut failures = Failures::default();
-    let mut lent = 0;
+    let quota = user.and_then(|user| user.backends.as_ref().map(|limited| (user, limited.quota())));
+    let (mut failures, mut lent, mut share) = (Failures::default(), 0, None);
     loop {
         // Where a server has failed, its other connections may be no better.
         let asker = asker.filter(|_| failures.count == 0 && lent < LENT_MAX);
-        let permit = match place(worker, hostgroup, deadline, &failures, full, asker).await {
+        if let Some(asker) = asker {
+            worker.warmth.note(worker, hostgroup, asker);
+        }
+        let place = match quota.filter(|_| share.is_none()) {
+            None => place(worker, hostgroup, deadline, &failures, full, asker).await,
+            Some((user, quota)) => match among(worker, hostgroup, deadline, quota, asker).await {
+                Among::Share(one) => {
+                    share = Some(one);
+                    continue;
+                }
+                Among::Spare(entry, asker) => Place::Spare(entry, asker),
+                Among::None => return Err(user_full(hostgroup, started, user, quota)),
+            },
+        };
+        let permit = match place {
             Place::Spare(entry, asker) => {
                 lent += 1;
                 let server = Arc::clone(entry.backend.server());
-                let (target, limit) = (server.endpoint().clone(), variables.connect_timeout_server);
-                let why = match while_of_use(&server, lend(worker, *entry, asker, deadline)).await {
+                let limit = variables.connect_timeout_server;
+                let lent = match lend_at_once(worker, entry, asker) {
+                    Ok(lent) => Ok(lent),
+                    // Boxed: most need no answer, and all that wait for a connection carry this.
+                    Err(entry) => {
+                        let lending = lend(worker, entry, asker, deadline);
+                        Box::pin(while_of_use(worker, &server, lending)).await
+                    }
+                };
+                let why = match lent {
                     Ok(Lent::Ready(backend, status)) => return Ok(Found { backend, lent: Some(status) }),
                     // The next place is not there.
                     Ok(Lent::Useless) | Err(_) => continue,
@@ -131,11 +158,11 @@ async fn search(
                         Why::Late(limit)
                     }
                 };
-                Failed { target, why }.weigh(full, &mut failures)?;
+                Failed { target: server.endpoint().clone(), why }.weigh(full, &mut failures)?;
                 continue;
             }
             Place::Free(permit) => permit,
-            Place::None => return Err(no_place(worker, hostgroup, started, &failures)),
+            Place::None => return Err(no_place(worker, hostgroup, started, &failures).await),
         };
         let target = permit.server().endpoint();
         if failures.contain(target)
@@ -143,8 +170,12 @@ async fn search(
         {
             return Err(AcquireError::Server(refusal));
         }
-        match attempt(worker, permit, deadline, &open).await {
-            Ok(backend) => return Ok(Found { backend, lent: None }),
+        // Boxed: most connections are lent, and all that wait for one carry this.
+        match Box::pin(attempt(worker, permit, deadline, &open)).await {
+            Ok(mut backend) => {
+                backend.connection_mut().set_share(share);
+                return Ok(Found { backend, lent: None });
+            }
             Err(failed) => failed.weigh(full, &mut failures)?,
         }
         let next = Instant::now() + variables.connect_retries_delay;
@@ -160,7 +191,7 @@ async fn search(
 }
 
 /// An attempt to connect that has failed.
-struct Failed {
+pub(super) struct Failed {
     target: Target,
     why: Why,
 }
@@ -201,7 +232,7 @@ impl Failed {
 }
 
 /// Opens a connection to the permit's server.
-async fn attempt(
+pub(super) async fn attempt(
     worker: &Worker,
     permit: Permit<Target>,
     deadline: Instant,
@@ -211,7 +242,7 @@ async fn attempt(
     let variables = &settings.variables;
     let (server, begun, version) = (permit.server(), Instant::now(), worker.version());
     let limit = variables.connect_timeout_server.min(deadline.saturating_duration_since(begun));
-    let opened = while_of_use(server, timeout(limit, open(server.endpoint()))).await;
+    let opened = while_of_use(worker, server, timeout(limit, open(server.endpoint()))).await;
     let why = match opened {
         Ok(Ok(Ok(mut link))) => {
             server.note_latency(begun.elapsed(), worker.shared.uptime());
@@ -219,7 +250,7 @@ async fn attempt(
             worker.counts.note(Counter::ServersCreated);
             link.count_for(worker, server);
             link.set_version(version);
-            return Ok(Lease::new(link, permit));
+            return Ok(Box::new(Lease::new(link, permit)));
         }
         Ok(Ok(Err(error))) => {
             note_failure(worker, server, error.is_servers(), &error);
@@ -238,22 +269,45 @@ async fn attempt(
     Err(Failed { target: server.endpoint().clone(), why })
 }
 
-/// Does something with a server unless it is, or is found to be, of no use: then why. A session is woken when that is found.
-async fn while_of_use<T>(server: &Server<Target>, work: impl Future<Output = T>) -> Result<T, Off> {
-    let mut work = pin!(work);
-    poll_fn(|cx| match server.off() {
-        Some(off) => Poll::Ready(Err(off)),
-        None => work.as_mut().poll(cx).map(Ok),
+/// Does something with a server unless it is, or is found to be, of no use: then why. Whoever waits is woken when that is found.
+pub(crate) async fn while_of_use<T>(
+    worker: &Worker,
+    server: &Server<Target>,
+    work: impl Future<Output = T>,
+) -> Result<T, Off> {
+    let (mut work, mut recalled) = (pin!(work), pin!(worker.recalled.notified()));
+    poll_fn(|cx| {
+        // It calls from now on.
+        while recalled.as_mut().poll(cx).is_ready() {
+            recalled.set(worker.recalled.notified());
+        }
+        match server.off() {
+            Some(off) => Poll::Ready(Err(off)),
+            None => work.as_mut().poll(cx).map(Ok),
+        }
     })
     .await
 }
 
-/// There is not even a server to try.
-fn no_place(worker: &Worker, hostgroup: u32, started: Instant, failures: &Failures) -> AcquireError {
-    let pool = &worker.shared.pool;
-    let candidates = candidates(pool, hostgroup, worker.shared.uptime());
-    let why = NoPermit { usage: pool.usage(hostgroup), candidates, failures };
+/// The user has all the connections that he may have.
+fn user_full(hostgroup: u32, started: Instant, user: &User, quota: &Quota) -> AcquireError {
+    let why = UserFull { user: &user.name, quota };
     AcquireError::Proxy(ClientError::no_backend(hostgroup, started.elapsed(), &why))
+}
+
+/// There is not even a server to try.
+async fn no_place(
+    worker: &Rc<Worker>,
+    hostgroup: u32,
+    started: Instant,
+    failures: &Failures,
+) -> AcquireError {
+    let (pool, waited) = (&worker.shared.pool, started.elapsed());
+    let candidates = candidates(pool, hostgroup, worker.shared.uptime());
+    let usage = pool.usage(hostgroup);
+    let holders = if usage.open > 0 { holders(worker, hostgroup).await } else { Rc::default() };
+    let why = NoPermit { usage, candidates, holders, failures };
+    AcquireError::Proxy(ClientError::no_backend(hostgroup, waited, &why))
 }
 
 /// Whether a server that has not answered within `limit` is to blame, and not the session, which had no more time left. A little is
@@ -335,6 +389,9 @@ async fn wait<'a>(
     let Some(ticket) = shared.pool.enqueue(hostgroup, worker.dice.roll(), shared.uptime()) else {
         return Place::None;
     };
+    if matches!(shared.pool.usage(hostgroup).closed, Some(Closed::Throttled { .. })) {
+        worker.counts.note(Counter::ServersDelayed);
+    }
     let patience = if asker.is_some() { MOVE_WAIT } else { Duration::ZERO };
     let handed = asker.map(|asker| (worker.kept.wait(worker, asker, hostgroup), asker));
     let handed = async {
@@ -344,20 +401,21 @@ async fn wait<'a>(
     tokio::select! {
         biased;
         Some((entry, asker)) = handed => Place::Spare(entry, asker),
-        turn = timeout_at(deadline, turn(worker, hostgroup, ticket, patience)) => match turn {
-            Ok(Turn::Granted(permit)) => Place::Free(permit),
-            Ok(Turn::NoServer) | Err(_) => Place::None,
+        turn = turn(worker, hostgroup, ticket, deadline, patience) => match turn {
+            Some(Turn::Granted(permit)) => Place::Free(permit),
+            Some(Turn::NoServer) | None => Place::None,
         },
     }
 }
 
-/// Waits for a ticket's turn, for so long without asking other workers for anything. The caller keeps the deadline.
+/// Waits for a ticket's turn until the deadline, for so long without asking other workers for anything.
 async fn turn(
     worker: &Rc<Worker>,
     hostgroup: u32,
     mut ticket: Ticket<Target>,
+    deadline: Instant,
     patience: Duration,
-) -> Turn<Target> {
+) -> Option<Turn<Target>> {
     let shared = &worker.shared;
     let mut patience = Some(patience).filter(|patience| !patience.is_zero());
     loop {
@@ -370,8 +428,12 @@ async fn turn(
         let turn = poll_fn(|cx| ticket.poll_turn(cx.waker()).map_or(Poll::Pending, Poll::Ready));
         let look = change.map_or(LOOK, |change| change.clamp(TICK, LOOK));
         let look = patience.take().map_or(look, |patience| look.min(patience));
-        if let Ok(turn) = timeout(look, turn).await {
-            return turn;
+        // One timer for both: whoever waits does so with nearly every statement.
+        let now = Instant::now();
+        match timeout_at(deadline.min(now + look), turn).await {
+            Ok(turn) => return Some(turn),
+            Err(_) if now + look >= deadline => return None,
+            Err(_) => {}
         }
     }
 }
@@ -411,12 +473,13 @@ const SHOWN_SERVERS_MAX: usize = 4;
 struct NoPermit<'a> {
     usage: Usage,
     candidates: Vec<Candidate>,
+    holders: Rc<Holders>,
     failures: &'a Failures,
 }
 
 impl fmt::Display for NoPermit<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Usage { servers, available, open, resting: _, allowed, waiting, awaited } = self.usage;
+        let Usage { servers, available, open, resting: _, allowed, waiting, closed: _, awaited } = self.usage;
         if servers == 0 && awaited {
             write!(f, "the monitor knows no server that belongs into this hostgroup")?;
         } else if servers == 0 {
@@ -431,6 +494,8 @@ impl fmt::Display for NoPermit<'_> {
         } else {
             write!(f, "{open} of {allowed} connections of {available} servers are in use")?;
             write!(f, ", {waiting} more sessions wait")?;
+            let held = self.holders.to_string();
+            write!(f, "{}{held}", if held.is_empty() { "" } else { "; " })?;
         }
         if self.failures.count > 0 {
             write!(f, "; {}", self.failures)?;

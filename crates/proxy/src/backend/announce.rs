@@ -43,7 +43,7 @@ impl Announced {
 /// Connects to `endpoint` on behalf of `peer`; the caller keeps the deadline.
 pub(crate) async fn connect(worker: &Worker, endpoint: &Endpoint, peer: Peer) -> io::Result<Sock> {
     let settings = worker.settings();
-    let mut sock = worker.dialer.connect(endpoint, &settings.variables).await?;
+    let mut sock = worker.dialer.connect(&worker.shared.names, endpoint, &settings).await?;
     sock.write_all(&settings.announced.header(endpoint, &peer.header())).await?;
     Ok(sock)
 }

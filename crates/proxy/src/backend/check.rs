@@ -9,7 +9,7 @@ use std::rc::Rc;
 use config::CheckLogins;
 use tokio::time::{Instant, timeout};
 
-use super::{AcquireError, Backend, Full, Target, acquire, open};
+use super::{AcquireError, Backend, Full, Target, acquire, open_in};
 use crate::client::login::Identity;
 use crate::worker::Worker;
 
@@ -33,8 +33,9 @@ pub(crate) async fn check_login(
     if account.listener.is_some_and(|listener| listener.hostgroup.is_none()) {
         return Ok(None);
     }
-    let open = async |target: &Target| open(worker, target, identity).await;
-    let acquiring = acquire(worker, account.hostgroup(), Full::Tell, None, open);
+    let hostgroup = account.hostgroup();
+    let open = async |target: &Target| open_in(worker, hostgroup, target, identity).await;
+    let acquiring = acquire(worker, hostgroup, Full::Tell, Some(user), None, open);
     match timeout(settings.variables.connect_timeout_server, acquiring).await {
         Ok(Ok(found)) => {
             user.vouch_for(schema, Instant::now());

@@ -1,14 +1,17 @@
 //! Opening a socket to a server.
 
 use std::io;
+use std::sync::Arc;
 
-use config::{Endpoint, MysqlVariables};
+use config::Endpoint;
 use socket2::SockRef;
-use tokio::net::{TcpStream, UnixStream, lookup_host};
+use tokio::net::UnixStream;
 
 use crate::choosing::is_about_session;
 use crate::exchange::ReceiveError;
 use crate::listener::tune;
+use crate::names::{Keeping, Names};
+use crate::snapshot::Settings;
 use crate::sock::Sock;
 
 /// A test's way to a server.
@@ -84,7 +87,8 @@ impl OpenError {
     }
 }
 
-fn is_ours(error: &io::Error) -> bool {
+/// Whether it is this machine that can open no connection.
+pub(crate) fn is_ours(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|code| NOTHING_LEFT.contains(&code))
 }
 
@@ -105,30 +109,22 @@ impl std::fmt::Debug for Dialer {
 
 impl Dialer {
     /// Connects to `endpoint`; the caller keeps the deadline.
-    pub(crate) async fn connect(&self, endpoint: &Endpoint, variables: &MysqlVariables) -> io::Result<Sock> {
+    pub(crate) async fn connect(
+        &self,
+        names: &Arc<Names>,
+        endpoint: &Endpoint,
+        settings: &Settings,
+    ) -> io::Result<Sock> {
         match (self, endpoint) {
             #[cfg(feature = "memory")]
             (Self::Scripted(dial), endpoint) => dial(endpoint),
             (_, Endpoint::Tcp { host, port }) => {
-                let stream = dial(host, *port).await?;
-                tune(&SockRef::from(&stream), variables)?;
+                let keeping = Keeping::new(settings.monitor());
+                let stream = names.dial(host, *port, keeping, is_ours).await?;
+                tune(&SockRef::from(&stream), &settings.variables)?;
                 Ok(stream.into())
             }
             (_, Endpoint::Unix(path)) => UnixStream::connect(path).await.map(Sock::from),
         }
     }
-}
-
-/// Connects to the first address of a host that can be reached. What one of them says about the server counts for more than
-/// what only says that this machine cannot reach another, such as that it has no IPv6.
-async fn dial(host: &str, port: u16) -> io::Result<TcpStream> {
-    let mut failure: Option<io::Error> = None;
-    for address in lookup_host((host, port)).await? {
-        match TcpStream::connect(address).await {
-            Ok(stream) => return Ok(stream),
-            Err(error) if is_ours(&error) && failure.is_some() => {}
-            Err(error) => failure = Some(error),
-        }
-    }
-    Err(failure.unwrap_or_else(|| io::Error::new(io::ErrorKind::NotFound, "its name has no address")))
 }

@@ -3,16 +3,18 @@
 use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use config::Endpoint;
-use pool::Server;
+use pool::{Quota, Server, Share};
 use tokio::time::Instant;
 use wire::command::Kind;
 use wire::frame::{HEADER_LEN, put_message};
 use wire::{Capabilities, StatusFlags};
 
 use super::Target;
+use super::initial::FIRST_STATUS;
 use super::prologue::{Prologue, Refused};
 use crate::counts::ServerTally;
 use crate::limits::QUIET_LOGINS;
@@ -43,8 +45,8 @@ pub(crate) struct Connection {
     running: Cell<bool>,
     /// Whether it counts among those that nobody uses.
     resting: Cell<bool>,
-    /// What is kept of what its server has said. In a box: clients that wait hold a connection each.
-    known: Box<Known>,
+    /// What is kept of what its server has said.
+    known: Known,
 }
 
 /// What is known of the other end.
@@ -56,6 +58,12 @@ struct Known {
     statements: Vec<u32>,
     /// What `LAST_INSERT_ID()` is there, if that is known.
     last_id: Option<u64>,
+    /// Its place among its user's connections, where these are limited.
+    share: Option<Share>,
+    /// A random number, by which it ends at another time than others that were opened with it.
+    draw: u64,
+    /// The connection's status since it was opened, if it is not the usual one.
+    first_status: Option<StatusFlags>,
     /// What is said there before the next command, or was and is not answered yet.
     prologue: Option<Prologue>,
     /// When its server was seen to do nothing at logins that a reset does not repeat.
@@ -76,7 +84,7 @@ impl Connection {
     pub(crate) fn new(sock: Sock, thread: Thread, greeted: Greeted) -> Self {
         let mut connection = Self::from(sock);
         (connection.thread_id, connection.thread) = (Some(thread.id()), Some(thread));
-        *connection.known = Known { greeted: Some(greeted), last_id: Some(0), ..Known::default() };
+        connection.known = Known { greeted: Some(greeted), last_id: Some(0), ..Known::default() };
         connection
     }
 
@@ -88,6 +96,11 @@ impl Connection {
     /// A statement was prepared there.
     pub(crate) fn note_prepared(&mut self, id: u32) {
         self.known.statements.push(id);
+    }
+
+    /// Whether any is.
+    pub(crate) fn has_statements(&self) -> bool {
+        !self.known.statements.is_empty()
     }
 
     /// A statement was closed there.
@@ -109,6 +122,31 @@ impl Connection {
             put_message(&mut packets, 0, &payload);
         }
         packets
+    }
+
+    /// It is one of its user's, whose number is limited.
+    pub(super) fn set_share(&mut self, share: Option<Share>) {
+        self.known.share = share;
+    }
+
+    /// Whether it is one of these.
+    pub(super) fn is_one_of(&self, quota: &Arc<Quota>) -> bool {
+        self.known.share.as_ref().is_some_and(|share| share.is_of(quota))
+    }
+
+    /// The random number that was drawn when it was opened.
+    pub(crate) fn draw(&self) -> u64 {
+        self.known.draw
+    }
+
+    /// The connection's status when it was opened.
+    pub(crate) fn first_status(&self) -> StatusFlags {
+        self.known.first_status.unwrap_or(FIRST_STATUS)
+    }
+
+    /// What it was opened with has changed the connection's status to this, if its server has told any.
+    pub(super) fn set_first_status(&mut self, status: Option<StatusFlags>) {
+        self.known.first_status = status;
     }
 
     /// What `LAST_INSERT_ID()` is there, if that is known.
@@ -181,7 +219,12 @@ impl Connection {
     /// Another session has it, with this id; its server is `endpoint`.
     pub(crate) fn join(&mut self, worker: &Worker, endpoint: &Endpoint, session: u32) {
         self.serial = worker.next_serial();
-        self.thread = self.thread_id.map(|id| worker.shared.threads.enter(endpoint, id, session));
+        match &mut self.thread {
+            Some(thread) => thread.pass_to(session),
+            None => {
+                self.thread = self.thread_id.map(|id| worker.shared.threads.enter(endpoint, id, session));
+            }
+        }
     }
 
     /// Time since it was opened.
@@ -207,6 +250,7 @@ impl Connection {
     /// Counts from now on what is sent to this server, and what comes back.
     pub(crate) fn count_for(&mut self, worker: &Worker, server: &Server<Target>) {
         self.serial = worker.next_serial();
+        self.known.draw = worker.dice.roll();
         let tally = worker.counts.server(server.id(), || (server.gauge(), server.resting_gauge()));
         self.sock.count_in(Rc::clone(&tally.flow));
         self.tally = Some(tally);
@@ -255,7 +299,7 @@ impl From<Sock> for Connection {
             tally: None,
             running: Cell::new(false),
             resting: Cell::new(false),
-            known: Box::default(),
+            known: Known::default(),
         }
     }
 }

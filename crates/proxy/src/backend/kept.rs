@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use pool::{Shelf, ShelfTicket as Ticket, Status};
+use pool::{Quota, Shelf, ShelfTicket as Ticket, Status, lifetime};
 use route::Caller;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
@@ -23,6 +23,7 @@ use super::lend::{Ahead, ask_results};
 use super::line::{Line, Wish};
 use super::passport::Passport;
 use super::{Backend, QUIT, ask};
+use crate::arrival::Peer;
 use crate::client::login::Identity;
 use crate::counts::Counter;
 use crate::counts::report::address;
@@ -41,12 +42,16 @@ pub(crate) struct Kept {
     shelf: RefCell<Shelf<Key, Entry>>,
     /// Sessions that wait for one.
     line: Line,
+    /// The servers of those that are being pinged, and are back soon.
+    pinged: RefCell<Vec<u64>>,
 }
 
 /// A connection that nobody uses.
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(super) passport: Rc<Passport>,
+    /// The client that has laid it aside.
+    peer: Peer,
     pub(super) backend: Backend,
     pub(super) left: Left,
     /// When its server has answered last, or somebody has seen that it is well.
@@ -115,7 +120,7 @@ impl Asker<'_> {
     fn wish(&self) -> Wish {
         // No command leaves all schemas, but for a login.
         let in_no_schema = self.is_admitted && self.caller.schema().is_empty();
-        Wish { passport: Rc::clone(self.passport), in_no_schema }
+        Wish { passport: Rc::clone(self.passport), peer: self.identity.peer, in_no_schema }
     }
 
     /// Whether a connection on which this is left is in its schema, in the way in which the session is.
@@ -144,10 +149,11 @@ impl Kept {
         worker: &Rc<Worker>,
         hostgroup: u32,
         passport: &Rc<Passport>,
+        peer: Peer,
         backend: Backend,
         left: Left,
     ) -> Option<Ticket> {
-        let entry = Entry { passport: Rc::clone(passport), backend, left, heard: worker.now() };
+        let entry = Entry { passport: Rc::clone(passport), peer, backend, left, heard: worker.now() };
         self.put(worker, (passport.hash(), hostgroup), Box::new(entry))
     }
 
@@ -177,7 +183,8 @@ impl Kept {
 
     /// Gives a connection to somebody who waits for one, or its place; it comes back if nobody needs either.
     fn pass_on(&self, worker: &Rc<Worker>, key: Key, entry: Box<Entry>) -> Option<Box<Entry>> {
-        if entry.backend.waiting() == 0 {
+        // Some wait for a connection of their user, and not for a server.
+        if entry.backend.waiting() == 0 && self.line.is_empty() {
             return Some(entry);
         }
         let entry = self.line.hand_on(worker, key, entry)?;
@@ -281,10 +288,36 @@ impl Kept {
         }
     }
 
+    /// A session waits for one of these, which its user has all: one that nobody uses makes room for it.
+    pub(crate) fn make_room_among(&self, worker: &Rc<Worker>, quota: &Arc<Quota>) {
+        let mut shelf = self.shelf.borrow_mut();
+        if shelf.is_empty() || quota.waiting() == 0 {
+            return;
+        }
+        let mut of_them = shelf.iter().filter(|(_, entry)| entry.backend.connection().is_one_of(quota));
+        let ticket = of_them.next().map(|(ticket, _)| ticket);
+        drop(of_them);
+        let entry = ticket.and_then(|ticket| shelf.take(ticket));
+        drop(shelf);
+        if let Some(entry) = entry {
+            entry.end(worker);
+        }
+    }
+
     /// All that are there at the moment.
     pub(crate) fn list(&self) -> Vec<FreeConnection> {
         let now = Instant::now();
         self.shelf.borrow().iter().map(|(_, entry)| entry.row(now)).collect()
+    }
+
+    /// How many of them are to this server.
+    pub(super) fn resting_at(&self, hostgroup: u32, server: u64) -> u32 {
+        let is_to_it = |entry: &Entry| {
+            entry.backend.server().id() == server && entry.backend.server().hostgroup() == hostgroup
+        };
+        let resting = self.shelf.borrow().iter().filter(|(_, entry)| is_to_it(entry)).count();
+        let pinged = self.pinged.borrow().iter().filter(|id| **id == server).count();
+        u32::try_from(resting + pinged).unwrap_or(u32::MAX)
     }
 
     /// Ends all.
@@ -300,7 +333,7 @@ impl Kept {
     pub(crate) fn sweep(&self, worker: &Rc<Worker>, now: Instant) {
         let mut resting: HashMap<u64, u32> = HashMap::new();
         let over = self.shelf.borrow_mut().take_all(|entry| {
-            if !entry.is_silent() || entry.backend.server().is_off() {
+            if !entry.is_silent() || entry.backend.server().is_off() || is_too_old(worker, &entry.backend) {
                 return true;
             }
             let is_idle = now.saturating_duration_since(entry.heard) >= KEPT_IDLE;
@@ -315,6 +348,7 @@ impl Kept {
         let interval = worker.settings().variables.ping_interval_server;
         let is_due = |entry: &mut Entry| now.saturating_duration_since(entry.heard) >= interval;
         let due = self.shelf.borrow_mut().take_all(is_due);
+        self.pinged.borrow_mut().extend(due.iter().map(|entry| entry.backend.server().id()));
         for entry in due {
             tokio::task::spawn_local(ping(Rc::clone(worker), entry));
         }
@@ -347,11 +381,13 @@ impl Entry {
     /// Whether somebody may have it who wishes for this. What is passed over for new connections is so for these, too.
     pub(super) fn is_good_for(&self, worker: &Worker, wish: &Wish) -> bool {
         let server = self.backend.server();
+        // Some servers have been told whom a connection is for.
         let is_announced = || worker.settings().announced.contains(&server.endpoint().endpoint);
         self.is_valid(worker)
             && server.status() == Status::Online
             && (!wish.in_no_schema || self.left.caller.schema().is_empty())
-            && self.passport.is_good_for(&wish.passport, is_announced())
+            && self.passport == wish.passport
+            && (self.peer == wish.peer || !is_announced())
     }
 
     /// It goes to somebody else.
@@ -387,7 +423,7 @@ impl Entry {
 }
 
 async fn ping(worker: Rc<Worker>, mut entry: Entry) {
-    let limit = worker.settings().variables.ping_timeout_server;
+    let (limit, server) = (worker.settings().variables.ping_timeout_server, entry.backend.server().id());
     let capabilities = entry.passport.capabilities();
     entry.leave();
     let link = entry.backend.connection_mut();
@@ -397,7 +433,14 @@ async fn ping(worker: Rc<Worker>, mut entry: Entry) {
         }
         ask(&worker, link, capabilities, &[(vec![Kind::Ping as u8], Answer::Single)]).await.map(drop)
     };
-    if let Ok(Ok(())) = timeout(limit, pinging).await {
+    let answered = timeout(limit, pinging).await;
+    {
+        let mut pinged = worker.kept.pinged.borrow_mut();
+        if let Some(at) = pinged.iter().position(|id| *id == server) {
+            pinged.swap_remove(at);
+        }
+    }
+    if let Ok(Ok(())) = answered {
         entry.heard = worker.now();
         (entry.left.asks, entry.left.asking) = (false, None);
         let key = (entry.passport.hash(), entry.backend.server().hostgroup());
@@ -406,8 +449,8 @@ async fn ping(worker: Rc<Worker>, mut entry: Entry) {
 }
 
 fn is_too_old(worker: &Worker, backend: &Backend) -> bool {
-    let limit = worker.settings().variables.connection_max_age;
-    !limit.is_zero() && backend.connection().age() >= limit
+    let (limit, link) = (worker.settings().variables.connection_max_age, backend.connection());
+    lifetime(limit, link.draw()).is_some_and(|lifetime| link.age() >= lifetime)
 }
 
 /// Ends a connection. Without a goodbye the server would count and log an aborted one; what a full socket does not take of it

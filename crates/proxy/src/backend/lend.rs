@@ -5,6 +5,7 @@
 //! connection of a session logs in anew (`COM_CHANGE_USER`), so that its server has let every client in that it serves.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use tokio::time::{Instant, timeout};
 use wire::command::Kind;
@@ -35,6 +36,8 @@ pub(crate) enum Purpose {
     Reset,
     Question,
     Charset,
+    /// What connections of the hostgroup begin with.
+    Initial,
     Option,
     Schema,
     Setting,
@@ -83,23 +86,54 @@ pub(super) enum Lent {
     Refused(Vec<u8>),
 }
 
+/// Makes `entry` a connection of `asker`, if no answer has to be waited for; it comes back if one has.
+pub(super) fn lend_at_once(
+    worker: &Worker,
+    mut entry: Box<Entry>,
+    asker: &Asker<'_>,
+) -> Result<Lent, Box<Entry>> {
+    // It may have come a while ago, to somebody who waited.
+    if !entry.is_silent() || entry.backend.server().is_off() {
+        return Ok(Lent::Useless);
+    }
+    if !asker.is_admitted {
+        return Err(entry);
+    }
+    let (server, link) = (entry.backend.server(), entry.backend.connection());
+    let mut plan = plan(&entry.left, asker, worker.settings().initial.of(server.hostgroup()));
+    if plan.is_empty() && !link.has_statements() {
+        let Entry { backend, left, .. } = *entry;
+        return Ok(ready(worker, backend, left.status, asker));
+    }
+    if !may_go_ahead(worker, link, server.id(), asker, &mut plan) {
+        return Err(entry);
+    }
+    let Entry { mut backend, left, .. } = *entry;
+    say_ahead(worker, &mut backend, left, asker, plan);
+    Ok(ready(worker, backend, asker.status, asker))
+}
+
 /// Makes `entry` a connection of `asker`, before `deadline`.
 pub(super) async fn lend(
     worker: &Rc<Worker>,
-    mut entry: Entry,
+    entry: Box<Entry>,
     asker: &Asker<'_>,
     deadline: Instant,
 ) -> Lent {
-    // It may have come a while ago, to somebody who waited.
-    if !entry.is_silent() || entry.backend.server().is_off() {
-        return Lent::Useless;
-    }
     let left = deadline.saturating_duration_since(Instant::now());
     let limit = worker.settings().variables.connect_timeout_server.min(left);
-    let Ok(lent) = timeout(limit, set_up(worker, entry, asker)).await else { return Lent::Late };
-    let Lent::Ready(mut backend, status) = lent else { return lent };
-    let target = backend.server().endpoint().endpoint.clone();
-    backend.connection_mut().join(worker, &target, asker.identity.connection_id);
+    match timeout(limit, set_up(worker, *entry, asker)).await {
+        Ok(Lent::Ready(backend, status)) => ready(worker, backend, status, asker),
+        Ok(lent) => lent,
+        Err(_) => Lent::Late,
+    }
+}
+
+/// It is the session's from now on.
+fn ready(worker: &Worker, mut backend: Backend, status: StatusFlags, asker: &Asker<'_>) -> Lent {
+    let server = Arc::clone(backend.server());
+    backend.connection_mut().note_answered();
+    backend.connection_mut().join(worker, &server.endpoint().endpoint, asker.identity.connection_id);
     worker.counts.note(Counter::TookKept);
     Lent::Ready(backend, status)
 }
@@ -107,7 +141,7 @@ pub(super) async fn lend(
 async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
     let Entry { passport, mut backend, left, .. } = entry;
     let capabilities = passport.capabilities();
-    let server = backend.server().id();
+    let (server, hostgroup) = (backend.server().id(), backend.server().hostgroup());
     let link = backend.connection_mut();
     link.leave();
     let mut status = left.status;
@@ -122,10 +156,8 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
         }
         status = StatusFlags::AUTOCOMMIT;
     }
-    let mut plan = plan(&left, asker);
-    if may_go_ahead(worker, link, server, asker, &mut plan) {
-        return say_ahead(worker, backend, left, asker, plan);
-    }
+    let settings = worker.settings();
+    let plan = plan(&left, asker, settings.initial.of(hostgroup));
     let (purposes, commands): (Vec<Purpose>, Vec<Asked>) = plan.into_iter().unzip();
     if purposes.contains(&Purpose::Reset) {
         worker.counts.note(Counter::ResetKept);
@@ -191,11 +223,11 @@ fn may_go_ahead(
 /// Says `plan` in front of the command that the connection is for.
 fn say_ahead(
     worker: &Worker,
-    mut backend: Backend,
+    backend: &mut Backend,
     left: Left,
     asker: &Asker<'_>,
     plan: Vec<(Purpose, Asked)>,
-) -> Lent {
+) {
     let link = backend.connection_mut();
     let has = |purpose| plan.iter().any(|(one, _)| *one == purpose);
     let mut closings = Vec::new();
@@ -209,11 +241,11 @@ fn say_ahead(
         }
     }
     link.say_first(Prologue::new(closings, plan, asker.passport.capabilities(), left.asking));
-    Lent::Ready(backend, asker.status)
 }
 
-/// What has to be said at a connection on which this is left, so that it is as `asker` would have it.
-fn plan(left: &Left, asker: &Asker<'_>) -> Vec<(Purpose, Asked)> {
+/// What has to be said at a connection on which this is left, so that it is as `asker` would have it; `initial` is what connections begin
+/// with.
+fn plan(left: &Left, asker: &Asker<'_>, initial: &[Box<[u8]>]) -> Vec<(Purpose, Asked)> {
     let capabilities = asker.passport.capabilities();
     let ask = |purpose, text: &[u8]| (purpose, (query(capabilities, text), Answer::Result));
     let mut plan: Vec<_> = question(left, capabilities).filter(|_| asker.is_admitted).into_iter().collect();
@@ -243,6 +275,9 @@ fn plan(left: &Left, asker: &Asker<'_>) -> Vec<(Purpose, Asked)> {
             plan.push(ask(Purpose::Charset, b"SET sql_mode = CONCAT(@@sql_mode, ',IGNORE_SPACE')"));
         }
         plan.push((Purpose::Charset, (asker.passport.charset(), Answer::Result)));
+    }
+    if resets && !asker.was_reset || !asker.is_admitted {
+        plan.extend(initial.iter().map(|text| ask(Purpose::Initial, text)));
     }
     if option.is_some() {
         let is_off = u8::from(!capabilities.contains(Capabilities::MULTI_STATEMENTS));

@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 
 use super::kept::{Entry, Key};
 use super::passport::Passport;
+use crate::arrival::Peer;
 use crate::limits::{AHEAD_MAX, LOOKS_MAX};
 use crate::worker::Worker;
 
@@ -28,6 +29,8 @@ pub(super) struct Line {
 #[derive(Debug)]
 pub(super) struct Wish {
     pub(super) passport: Rc<Passport>,
+    /// Whom it was announced for, to a server that was told.
+    pub(super) peer: Peer,
     /// It has to be in no schema: no command leaves all of them.
     pub(super) in_no_schema: bool,
 }
@@ -87,6 +90,11 @@ impl Line {
             self.yielded.set(now);
         }
         yields
+    }
+
+    /// Whether nobody waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.borrow().is_empty()
     }
 
     /// Forgets those who do not wait any more.

@@ -1,10 +1,25 @@
 //! Opening a connection to a server that a session can use.
 
-use super::{Connection, OpenError, Target, connect, login::log_in};
+use super::initial::initialise;
+use super::login::log_in;
+use super::{Connection, OpenError, Target, connect};
 use crate::client::login::Identity;
 use crate::worker::Worker;
 
-/// Connects to `target` and logs in as `identity`; the caller keeps the deadline.
+/// Connects to `target`, which is a server of `hostgroup`, logs in as `identity`, and says there what connections to that hostgroup begin
+/// with; the caller keeps the deadline.
+pub(crate) async fn open_in(
+    worker: &Worker,
+    hostgroup: u32,
+    target: &Target,
+    identity: &Identity,
+) -> Result<Connection, OpenError> {
+    let mut link = open(worker, target, identity).await?;
+    initialise(worker, &mut link, hostgroup, identity.capabilities).await?;
+    Ok(link)
+}
+
+/// Connects to `target` and logs in as `identity`, for the proxy's own use; the caller keeps the deadline.
 pub(crate) async fn open(
     worker: &Worker,
     target: &Target,

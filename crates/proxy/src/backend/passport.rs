@@ -1,13 +1,11 @@
 //! For whom a connection to a server is good: as whom it has logged in, and what was agreed on then.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::rc::Rc;
 use std::sync::Arc;
 
 use wire::Capabilities;
 use wire::command::Kind;
 
-use crate::arrival::Peer;
 use crate::client::login::Identity;
 use crate::users::User;
 
@@ -17,25 +15,27 @@ pub(crate) struct Passport {
     user: Arc<User>,
     collation: u16,
     capabilities: Capabilities,
-    peer: Peer,
     hash: u64,
+}
+
+impl PartialEq for Passport {
+    /// Whether the connections of both are good for the same clients. After a change of a user's row nobody uses the old ones.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.user, &other.user)
+            && self.collation == other.collation
+            && self.capabilities == other.capabilities
+    }
 }
 
 impl Passport {
     /// The passport of the connections of this client.
-    pub(crate) fn new(identity: &Identity) -> Rc<Self> {
+    pub(crate) fn new(identity: &Identity) -> Self {
         let user = Arc::clone(&identity.account.user);
         // That there was a schema in a login matters only there.
         let capabilities = identity.capabilities - Capabilities::CONNECT_WITH_DB;
         let mut hasher = DefaultHasher::new();
         (Arc::as_ptr(&user), identity.collation, capabilities.bits()).hash(&mut hasher);
-        Rc::new(Self {
-            user,
-            collation: identity.collation,
-            capabilities,
-            peer: identity.peer,
-            hash: hasher.finish(),
-        })
+        Self { user, collation: identity.collation, capabilities, hash: hasher.finish() }
     }
 
     /// A number that passports have in common that are good for the same clients.
@@ -46,15 +46,6 @@ impl Passport {
     /// What answers depend on.
     pub(crate) const fn capabilities(&self) -> Capabilities {
         self.capabilities
-    }
-
-    /// Whether a connection with this passport is as good for a client with the other one as one of its own. After a change of a
-    /// user's row nobody uses the old ones; and some servers have been told whom the connection is for: `is_announced`.
-    pub(crate) fn is_good_for(&self, other: &Self, is_announced: bool) -> bool {
-        Arc::ptr_eq(&self.user, &other.user)
-            && self.collation == other.collation
-            && self.capabilities == other.capabilities
-            && (self.peer == other.peer || !is_announced)
     }
 
     /// A statement that sets the character set that a login has set. Servers take the number that a login has.

@@ -71,6 +71,18 @@ impl About {
         self.0.borrow().server.is_some()
     }
 
+    /// The name of the user, if the session has a connection to a server of this hostgroup.
+    pub(crate) fn user_with_server_in(&self, hostgroup: u32) -> Option<String> {
+        let known = self.0.borrow();
+        known.server.as_ref().filter(|server| server.hostgroup() == hostgroup)?;
+        Some(
+            known
+                .user
+                .as_ref()
+                .map_or_else(String::new, |user| String::from_utf8_lossy(&user.name).into_owned()),
+        )
+    }
+
     /// The user, if the client has logged in.
     pub(crate) fn user(&self) -> Option<Arc<User>> {
         self.0.borrow().user.clone()

@@ -1,6 +1,6 @@
 //! What others want killed in a session, until the session looks.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 
 use crate::kill::Request;
 use crate::statement::kill::What;
@@ -8,23 +8,20 @@ use crate::statement::kill::What;
 /// Requests that wait. There are never more than other sessions: each waits for the answer to its own.
 #[derive(Debug, Default)]
 pub(super) struct Mail {
-    is_there: Cell<bool>,
     requests: RefCell<Vec<Request>>,
 }
 
 impl Mail {
     /// Whether there is any.
-    pub(super) const fn is_there(&self) -> bool {
-        self.is_there.get()
+    pub(super) fn is_there(&self) -> bool {
+        !self.requests.borrow().is_empty()
     }
 
     pub(super) fn put(&self, request: Request) {
         self.requests.borrow_mut().push(request);
-        self.is_there.set(true);
     }
 
     pub(super) fn take(&self) -> Vec<Request> {
-        self.is_there.set(false);
         self.requests.take()
     }
 
@@ -32,6 +29,6 @@ impl Mail {
     pub(super) fn is_final(&self) -> bool {
         let is_final =
             |request: &Request| request.kill.what == What::Connection && request.stranger.is_none();
-        self.is_there() && self.requests.borrow().iter().any(is_final)
+        self.requests.borrow().iter().any(is_final)
     }
 }

@@ -40,16 +40,22 @@ pub(crate) struct Running {
     current: Cell<Option<(Measured, Instant)>>,
     /// Bytes of its answer that came so far.
     answered: Cell<u64>,
-    /// Without memory while nothing runs.
-    text: RefCell<Vec<u8>>,
+    said: RefCell<Said>,
     /// Bytes that the text has, kept or not.
-    text_len: Cell<usize>,
-    /// The command, if it is the execution of a prepared statement, and short.
-    execution: RefCell<Vec<u8>>,
+    text_len: Cell<u32>,
     /// The client's number of the prepared statement, if there is one.
     statement: Cell<u32>,
     /// How long it may take; nothing means as long as all statements may.
     limit: Cell<Option<Duration>>,
+}
+
+/// What the client has said, in buffers that the worker lends: without memory while nothing runs.
+#[derive(Debug, Default)]
+struct Said {
+    /// The text, as far as it is kept.
+    text: Vec<u8>,
+    /// The command, if it is the execution of a prepared statement, and short.
+    execution: Vec<u8>,
 }
 
 /// What logs want of a statement that was sent with the one before; nothing without a log.
@@ -73,10 +79,10 @@ impl Running {
         self.current.set(Some((measured, now)));
         self.answered.set(0);
         self.limit.set(None);
-        self.text_len.set(text.len());
+        self.text_len.set(length(text.len()));
         self.statement.set(0);
         let text = text.get(..kept).unwrap_or(text);
-        let mut buffer = self.text.borrow_mut();
+        let buffer = &mut self.said.borrow_mut().text;
         buffer.clear();
         if text.is_empty() {
             return;
@@ -92,11 +98,11 @@ impl Running {
         self.current.set(Some((measured, now)));
         self.answered.set(0);
         self.limit.set(None);
-        let mut buffer = self.text.borrow_mut();
-        buffer.clear();
-        buffer.extend_from_slice(&also.text);
-        self.execution.borrow_mut().clear();
-        self.text_len.set(also.text_len);
+        let Said { text, execution } = &mut *self.said.borrow_mut();
+        text.clear();
+        text.extend_from_slice(&also.text);
+        execution.clear();
+        self.text_len.set(length(also.text_len));
         self.statement.set(also.statement);
     }
 
@@ -105,7 +111,7 @@ impl Running {
         if payload.len() > SHOWN_BYTES_MAX {
             return;
         }
-        let mut buffer = self.execution.borrow_mut();
+        let buffer = &mut self.said.borrow_mut().execution;
         if buffer.capacity() == 0 {
             *buffer = shown.take();
         }
@@ -115,7 +121,7 @@ impl Running {
 
     /// The command that runs, if it is a short execution of a prepared statement; empty if not.
     pub(crate) fn execution(&self) -> Vec<u8> {
-        self.execution.borrow().clone()
+        self.said.borrow().execution.clone()
     }
 
     /// What runs may take so long; returns when that is over.
@@ -147,13 +153,13 @@ impl Running {
 
     /// Of the text that runs so many bytes have not come yet.
     pub(crate) fn note_missing(&self, bytes: usize) {
-        self.text_len.set(self.text_len.get() + bytes);
+        self.text_len.set(self.text_len.get().saturating_add(length(bytes)));
     }
 
     /// The text as far as it is kept, but not more than `max` bytes of it, and how many bytes it has.
     pub(crate) fn text(&self, max: usize) -> (Box<[u8]>, u64) {
-        let text = self.text.borrow();
-        (text.get(..max).unwrap_or(&text).into(), self.text_len.get() as u64)
+        let text = &self.said.borrow().text;
+        (text.get(..max).unwrap_or(text).into(), self.text_len.get().into())
     }
 
     /// The statement is over at `now`; what it was, and how long it took.
@@ -182,13 +188,11 @@ impl Running {
     /// Nothing runs any more.
     pub(crate) fn rest(&self, shown: &Shown) {
         self.current.set(None);
-        let mut text = self.text.borrow_mut();
-        if text.capacity() > 0 {
-            shown.give_back(std::mem::take(&mut *text));
-        }
-        let mut execution = self.execution.borrow_mut();
-        if execution.capacity() > 0 {
-            shown.give_back(std::mem::take(&mut *execution));
+        let Said { text, execution } = &mut *self.said.borrow_mut();
+        for buffer in [text, execution] {
+            if buffer.capacity() > 0 {
+                shown.give_back(std::mem::take(buffer));
+            }
         }
     }
 
@@ -202,13 +206,23 @@ impl Running {
         self.current.get().map(|(measured, _)| measured.kind)
     }
 
+    /// Since when something runs.
+    pub(crate) fn since(&self) -> Option<Instant> {
+        self.current.get().map(|(_, since)| since)
+    }
+
     /// What runs, since when, and how it begins, if that is known.
     pub(crate) fn show(&self) -> Option<(Kind, Instant, Option<Vec<u8>>)> {
         let (measured, since) = self.current.get()?;
-        let text = self.text.borrow();
-        let shown = text.get(..SHOWN_BYTES_MAX).unwrap_or(&text).to_vec();
+        let text = &self.said.borrow().text;
+        let shown = text.get(..SHOWN_BYTES_MAX).unwrap_or(text).to_vec();
         Some((measured.kind, since, Some(shown).filter(|text| !text.is_empty())))
     }
+}
+
+/// A number of bytes of a command, of which no server takes more than 1 GiB.
+fn length(bytes: usize) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
 impl Shown {
@@ -241,7 +255,7 @@ mod tests {
             let took = running.end(now + Duration::from_millis(5));
             assert_eq!(took, Some((measured, Duration::from_millis(5))));
             running.rest(&shown);
-            assert!(running.show().is_none() && running.text.borrow().capacity() == 0);
+            assert!(running.show().is_none() && running.said.borrow().text.capacity() == 0);
         }
         assert_eq!(shown.0.borrow().len(), 1, "one buffer was enough");
         let text = [b'x'; 3 * SHOWN_BYTES_MAX];

@@ -9,6 +9,7 @@ use pool::{Pool, Server};
 use super::errors::{Key, Seen};
 use super::{COUNTERS, Counter, Counts, digests};
 use crate::backend::Target;
+use crate::names::NameCounts;
 use crate::stats::{CommandCounts, ErrorStats, ServerStats};
 
 /// What one worker answers who asks for its counters, or the sum of several.
@@ -58,6 +59,7 @@ pub(crate) struct Globals {
     pub(crate) monitor: [[u64; 2]; monitor::Check::ALL.len()],
     /// Whether there is a monitor.
     pub(crate) monitors: u64,
+    pub(crate) names: NameCounts,
 }
 
 /// Where a value of `stats_mysql_global` comes from.
@@ -92,7 +94,7 @@ const ROWS: &[(&str, Source)] = &[
     ("Server_Connections_aborted", Counted(Counter::ServersAborted)),
     ("Server_Connections_connected", From(|_, globals| globals.servers)),
     ("Server_Connections_created", Counted(Counter::ServersCreated)),
-    ("Server_Connections_delayed", Absent),
+    ("Server_Connections_delayed", Counted(Counter::ServersDelayed)),
     ("mysql_backend_buffers_bytes", Absent),
     ("mysql_frontend_buffers_bytes", Absent),
     ("mysql_session_internal_bytes", Absent),
@@ -164,9 +166,9 @@ const ROWS: &[(&str, Source)] = &[
     ("MySQL_Monitor_read_only_check_ERR", From(|_, globals| globals.monitor[0][1])),
     ("MySQL_Monitor_replication_lag_check_OK", From(|_, globals| globals.monitor[2][0])),
     ("MySQL_Monitor_replication_lag_check_ERR", From(|_, globals| globals.monitor[2][1])),
-    ("MySQL_Monitor_dns_cache_queried", Absent),
-    ("MySQL_Monitor_dns_cache_lookup_success", Absent),
-    ("MySQL_Monitor_dns_cache_record_updated", Absent),
+    ("MySQL_Monitor_dns_cache_queried", From(|_, globals| globals.names.queried)),
+    ("MySQL_Monitor_dns_cache_lookup_success", From(|_, globals| globals.names.known)),
+    ("MySQL_Monitor_dns_cache_record_updated", From(|_, globals| globals.names.updated)),
     (
         "MyHGM_myconnpoll_get",
         From(|report, _| report.of(Counter::GotConnection) + report.of(Counter::NoConnection)),

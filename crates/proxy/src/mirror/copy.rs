@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::io;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Poll, ready};
 
 use route::{Destination, Effects, Session};
@@ -16,7 +17,8 @@ use super::Copy;
 use super::comparison::{Half, Sum};
 use super::idle::Login;
 use super::tally::Tally;
-use crate::backend::{AcquireError, Backend, Connection, Full, Target, acquire, open};
+use crate::backend::{AcquireError, Backend, Connection, Full, Target, acquire, open_in, while_of_use};
+use crate::error::Gone;
 use crate::limits::FILLS_PER_TURN;
 use crate::routing::Circumstances;
 use crate::worker::Worker;
@@ -57,8 +59,12 @@ pub(super) async fn run(worker: &Rc<Worker>, copy: Copy) -> Result<(), String> {
         Some(backend) => backend,
         None => connect(worker, hostgroup, &login).await?,
     };
-    let outcome =
-        ask(worker, &mut backend, &login, rewritten.as_deref().unwrap_or(&text), compared, hostgroup).await?;
+    let text = rewritten.as_deref().unwrap_or(&text);
+    let server = Arc::clone(backend.server());
+    let answer = ask(worker, &mut backend, &login, text, compared, hostgroup);
+    let outcome = while_of_use(worker, &server, answer)
+        .await
+        .map_err(|off| format!("{}: {}", server.endpoint(), Gone::Off(off)))??;
     let leaves_nothing = !judged.facts.effects.any_of(LEAVES_SOMETHING) && is_at_rest(outcome);
     worker.mirrors.idle.put(worker, login, backend, leaves_nothing);
     Ok(())
@@ -76,8 +82,8 @@ const fn is_at_rest(outcome: Outcome) -> bool {
 
 async fn connect(worker: &Rc<Worker>, hostgroup: u32, login: &Login) -> Result<Backend, String> {
     let identity = login.identity(worker.shared.connection_id());
-    let open = async |target: &Target| open(worker, target, &identity).await;
-    let found = acquire(worker, hostgroup, Full::TryAgain, None, open).await;
+    let open = async |target: &Target| open_in(worker, hostgroup, target, &identity).await;
+    let found = acquire(worker, hostgroup, Full::TryAgain, Some(&identity.account.user), None, open).await;
     found.map(|found| found.backend).map_err(|error| match error {
         AcquireError::Proxy(error) => error.to_string(),
         AcquireError::Server(packet) => {

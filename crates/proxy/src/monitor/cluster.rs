@@ -19,6 +19,7 @@ pub(super) fn details(word: &Word<Endpoint>) -> Vec<Vec<Detail>> {
         Word::Group(word) => vec![group::details(word)],
         Word::Galera(word) => vec![galera::details(word)],
         Word::Aurora(word) => aurora::details(word),
+        Word::Replicas(_) => Vec::new(),
     }
 }
 

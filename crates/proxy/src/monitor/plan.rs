@@ -1,46 +1,82 @@
 //! What a configuration says about watching servers.
 
-use std::collections::HashSet;
 use std::time::Duration;
 
 use config::{
-    AuroraHostgroups, BehindIn, ClusterHostgroups, Config, Endpoint, MonitorVariables, Server, ServerStatus,
-    ServersDefaults, WritersRead,
+    AuroraHostgroups, BehindIn, ClusterHostgroups, Config, Endpoint, HostgroupAttributes, MonitorVariables,
+    ReplicationHostgroups, Server, ServerStatus, WritersRead,
 };
 use monitor::{
-    AlsoRead, AuroraLimits, Cluster, GaleraLimits, GroupLimits, Pace, Pair, Plan, Row, Settings, Spare,
-    Topology,
+    AlsoRead, AuroraLimits, Cluster, Discover, GaleraLimits, GroupLimits, Pace, Pair, Plan, Row, Settings,
+    Spare, Topology,
 };
+
+use super::discovered::{self, defaults};
 
 /// Its servers, pairs and clusters.
 pub(super) fn plan(config: &Config) -> Plan<Endpoint> {
-    let pair = |row: &config::ReplicationHostgroups| Pair {
-        writer: row.writer_hostgroup,
-        reader: row.reader_hostgroup,
-    };
     Plan {
         settings: settings(&config.monitor),
         rows: config.servers.iter().map(|server| row(server, config)).collect(),
-        pairs: config.replication_hostgroups.iter().map(pair).collect(),
+        pairs: config.replication_hostgroups.iter().map(|row| pair(row, config)).collect(),
         clusters: clusters(config),
     }
 }
 
+/// Servers are asked for their replicas once in so many checks of whether they are read-only.
+const DISCOVERY_EVERY: u32 = 10;
+
+/// How long a replica stays known that its primary does not name any more. One that has lost its primary tries to reach it once a
+/// minute unless it is told otherwise.
+const FORGET_AFTER: Duration = Duration::from_mins(3);
+
+fn pair(row: &ReplicationHostgroups, config: &Config) -> Pair {
+    let (writer, reader) = (row.writer_hostgroup, row.reader_hostgroup);
+    let settings = attributes(config, writer).map(|row| &row.hostgroup_settings);
+    let wanted = settings.filter(|_| discovered::is_wanted(config, row));
+    let discover = wanted.map(|settings| {
+        let variables = &config.monitor;
+        let like = self::row(&discovered::like(config, row), config);
+        Discover {
+            pace: Pace {
+                interval: variables.read_only_interval.saturating_mul(DISCOVERY_EVERY),
+                limit: variables.read_only_timeout,
+            },
+            forget_after: settings.forget_replicas_after.map_or(FORGET_AFTER, Duration::from_secs),
+            weight: defaults(config, writer).weight.unwrap_or(1),
+            max_lag: like.max_lag,
+            lag_when_unknown: lag_when_unknown(config, reader),
+        }
+    });
+    Pair { writer, reader, discover }
+}
+
+/// What the operator wants of a hostgroup.
+pub(super) fn attributes(config: &Config, hostgroup: u32) -> Option<&HostgroupAttributes> {
+    config.hostgroup_attributes.iter().find(|row| row.hostgroup_id == hostgroup)
+}
+
+/// The lag that a server of a hostgroup counts as having that does not know it.
+fn lag_when_unknown(config: &Config, hostgroup: u32) -> Duration {
+    let settings = attributes(config, hostgroup).map(|row| &row.hostgroup_settings);
+    let when_unknown = settings.and_then(|settings| settings.monitor_slave_lag_when_null);
+    when_unknown.map_or(config.monitor.slave_lag_when_null, Duration::from_secs)
+}
+
 /// A server of it.
 pub(super) fn row(server: &Server, config: &Config) -> Row<Endpoint> {
-    let attributes = config.hostgroup_attributes.iter().find(|row| row.hostgroup_id == server.hostgroup_id);
-    let when_unknown = attributes.and_then(|row| row.hostgroup_settings.monitor_slave_lag_when_null);
     Row {
         hostgroup: server.hostgroup_id,
         server: server.endpoint(),
         in_use: !matches!(server.status, ServerStatus::OfflineSoft | ServerStatus::OfflineHard),
         weight: server.weight,
         max_lag: Some(server.max_replication_lag).filter(|lag| !lag.is_zero()),
-        lag_when_unknown: when_unknown.map_or(config.monitor.slave_lag_when_null, Duration::from_secs),
+        lag_when_unknown: lag_when_unknown(config, server.hostgroup_id),
     }
 }
 
-fn clusters(config: &Config) -> Vec<Cluster> {
+/// Its clusters.
+pub(super) fn clusters(config: &Config) -> Vec<Cluster> {
     let groups = config.group_replication_hostgroups.iter().filter(|row| row.active);
     let galera = config.galera_hostgroups.iter().filter(|row| row.active);
     let clusters = groups.map(|row| group(row, config));
@@ -118,46 +154,6 @@ fn cluster(
         new_weight: defaults(config, row.writer_hostgroup).weight.unwrap_or(1),
         topology,
     }
-}
-
-/// What the operator wants of servers that are discovered.
-fn defaults(config: &Config, writer: u32) -> ServersDefaults {
-    let attributes = config.hostgroup_attributes.iter().find(|row| row.hostgroup_id == writer);
-    attributes.map_or_else(ServersDefaults::default, |row| ServersDefaults::read(&row.servers_defaults))
-}
-
-/// The rows of servers that were discovered, by the writer hostgroups of the clusters that name them: those that `config` has a
-/// cluster for and no row. They are used as the first server of the cluster that has a row, where `servers_defaults` of the
-/// writer hostgroup says nothing else.
-pub(super) fn discovered_servers(config: &Config, found: &[(u32, Endpoint)]) -> Vec<Server> {
-    if found.is_empty() {
-        return Vec::new();
-    }
-    let clusters = clusters(config);
-    let configured: HashSet<(u32, Endpoint)> =
-        config.servers.iter().map(|server| (server.hostgroup_id, server.endpoint())).collect();
-    let server = |(writer, endpoint): &(u32, Endpoint)| {
-        let cluster = clusters.iter().find(|cluster| cluster.writer == *writer)?;
-        if cluster.hostgroups().any(|hostgroup| configured.contains(&(hostgroup, endpoint.clone()))) {
-            return None;
-        }
-        let Endpoint::Tcp { host, port } = endpoint else { return None };
-        let is_like = |server: &&Server| cluster.hostgroups().any(|id| id == server.hostgroup_id);
-        let like = config.servers.iter().find(is_like).cloned().unwrap_or_default();
-        let defaults = defaults(config, *writer);
-        Some(Server {
-            hostgroup_id: cluster.waiting_room(),
-            hostname: host.clone(),
-            port: *port,
-            status: ServerStatus::Online,
-            weight: cluster.new_weight,
-            max_connections: defaults.max_connections.unwrap_or(like.max_connections),
-            use_ssl: defaults.use_ssl.unwrap_or(like.use_ssl),
-            comment: "discovered".to_owned(),
-            ..like
-        })
-    };
-    found.iter().filter_map(server).collect()
 }
 
 fn settings(variables: &MonitorVariables) -> Settings {

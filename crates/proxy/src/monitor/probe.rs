@@ -17,6 +17,7 @@ use wire::{Codec as _, packet};
 use super::cluster;
 use super::cluster::aurora::Reading;
 use super::question::{self, Rows};
+use super::{discovered, replicas};
 use crate::arrival::Peer;
 use crate::backend::{Connection, OpenError, QUIT, Reply, Target, ask, open};
 use crate::client::login::{Identity, PLAIN};
@@ -46,6 +47,15 @@ pub(crate) struct Outcome {
     pub(crate) error: Option<String>,
 }
 
+/// What is asked, and who.
+#[derive(Debug, Clone, Copy)]
+struct Asked<'a> {
+    server: &'a Endpoint,
+    check: Check,
+    /// The writer hostgroup of the pair or cluster where a server was or may be found that is in no row.
+    found_in: Option<u32>,
+}
+
 /// What a check brings besides its finding.
 #[derive(Debug, Default)]
 struct Learned {
@@ -68,14 +78,16 @@ pub(super) struct Prober {
     secret: Secret,
     targets: HashMap<Endpoint, Target>,
     read_only: HashMap<Endpoint, String>,
+    /// The same for servers that are discovered, by the writer hostgroup of their pair.
+    read_only_in: HashMap<u32, String>,
     /// What answers mean of servers with a row in these hostgroups of Aurora clusters.
     aurora: HashMap<u32, Reading>,
     /// One of those hostgroups for each of the servers.
     hostgroups: HashMap<Endpoint, u32>,
     heartbeat: Option<String>,
     idle: RefCell<HashMap<Endpoint, Vec<Connection>>>,
-    /// Which of [`question::LAG`] a server has understood.
-    dialects: RefCell<HashMap<Endpoint, usize>>,
+    /// Which of the statements for the same thing a server has understood.
+    dialects: RefCell<HashMap<(Endpoint, Check), usize>>,
 }
 
 impl Prober {
@@ -111,6 +123,9 @@ impl Prober {
                 && before.snapshot.has_servers_of(snapshot)
         };
         let before = before.filter(same);
+        let read_only_in = (config.replication_hostgroups.iter())
+            .map(|pair| (pair.writer_hostgroup, question::read_only(&pair.check_type)))
+            .collect();
         let secret = match variables.password.as_bytes() {
             [] => Secret::Empty,
             password => Secret::Clear(password.to_vec()),
@@ -120,6 +135,7 @@ impl Prober {
             secret,
             targets,
             read_only,
+            read_only_in,
             aurora,
             hostgroups,
             heartbeat: question::heartbeat(variables),
@@ -134,12 +150,19 @@ impl Prober {
         Arc::ptr_eq(&self.snapshot, snapshot)
     }
 
-    /// Makes a check, and says what came of it.
-    pub(super) async fn check(&self, worker: &Worker, order: &Order<Endpoint>) -> Outcome {
+    /// Makes a check, and says what came of it. `found_in` is the writer hostgroup of the pair or cluster where a server was or may be
+    /// found that is in no row.
+    pub(super) async fn check(
+        &self,
+        worker: &Worker,
+        order: &Order<Endpoint>,
+        found_in: Option<u32>,
+    ) -> Outcome {
         let begun = Instant::now();
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let mut learned = Learned::default();
-        let made = timeout(order.limit, Box::pin(self.make(worker, order, &mut learned))).await;
+        let asked = Asked { server: &order.server, check: order.check, found_in };
+        let made = timeout(order.limit, Box::pin(self.make(worker, asked, &mut learned))).await;
         let took = begun.elapsed();
         let (finding, error) = match made {
             Ok(Ok(told)) => (Finding::Well(told), None),
@@ -156,29 +179,23 @@ impl Prober {
         Outcome { finding, word, start_us, took, latency: learned.latency, error }
     }
 
-    async fn make(
-        &self,
-        worker: &Worker,
-        order: &Order<Endpoint>,
-        learned: &mut Learned,
-    ) -> Result<Told, Failure> {
-        let Order { server, check, .. } = order;
-        if *check == Check::Connect {
-            let mut link = self.open(worker, server).await?;
+    async fn make(&self, worker: &Worker, asked: Asked<'_>, learned: &mut Learned) -> Result<Told, Failure> {
+        if asked.check == Check::Connect {
+            let mut link = self.open(worker, asked).await?;
             // Without it the server would count and log an aborted connection.
             let _ = link.write_all(&QUIT).await;
             return Ok(Told::Alive);
         }
         // A connection that was kept says nothing about the server when it is gone: the server closes those that are idle.
-        let kept = self.idle.borrow_mut().get_mut(server).and_then(Vec::pop);
+        let kept = self.idle.borrow_mut().get_mut(asked.server).and_then(Vec::pop);
         if let Some(link) = kept {
-            match self.use_link(worker, link, server, *check, learned).await {
+            match self.use_link(worker, link, asked, learned).await {
                 Err(Failure::Stale(_)) => {}
                 outcome => return outcome,
             }
         }
-        let link = self.open(worker, server).await?;
-        self.use_link(worker, link, server, *check, learned).await
+        let link = self.open(worker, asked).await?;
+        self.use_link(worker, link, asked, learned).await
     }
 
     /// Makes a check over this connection, and keeps it if it goes on to be of use.
@@ -186,10 +203,10 @@ impl Prober {
         &self,
         worker: &Worker,
         mut link: Connection,
-        server: &Endpoint,
-        check: Check,
+        asked: Asked<'_>,
         learned: &mut Learned,
     ) -> Result<Told, Failure> {
+        let Asked { server, check, found_in } = asked;
         let told = match check {
             Check::Connect | Check::Ping => {
                 let begun = Instant::now();
@@ -198,7 +215,8 @@ impl Prober {
                 Ok(Told::Alive)
             }
             Check::ReadOnly => {
-                let statement = self.read_only.get(server).map_or("", String::as_str);
+                let found = || self.read_only_in.get(&found_in?);
+                let statement = self.read_only.get(server).or_else(found).map_or("", String::as_str);
                 let rows = query(worker, &mut link, statement).await?;
                 rows.map(|rows| rows.read_only())
                     .and_then(|told| told.ok_or_else(|| "it does not say whether it is read-only".to_owned()))
@@ -214,13 +232,17 @@ impl Prober {
             Check::Aurora => {
                 let rows = query(worker, &mut link, cluster::aurora::QUESTION).await?;
                 let word = rows.and_then(|rows| {
-                    let word = self.reading(worker, server).and_then(|reading| reading.read(&rows));
+                    let word = self.reading(server, found_in).and_then(|reading| reading.read(&rows));
                     word.ok_or_else(|| "it does not say how its cluster is".to_owned())
                 });
                 word.map(|word| learned.word = Some(word)).map(|()| Told::Alive)
             }
             Check::Galera => {
                 let word = ask_galera(worker, &mut link).await?;
+                word.map(|word| learned.word = Some(word)).map(|()| Told::Alive)
+            }
+            Check::Replicas => {
+                let word = self.ask_replicas(worker, &mut link, server).await?;
                 word.map(|word| learned.word = Some(word)).map(|()| Told::Alive)
             }
         };
@@ -233,12 +255,8 @@ impl Prober {
     }
 
     /// What answers of a server of an Aurora cluster mean.
-    fn reading(&self, worker: &Worker, server: &Endpoint) -> Option<&Reading> {
-        let discovered = || {
-            let row = worker.shared.watching.discovered(&self.snapshot, server);
-            row.map(|row| row.hostgroup_id)
-        };
-        self.aurora.get(&self.hostgroups.get(server).copied().or_else(discovered)?)
+    fn reading(&self, server: &Endpoint, found_in: Option<u32>) -> Option<&Reading> {
+        self.aurora.get(&self.hostgroups.get(server).copied().or(found_in)?)
     }
 
     async fn ask_lag(
@@ -253,14 +271,53 @@ impl Prober {
             // An empty table has one row with NULL in it.
             return Ok(rows.and_then(said));
         }
-        let first = self.dialects.borrow().get(server).copied().unwrap_or(0);
+        let rows = self.ask_in_dialects(worker, link, (server, Check::Lag), &question::LAG).await?;
+        Ok(rows.and_then(said))
+    }
+
+    /// Who a server is, and which replicas follow it.
+    async fn ask_replicas(
+        &self,
+        worker: &Worker,
+        link: &mut Connection,
+        server: &Endpoint,
+    ) -> Result<Result<Word<Endpoint>, String>, Failure> {
+        let who = match query(worker, link, replicas::WHO).await? {
+            Ok(who) => who,
+            Err(error) => return Ok(Err(error)),
+        };
+        let asked = (server, Check::Replicas);
+        let named = match self.ask_in_dialects(worker, link, asked, &replicas::REPLICAS).await? {
+            Ok(named) => named,
+            Err(error) => return Ok(Err(error)),
+        };
+        let mut threads = None;
+        if replicas::is_somebody_nameless(&named) {
+            match query(worker, link, replicas::THREADS).await? {
+                Ok(rows) => threads = Some(rows),
+                Err(error) => return Ok(Err(error)),
+            }
+        }
+        let word = replicas::read(server, &who, &named, threads.as_ref());
+        Ok(word.ok_or_else(|| "it does not say which replicas follow it".to_owned()))
+    }
+
+    /// The rows of the first of these statements that the server knows, or its error. It is remembered which one that is.
+    async fn ask_in_dialects(
+        &self,
+        worker: &Worker,
+        link: &mut Connection,
+        (server, check): (&Endpoint, Check),
+        statements: &[&str],
+    ) -> Result<Result<Rows, String>, Failure> {
+        let first = self.dialects.borrow().get(&(server.clone(), check)).copied().unwrap_or(0);
         let mut refusal = String::new();
-        for (at, statement) in question::LAG.iter().enumerate().skip(first) {
+        for (at, statement) in statements.iter().enumerate().skip(first) {
             let reply = request(worker, link, question_of(statement), Answer::Result).await?;
             match (refused(&reply), reply.error()) {
                 (None, _) => {
-                    self.dialects.borrow_mut().insert(server.clone(), at);
-                    return Ok(read(&reply).and_then(said));
+                    self.dialects.borrow_mut().insert((server.clone(), check), at);
+                    return Ok(read(&reply));
                 }
                 (Some(error), Some(PARSE_ERROR)) => refusal = error,
                 (Some(error), _) => return Ok(Err(error)),
@@ -269,11 +326,15 @@ impl Prober {
         Ok(Err(refusal))
     }
 
-    async fn open(&self, worker: &Worker, server: &Endpoint) -> Result<Connection, Failure> {
+    async fn open(
+        &self,
+        worker: &Worker,
+        Asked { server, found_in, .. }: Asked<'_>,
+    ) -> Result<Connection, Failure> {
         // One that was discovered is in no row.
-        let discovered =
-            || worker.shared.watching.discovered(&self.snapshot, server).map(|row| Target::new(&row));
-        let Some(target) = self.targets.get(server).cloned().or_else(discovered) else {
+        let found =
+            || discovered::row(self.snapshot.config(), found_in?, server).map(|row| Target::new(&row));
+        let Some(target) = self.targets.get(server).cloned().or_else(found) else {
             return Err(Failure::Finding(Finding::Void, "it is configured no more".to_owned()));
         };
         let stranger =
@@ -307,7 +368,9 @@ const fn timed_out(check: Check) -> &'static str {
     match check {
         Check::Connect => "timeout on creating new connection",
         Check::Ping => "timeout during ping",
-        Check::ReadOnly | Check::Lag | Check::Group | Check::Galera | Check::Aurora => "timeout check",
+        Check::ReadOnly | Check::Lag | Check::Group | Check::Galera | Check::Aurora | Check::Replicas => {
+            "timeout check"
+        }
     }
 }
 

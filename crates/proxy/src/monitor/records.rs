@@ -1,15 +1,16 @@
 //! What the monitor has found, for the admin port: as much of it as there is room for.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use config::Endpoint;
-use monitor::{Check, Finding};
+use monitor::Check;
 
 use super::aurora_records::AuroraRecords;
 use super::cluster::details;
+use super::complaints::{Complaints, Remark};
 use super::probe::Outcome;
 use crate::counts::report::address;
 use crate::limits::{CHECKS_KEPT_MAX, SERVER_EVENTS_MAX};
@@ -22,8 +23,7 @@ pub(crate) struct Records {
     counts: [[AtomicU64; 2]; Check::ALL.len()],
     events: Mutex<VecDeque<ServerEvent>>,
     aurora: Mutex<AuroraRecords>,
-    /// What each server has against checks, as it was logged last.
-    complaints: Mutex<HashMap<Endpoint, String>>,
+    complaints: Mutex<Complaints>,
 }
 
 #[derive(Debug)]
@@ -56,7 +56,11 @@ impl Records {
     pub(super) fn note(&self, check: Check, server: &Endpoint, outcome: &Outcome, history: Duration) {
         let well = outcome.error.is_none();
         self.counts[index(check)][usize::from(!well)].fetch_add(1, Ordering::Relaxed);
-        self.complain(server, outcome);
+        self.complain(check, server, outcome);
+        if check == Check::Replicas {
+            // No table shows them.
+            return;
+        }
         let took_us = u64::try_from(outcome.took.as_micros()).unwrap_or(u64::MAX);
         let mut entries = lock(&self.checks[index(check)]);
         let oldest = outcome.start_us.saturating_sub(u64::try_from(history.as_micros()).unwrap_or(u64::MAX));
@@ -81,19 +85,16 @@ impl Records {
         }
     }
 
-    /// Logs what a server has against checks: once, until it is something else or over.
-    fn complain(&self, server: &Endpoint, outcome: &Outcome) {
-        let mut complaints = lock(&self.complaints);
-        match (outcome.finding, &outcome.error) {
-            // Some texts name the port of the client, which is another one each time.
-            (Finding::Refused, Some(error)) if complaints.get(server) != Some(error) => {
+    /// Logs what a server has against a check, if it is new, and that this is over.
+    fn complain(&self, check: Check, server: &Endpoint, outcome: &Outcome) {
+        let error = outcome.error.as_deref();
+        match lock(&self.complaints).note(server, check, outcome.finding, error) {
+            Some(Remark::New) => {
+                let error = error.unwrap_or_default();
                 tracing::warn!(%server, %error, "the monitor cannot check a server (mysql-monitor_username)");
-                complaints.insert(server.clone(), error.clone());
             }
-            (Finding::Well(_), _) if complaints.remove(server).is_some() => {
-                tracing::info!(%server, "the monitor can check a server again");
-            }
-            _ => {}
+            Some(Remark::Over) => tracing::info!(%server, "the monitor can check a server again"),
+            None => {}
         }
     }
 

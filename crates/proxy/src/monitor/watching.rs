@@ -13,7 +13,8 @@ use monitor::{Change, Check, Event, Health, Member, Monitor, Role, place};
 use pool::{Mark, Off, Policy, Pool};
 use tokio::sync::watch;
 
-use super::plan::{discovered_servers, plan, row};
+use super::discovered;
+use super::plan::{plan, row};
 use super::records::{Records, unix_us};
 use crate::backend::Target;
 use crate::shared::Shared;
@@ -51,7 +52,7 @@ struct Found {
     read_only: HashMap<Endpoint, bool>,
     /// What they are good for in clusters, by the writer hostgroups of those.
     roles: HashMap<(u32, Endpoint), Role>,
-    /// Servers that only others of their clusters name, with the writer hostgroups of those.
+    /// Servers that only others of their clusters or pairs name, with the writer hostgroups of those.
     discovered: Vec<(u32, Endpoint)>,
 }
 
@@ -84,7 +85,7 @@ impl Watching {
             // Nobody will ever know more than the rows say.
             plan.clusters.clear();
         }
-        let discovered = discovered_servers(snapshot.config(), &found.discovered);
+        let discovered = discovered::rows(snapshot.config(), &found.discovered);
         let mut rows = std::mem::take(&mut plan.rows);
         rows.extend(discovered.iter().map(|server| row(server, snapshot.config())));
         let read_only = |server: &Endpoint| found.read_only.get(server).copied().filter(|_| found.is_running);
@@ -93,13 +94,6 @@ impl Watching {
         };
         let members = place(&rows, &plan, read_only, role);
         (discovered, members)
-    }
-
-    /// The row of a server that was discovered.
-    pub(super) fn discovered(&self, snapshot: &Snapshot, server: &Endpoint) -> Option<Server> {
-        let found = lock(&self.found);
-        let servers = discovered_servers(snapshot.config(), &found.discovered);
-        servers.into_iter().find(|row| row.endpoint() == *server)
     }
 
     /// The servers that are in use in each hostgroup.
@@ -235,16 +229,15 @@ impl Watching {
     /// Takes over what the monitor knows, and gives the pool the servers where they belong.
     fn find(&self, shared: &Shared, monitor: &Monitor<Endpoint>) {
         let snapshot = shared.snapshot();
-        let said = |server: &Server| {
-            let endpoint = server.endpoint();
-            monitor.read_only(&endpoint).map(|read_only| (endpoint, read_only))
-        };
+        let said = |server: Endpoint| monitor.read_only(&server).map(|read_only| (server, read_only));
         let asked =
             |writer, server: &Endpoint| monitor.clusters_asked(server, Check::Aurora).contains(&writer);
         self.records.aurora().keep(asked);
         let mut found = lock(&self.found);
-        found.read_only = snapshot.config().servers.iter().filter_map(said).collect();
         (found.roles, found.discovered) = (monitor.roles(), monitor.discovered());
+        let configured = snapshot.config().servers.iter().map(Server::endpoint);
+        let discovered = found.discovered.iter().map(|(_, server)| server.clone());
+        found.read_only = configured.chain(discovered).filter_map(said).collect();
         drop(found);
         self.place(&shared.pool, &snapshot);
     }

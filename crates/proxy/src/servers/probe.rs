@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use config::Endpoint;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::UnixStream;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -13,7 +13,9 @@ use wire::frame::MessageReader;
 use wire::proxy_header::ProxyHeader;
 use wire::{Capabilities, Codec as _, packet};
 
+use crate::backend::is_ours;
 use crate::limits::{LOGIN_MESSAGE_BYTES_MAX, PROBES_MAX};
+use crate::names::Keeping;
 use crate::shared::Shared;
 
 /// Asks all servers at once; clients that come before the answers wait for them from now on. A server that does not
@@ -51,7 +53,8 @@ async fn ask(shared: &Shared, endpoint: &Endpoint) -> io::Result<()> {
     let header = shared.snapshot().announced.header(endpoint, &ProxyHeader::Local);
     match endpoint {
         Endpoint::Tcp { host, port } => {
-            let mut stream = TcpStream::connect((host.as_str(), *port)).await?;
+            let keeping = Keeping::new(shared.snapshot().monitor());
+            let mut stream = shared.names.dial(host, *port, keeping, is_ours).await?;
             stream.write_all(&header).await?;
             greeted(shared, endpoint, stream).await
         }

@@ -14,6 +14,7 @@ use super::Session;
 use super::course::{Course, Loss};
 use super::kill::while_waiting;
 use super::lost::command_that_runs;
+use super::renew::needs_preparing;
 use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
@@ -40,11 +41,16 @@ pub(super) struct Refused {
     command: Option<Vec<u8>>,
     /// What the client gets if nothing else comes of it.
     answer: Vec<u8>,
+    /// It is a prepared statement that is to be prepared again.
+    renews: bool,
 }
 
 /// Whether an answer that ends with this event, and is `output`, is such a refusal.
 pub(super) fn is_refusal(event: Event, output: &[u8]) -> bool {
     let Event::Done(Outcome { end: End::Err { code }, .. }) = event else { return false };
+    if needs_preparing(code) {
+        return true;
+    }
     let is_read_only = REFUSALS.contains(&code) && (code != REFUSALS[0] || has(output, OPTION));
     is_read_only || code == NO_CLUSTER && has(output, WSREP)
 }
@@ -61,8 +67,17 @@ pub(super) fn refused(
     status: StatusFlags,
     caps: Capabilities,
     runs: (Option<Kind>, Option<usize>),
+    event: Event,
     output: &[u8],
 ) -> Option<Box<Refused>> {
+    if let Event::Done(Outcome { end: End::Err { code }, .. }) = event
+        && needs_preparing(code)
+    {
+        let command = command_that_runs(course, control, caps, runs.0?, runs.1?)?;
+        let is_execution = runs.0 == Some(Kind::StmtExecute) && course.watched.is_none();
+        let refused = Refused { command: Some(command), answer: output.to_vec(), renews: true };
+        return is_execution.then(|| Box::new(refused));
+    }
     let in_transaction = status.contains(StatusFlags::IN_TRANSACTION);
     let is_alone = !in_transaction && status.contains(StatusFlags::AUTOCOMMIT);
     if course.watched.is_some() || !(is_alone || in_transaction) {
@@ -70,7 +85,7 @@ pub(super) fn refused(
     }
     let command =
         if is_alone { Some(command_that_runs(course, control, caps, runs.0?, runs.1?)?) } else { None };
-    Some(Box::new(Refused { command, answer: output.to_vec() }))
+    Some(Box::new(Refused { command, answer: output.to_vec(), renews: false }))
 }
 
 impl Session {
@@ -79,6 +94,9 @@ impl Session {
     /// transaction is over.
     pub(super) async fn say_again(&mut self) -> Result<(), Ending> {
         let Some(refused) = self.course.refused.take() else { return Ok(()) };
+        if refused.renews {
+            return self.renew(refused.command, &refused.answer).await;
+        }
         let settings = self.worker.settings();
         let server = self.backend.as_ref().map(|backend| std::sync::Arc::clone(backend.server()));
         let hostgroup = self.course.hostgroup;

@@ -166,6 +166,7 @@ impl Session {
                     self.status,
                     self.identity.capabilities,
                     runs,
+                    event,
                     output,
                 )
             {

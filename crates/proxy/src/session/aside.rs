@@ -190,9 +190,13 @@ impl Session {
     ) {
         let course = &mut self.course;
         let left = course.left(backend.connection().serial(), status);
-        let ticket = self.worker.kept.lay_aside(&self.worker, hostgroup, &course.passport, backend, left);
-        match ticket {
-            Some(ticket) => course.aside.push(Aside { hostgroup, ticket, applied, status }),
+        let (kept, peer) = (&self.worker.kept, self.identity.peer);
+        match kept.lay_aside(&self.worker, hostgroup, &course.passport, peer, backend, left) {
+            Some(ticket) => {
+                // Nearly always it is the only one.
+                course.aside.reserve_exact(1);
+                course.aside.push(Aside { hostgroup, ticket, applied, status });
+            }
             None => self.was_lent(hostgroup),
         }
     }

@@ -21,7 +21,7 @@ use route::{Account, Caller, Destination, Effects, Why};
 use tokio::time::Instant;
 use wire::StatusFlags;
 
-use crate::arrival::Peer;
+use crate::alike::Beginning;
 use crate::backend::{Ahead, Asker, Backend, Left, Passport, Purpose};
 use crate::client::login::Identity;
 use crate::counts::digests::Who;
@@ -102,7 +102,7 @@ pub(super) struct Course {
     two_byte_quotes: bool,
     settings: Rc<Settings>,
     /// What the statement that runs changes if it succeeds.
-    proposed: Option<Change>,
+    proposed: Option<Box<Change>>,
     /// Whose statements are counted, and whether the client's address is a part of that.
     pub(super) who: Option<(Arc<Who>, bool)>,
     /// What was decided about the command in the backlog.
@@ -128,6 +128,8 @@ pub(super) struct Course {
     pub(super) refusal: Option<Box<[u8]>>,
     /// How long that may be said again.
     pub(super) again_until: Option<Instant>,
+    /// How often the statement that runs was prepared anew because its server has asked for that.
+    pub(super) renewals: u32,
     /// How often the statement that runs was sent again because its server was lost.
     pub(super) tries: u32,
     /// How often it may be, if a rule or a hint says so.
@@ -171,10 +173,10 @@ pub(super) struct Aside {
 
 impl Course {
     /// The beginning: the client has just logged in.
-    pub(super) fn new(identity: &Identity, account: Account) -> Self {
-        let user = &identity.account.user;
+    pub(super) fn new(identity: &Identity, account: Account, beginning: Beginning) -> Self {
+        let (user, Beginning { caller, passport, settings }) = (&identity.account.user, beginning);
         Self {
-            caller: caller(identity, identity.account.schema.as_deref().unwrap_or_default()),
+            caller,
             client_addr: identity.peer.ip().map(|ip| ip.to_string()).unwrap_or_default().into(),
             account,
             hints: user.hints,
@@ -183,7 +185,7 @@ impl Course {
             applied: 0,
             others: Vec::new(),
             aside: Vec::new(),
-            passport: Passport::new(identity),
+            passport,
             is_admitted: false,
             was_reset: false,
             ahead: Ahead::Nothing,
@@ -196,7 +198,7 @@ impl Course {
             pins: Pins::default(),
             reads_only: false,
             two_byte_quotes: TWO_BYTE_QUOTE_COLLATIONS.contains(&(identity.collation % NOPAD)),
-            settings: Rc::default(),
+            settings,
             proposed: None,
             who: None,
             decided: None,
@@ -211,6 +213,7 @@ impl Course {
             correction: None,
             refusal: None,
             again_until: None,
+            renewals: 0,
             tries: 0,
             retries: None,
             errand_lost: false,
@@ -266,7 +269,7 @@ impl Course {
 
     /// Whether all that the statement that runs changes are settings.
     pub(super) fn only_sets(&self) -> bool {
-        self.proposed.as_ref().is_some_and(Change::only_sets)
+        self.proposed.as_ref().is_some_and(|change| change.only_sets())
     }
 
     /// What binds the session to its idle connection to this hostgroup, so that no other may have it.
@@ -414,17 +417,4 @@ impl Said {
             Self::Option(_) | Self::Statement(_) => Purpose::Setting,
         }
     }
-}
-
-/// Whom the rules see in a client that is in this schema.
-fn caller(identity: &Identity, schema: &[u8]) -> Arc<Caller> {
-    let user = &identity.account.user.name;
-    let (address, port) = match identity.peer {
-        Peer::Tcp(addresses) => {
-            let listener = addresses.destination();
-            (listener.ip().to_canonical().to_string(), listener.port())
-        }
-        Peer::Local => (String::new(), 0),
-    };
-    Arc::new(Caller::new(user, schema, &address, port))
 }

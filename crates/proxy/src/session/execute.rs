@@ -31,7 +31,7 @@ const FLAGS: usize = 5;
 const CURSORS: u8 = 0b111;
 
 /// Why a statement could not be prepared at a server.
-enum NotPrepared {
+pub(super) enum NotPrepared {
     /// The server says so: the payload of its ERR packet.
     Refused(Vec<u8>),
     /// The connection is lost.
@@ -51,7 +51,7 @@ impl Session {
         let prepared = self.course.prepared.as_ref().zip(id(payload)).and_then(|(all, id)| all.get(id));
         // The server says that it does not know it.
         let Some(prepared) = prepared else { return self.decide_unknown() };
-        let stays = prepared.is_at_home || opens_cursor(payload);
+        let stays = prepared.is_at_home() || opens_cursor(payload);
         let moves = prepared.what.moves
             && kind == Kind::StmtExecute
             && (!stays || self.in_transaction_elsewhere(prepared.home));
@@ -112,11 +112,11 @@ impl Session {
         if kind == Kind::StmtClose {
             return self.close_everywhere(id).await;
         }
-        if kind == Kind::StmtReset && !prepared.is_at_home && prepared.id_at(hostgroup).is_none() {
+        if kind == Kind::StmtReset && !prepared.is_at_home() && prepared.id_at(hostgroup).is_none() {
             return self.reset_nothing(kind).await;
         }
         // A value that was sent before is not there.
-        if prepared.is_at_home && hostgroup != home {
+        if prepared.is_at_home() && hostgroup != home {
             return self.refuse_statement(kind, id).await;
         }
         let is_told = kind == Kind::StmtExecute && prepared.what.effects.any_of(Effects::LAST_RESULT);
@@ -126,7 +126,7 @@ impl Session {
         let known_as = self.course.prepared.as_ref().and_then(|all| all.get(id)?.id_at(hostgroup));
         let known_as = match known_as {
             Some(known_as) => known_as,
-            None => match self.prepare_again(id).await? {
+            None => match self.prepare_again(id, false).await? {
                 Ok(known_as) => known_as,
                 Err(NotPrepared::Lost(_)) if self.tries_again(decided) => return Ok(false),
                 Err(NotPrepared::Lost(error)) => {
@@ -180,14 +180,19 @@ impl Session {
         let missing = self.course.prepared.as_ref().map(|all| all.missing_at(hostgroup).collect::<Vec<_>>());
         for id in missing.unwrap_or_default() {
             if self.backend.is_some() {
-                let _ = self.prepare_again(id).await?;
+                let _ = self.prepare_again(id, false).await?;
             }
         }
         Ok(())
     }
 
-    /// Prepares a statement at the backend in use; the number that it has there, or why it has none.
-    async fn prepare_again(&mut self, id: u32) -> Result<Result<u32, NotPrepared>, Ending> {
+    /// Prepares a statement at the backend in use; the number that it has there, or why it has none. With `renews` it may have become
+    /// another one since it was prepared first.
+    pub(super) async fn prepare_again(
+        &mut self,
+        id: u32,
+        renews: bool,
+    ) -> Result<Result<u32, NotPrepared>, Ending> {
         let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id));
         let Some(text) = prepared.and_then(|prepared| prepared.what.text.as_deref()) else {
             return Ok(Err(NotPrepared::Cannot));
@@ -211,8 +216,9 @@ impl Session {
         if let Some(backend) = &mut self.backend {
             backend.connection_mut().note_prepared(statement.id);
         }
-        let prepared = self.course.prepared.as_mut().and_then(|all| all.get_mut(id));
-        let same = prepared.is_some_and(|prepared| prepared.add_place(hostgroup, statement, is_told));
+        let same = self.course.prepared.as_mut().is_some_and(|all| {
+            (!renews || all.renew(id, statement)) && all.add_place(id, hostgroup, statement, is_told)
+        });
         Ok(if same { Ok(statement.id) } else { Err(NotPrepared::Cannot) })
     }
 
@@ -249,10 +255,10 @@ impl Session {
     }
 
     /// Closes a statement at the backend in use, if it is there; the client goes on having it.
-    async fn close_here(&mut self, id: u32) -> Result<(), Ending> {
+    pub(super) async fn close_here(&mut self, id: u32) -> Result<(), Ending> {
         let hostgroup = self.course.hostgroup;
-        let prepared = self.course.prepared.as_mut().and_then(|all| all.get_mut(id));
-        let Some(known_as) = prepared.and_then(|prepared| prepared.leave_place(hostgroup)) else {
+        let all = self.course.prepared.as_mut();
+        let Some(known_as) = all.and_then(|all| all.leave_place(id, hostgroup)) else {
             return Ok(());
         };
         self.close_at(hostgroup, known_as).await
@@ -392,11 +398,18 @@ impl Session {
                     backend.connection_mut().note_closed(id);
                 }
             }
-            Kind::SendLongData => all.keep_home(id, hostgroup, true),
-            Kind::StmtReset => all.keep_home(id, hostgroup, false),
+            Kind::SendLongData => {
+                all.keep_home(id, hostgroup, true);
+                all.note_parts(id, hostgroup, true);
+            }
+            Kind::StmtReset => {
+                all.keep_home(id, hostgroup, false);
+                all.note_parts(id, hostgroup, false);
+            }
             Kind::StmtExecute => {
                 all.keep_home(id, hostgroup, opens_cursor(payload));
                 let Some(prepared) = all.at(id, hostgroup) else { return };
+                prepared.note_executed();
                 if prepared.what.text.is_some()
                     && let Ok(execute) = StmtExecute::decode(payload, caps)
                     && let Ok(params) = execute.params(prepared.params(), caps)
@@ -405,7 +418,7 @@ impl Session {
                     prepared.types_for(hostgroup, own);
                 }
                 let change = prepared.what.change.clone();
-                self.course.propose_change(change);
+                self.course.propose_change(change.map(Box::new));
             }
             _ => {}
         }

@@ -7,7 +7,6 @@ use wire::reply::Answer;
 use super::Session;
 use super::backlog::whole_front;
 use super::course::decided::Decided;
-use crate::backend::Backend;
 use crate::ending::Ending;
 use crate::state::Pin;
 use crate::state::results::LastId;
@@ -51,7 +50,7 @@ impl Session {
 
     /// Whether `LAST_INSERT_ID()` is at the backend in use what it is to the session.
     pub(super) fn has_last_id(&self) -> bool {
-        let Some(link) = self.backend.as_ref().map(Backend::connection) else { return false };
+        let Some(link) = self.backend.as_ref().map(|backend| backend.connection()) else { return false };
         match self.course.results.last_id() {
             LastId::Is(id) => link.last_id() == Some(id),
             at_server if at_server.is_at(link.serial()) => link.last_id().is_none(),

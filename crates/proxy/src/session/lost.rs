@@ -253,7 +253,10 @@ pub(super) fn command_that_runs(
         Kind::StmtExecute => {
             let mut payload = running.execution();
             // The client's own number of the statement.
-            let id = course.prepared.as_ref()?.client_id_of(id(&payload)?, course.hostgroup)?;
+            let all = course.prepared.as_ref()?;
+            let id = all.client_id_of(id(&payload)?, course.hostgroup)?;
+            // Its values went before it.
+            all.get(id).filter(|prepared| !prepared.ran_with_parts())?;
             payload.get_mut(ID)?.copy_from_slice(&id.to_le_bytes());
             payload
         }

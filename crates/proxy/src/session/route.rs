@@ -11,7 +11,7 @@ use super::Session;
 use super::backlog::{front, whole_front};
 use super::course::Loss;
 use super::course::decided::{Decided, Reply};
-use super::course::prepared::Preparing;
+use super::course::prepared::{Preparing, Registry};
 use super::execute::ID;
 use super::trace::Part;
 use crate::backend::{AcquireError, Ahead, Backend, Full};
@@ -278,9 +278,8 @@ impl Session {
         if names_statement(kind) && !self.bring_statement(kind, &mut decided).await? {
             return self.keep(decided);
         }
-        let has_other_homes =
-            self.course.prepared.as_ref().is_some_and(|registry| registry.has_other_homes(hostgroup));
-        if kind == Kind::StmtPrepare && has_other_homes {
+        let has_other_homes = |all: &Registry| all.has_other_homes(hostgroup);
+        if kind == Kind::StmtPrepare && self.course.prepared.as_deref().is_some_and(has_other_homes) {
             return self.prepare_for_client(decided).await;
         }
         decided.is_ready = true;

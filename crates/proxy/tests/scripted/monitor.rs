@@ -6,7 +6,7 @@ use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
-use config::{Config, Server};
+use config::{Config, QueryRule, Server};
 use proxy::memory::End;
 use proxy::stage::Stage;
 use testkit::script::ScriptedServer;
@@ -15,7 +15,8 @@ use wire::StatusFlags;
 use wire::command::Kind;
 
 use super::support::{
-    CAPACITY, Client, Database, config as usual, database, log_in, ms, pair_of_servers, play, stage_failing,
+    CAPACITY, Client, Database, config as usual, database, log_in, ms, pair_of_servers, play, rule,
+    stage_failing,
 };
 
 /// Longer than any pause between two checks.
@@ -433,6 +434,48 @@ fn c24_nobody_waits_for_a_server_that_is_found_down_while_it_is_connected_to() {
         assert!(begun.elapsed() <= ms(4_000), "{:?}", begun.elapsed());
         assert_eq!(world.told("DO 1"), ["well:3306"]);
         assert_eq!(stage.usage(0).open, 1, "what was begun is over");
+    });
+}
+
+/// A server `a`, and a server `copies` that gets copies of what is selected there.
+fn mirrored() -> Config {
+    let mut config = usual();
+    config.servers = vec![database("a"), Server { hostgroup_id: 1, ..database("copies") }];
+    config.query_rules = vec![QueryRule { mirror_hostgroup: Some(1), ..rule(1, "^SELECT") }];
+    (config.monitor.ping_interval, config.monitor.ping_timeout) = (ms(1_000), ms(500));
+    config.variables.connect_timeout_server = ms(30_000);
+    config.variables.connect_timeout_server_max = ms(60_000);
+    config
+}
+
+#[test]
+fn c24_no_copy_waits_for_a_server_that_is_found_down_while_it_is_connected_to() {
+    play(async || {
+        let (world, stage) = World::of(mirrored());
+        world.frozen.borrow_mut().insert("copies:3306".to_owned());
+        let mut client = log_in(&stage).await;
+        let begun = Instant::now();
+        say(&mut client, "SELECT 1").await;
+        until(&stage, (1, "copies", "SHUNNED")).await;
+        sleep(ms(10)).await;
+        assert!(begun.elapsed() <= ms(4_000), "{:?}", begun.elapsed());
+        assert_eq!(stage.usage(1).open, 0, "what was begun is over");
+    });
+}
+
+#[test]
+fn c24_no_copy_waits_for_the_answer_of_a_server_that_is_found_down() {
+    play(async || {
+        let (world, stage) = World::of(mirrored());
+        let mut client = log_in(&stage).await;
+        say(&mut client, "SELECT 1").await;
+        sleep(ms(100)).await;
+        assert_eq!(world.told("SELECT 1"), ["a:3306", "copies:3306"]);
+        world.frozen.borrow_mut().insert("copies:3306".to_owned());
+        say(&mut client, "SELECT 2").await;
+        until(&stage, (1, "copies", "SHUNNED")).await;
+        sleep(ms(10)).await;
+        assert_eq!(stage.usage(1).open, 0, "what was begun is over");
     });
 }
 

@@ -62,8 +62,9 @@ fn c24_the_wait_for_a_full_server_has_an_end() {
         assert_eq!((elapsed, later), (ms(10_000), ms(10_000)));
         let start = "Max connect timeout reached while reaching hostgroup 0 after 10000ms: \
                      1 of 1 connections of 1 servers are in use";
-        assert_eq!(text, format!("{start}, 1 more sessions wait"));
-        assert_eq!(later_text, format!("{start}, 0 more sessions wait"));
+        let held = |time| format!("held by session: 1 (longest {time}s, session 1073741824 of 'app')");
+        assert_eq!(text, format!("{start}, 1 more sessions wait; {}", held("10.0")));
+        assert_eq!(later_text, format!("{start}, 0 more sessions wait; {}", held("12.0")));
         assert_eq!((stage.usage(0).waiting, stage.usage(0).open), (0, 1));
         // C23: the server is as good as before.
         drop(first);

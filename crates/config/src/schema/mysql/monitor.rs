@@ -130,14 +130,16 @@ pub(super) const FIELDS: &[Field] = &[
         "monitor_local_dns_cache_ttl",
         300_000,
         (0, DAYS_7_MS),
-        "how long an address of a server is kept; 0: not",
-    ),
+        "age of an address of a server's name after which the name is looked up anew; 0: addresses are not kept",
+    )
+    .built(),
     ms(
         "monitor_local_dns_cache_refresh_interval",
         60_000,
         (0, DAYS_7_MS),
-        "time between two refreshes of addresses; 0: no cache",
-    ),
-    int("monitor_local_dns_resolver_queue_maxsize", 128, QUEUE, "names that wait to be resolved"),
+        "time between two looks for addresses that are older; 0: addresses are not kept",
+    )
+    .built(),
+    int("monitor_local_dns_resolver_queue_maxsize", 128, QUEUE, "names that wait to be resolved").built(),
     switch("monitor_wait_timeout", true, "SET wait_timeout on the connections of checks"),
 ];

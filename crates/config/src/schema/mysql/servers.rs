@@ -27,7 +27,7 @@ pub(super) const FIELDS: &[Field] = &[
         "connection_max_age_ms",
         0,
         (0, 86_400_000),
-        "connections that are older are not kept for another session; 0: no limit",
+        "connections that are older, or up to a fifth less, are ended when nobody uses them; 0: no limit",
     )
     .built(),
     percent(
@@ -36,13 +36,15 @@ pub(super) const FIELDS: &[Field] = &[
         "share of a server's max_connections that may be kept open while nobody uses them",
     )
     .built(),
-    switch("connection_warming", false, "keep opening connections until that share exists"),
+    switch("connection_warming", false, "connections are opened ahead of need until that share exists")
+        .built(),
     int(
         "throttle_connections_per_sec_to_hostgroup",
         1_000_000,
         (1, 100_000_000),
-        "most new connections per second to a hostgroup",
-    ),
+        "most new connections per second to a hostgroup; who has to wait may get one that is there meanwhile",
+    )
+    .built(),
     int(
         "connpoll_reset_queue_length",
         50,
@@ -106,7 +108,7 @@ pub(super) const FIELDS: &[Field] = &[
         "a connection that sent a longer statement is not pooled",
     ),
     bytes("threshold_resultset_size", 4_194_304, THRESHOLD, "a longer result is streamed to the client"),
-    text("init_connect", "", "statement that every new connection to a server starts with"),
+    text("init_connect", "", "statement that every new connection to a server starts with").built(),
     text("ldap_user_variable", "", "LDAP: session variable that carries the client's user"),
     text("add_ldap_user_comment", "", "LDAP: comment that carries the client's user"),
     switch(

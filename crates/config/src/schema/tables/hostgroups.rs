@@ -134,10 +134,16 @@ const ATTRIBUTES: &[Field] = &[
     .built(),
     int("autocommit", -1, (-1, 1), "no effect in ProxySQL either"),
     percent("free_connections_pct", 10, "instead of the variable, where that is not 0").built(),
-    text("init_connect", "", "instead of the variable"),
+    text("init_connect", "", "instead of the variable, unless empty").built(),
     switch("multiplex", true, "share connections between sessions").built(),
-    switch("connection_warming", false, "instead of the variable"),
-    int("throttle_connections_per_sec", 1_000_000, (1, 1_000_000), "most new connections per second"),
+    switch("connection_warming", false, "instead of the variable").built(),
+    int(
+        "throttle_connections_per_sec",
+        1_000_000,
+        (1, 1_000_000),
+        "most new connections per second; instead of the variable, unless 1000000",
+    )
+    .built(),
     json("ignore_session_variables", "no effect in ProxySQL either"),
     Field::new(
         "hostgroup_settings",
@@ -146,7 +152,12 @@ const ATTRIBUTES: &[Field] = &[
         "JSON: `balance`, how a server is chosen: `weighted` (at random, by weight; unless set), `least_loaded` (of two drawn \
          by weight the one that runs fewer statements), `round_robin` (in turn), `first_available` (in the order of the rows), \
          `next_available` (the same, but one that has failed is not used again); \
-         `monitor_slave_lag_when_null`, seconds, instead of the variable; `handle_warnings` has no effect so far",
+         `max_backend_connections`, most connections to all servers of the hostgroup together; `min_idle_connections`, connections to \
+         each server that are kept, and opened, though nobody uses them; \
+         `monitor_slave_lag_when_null`, seconds, instead of the variable; `discover_replicas`, true or false, of a writer \
+         hostgroup of `mysql_replication_hostgroups`: whether replicas are used that `mysql_servers` does not name; \
+         `forget_replicas_after`, seconds (180 unless set) after which one of those is forgotten that its primary does not name any \
+         more; `handle_warnings` has no effect so far",
     )
     .built(),
     json("servers_defaults", "JSON for discovered servers: `weight`, `max_connections`, `use_ssl`").built(),

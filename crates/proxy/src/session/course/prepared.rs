@@ -4,11 +4,15 @@
 //! already, it gets one that servers do not give. At other servers the proxy prepares a statement when an execution of
 //! it goes there.
 
+mod sites;
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use route::Effects;
 use wire::reply;
+
+use sites::{Freedom, Sites};
 
 use super::Change;
 use crate::limits::PREPARED_BYTES_MAX;
@@ -66,7 +70,11 @@ pub(in crate::session) struct Prepared {
     types: Option<Box<[u8]>>,
     types_version: u64,
     /// A part of a value was sent, or a cursor is open: the next commands belong to its home.
-    pub(in crate::session) is_at_home: bool,
+    is_at_home: bool,
+    /// Parts of values were sent since the last execution.
+    has_parts: bool,
+    /// The last execution had values that were sent in parts: it cannot be sent again.
+    ran_with_parts: bool,
 }
 
 /// A statement at one server.
@@ -85,6 +93,7 @@ pub(in crate::session) struct Registry {
     /// What servers are preparing, in the order of the commands.
     awaiting: VecDeque<Preparing>,
     by_id: HashMap<u32, Prepared>,
+    sites: Sites,
     last: u32,
     next_own_id: u32,
     bytes: usize,
@@ -95,6 +104,7 @@ impl Default for Registry {
         Self {
             awaiting: VecDeque::new(),
             by_id: HashMap::new(),
+            sites: Sites::default(),
             last: LAST,
             next_own_id: FIRST_OWN_ID,
             bytes: 0,
@@ -132,6 +142,7 @@ impl Registry {
         self.close(id);
         self.bytes += what.bytes();
         let places = vec![Place { hostgroup: home, statement, types_version: 0, is_for_once: false }];
+        self.sites.place(home, id, statement.id);
         let prepared = Prepared {
             what,
             home,
@@ -141,7 +152,10 @@ impl Registry {
             types: None,
             types_version: 0,
             is_at_home: false,
+            has_parts: false,
+            ran_with_parts: false,
         };
+        self.sites.settle(home, prepared.freedom());
         self.by_id.insert(id, prepared);
         self.last = id;
     }
@@ -173,10 +187,7 @@ impl Registry {
     /// Whether a statement lives at this hostgroup that could not be prepared there again, where texts mean what they do in
     /// `modes`.
     pub(super) fn is_bound_to(&self, hostgroup: u32, modes: u64) -> bool {
-        let is_bound = |one: &Prepared| {
-            one.home == hostgroup && (one.is_at_home || one.what.text.is_none() || one.what.modes != modes)
-        };
-        !self.awaiting.is_empty() || self.by_id.values().any(is_bound)
+        !self.awaiting.is_empty() || self.sites.is_bound_to(hostgroup, modes)
     }
 
     /// Those that live at this hostgroup and are not there, because their connection was lent, but could be.
@@ -242,7 +253,7 @@ impl Registry {
         if self.by_id.get(&id).is_some_and(is_it) {
             return Some(id);
         }
-        self.by_id.iter().find(|(_, prepared)| is_it(prepared)).map(|(id, _)| *id)
+        self.sites.renamed(hostgroup, id)
     }
 
     /// Forgets the statement that the server of this hostgroup, and no other, knows as `id`.
@@ -254,9 +265,34 @@ impl Registry {
 
     /// Whether the next commands for a statement belong to where it is now.
     pub(in crate::session) fn keep_home(&mut self, id: u32, hostgroup: u32, is_at_home: bool) {
-        if let Some(prepared) = self.at(id, hostgroup) {
+        let Some(prepared) = self.client_id_of(id, hostgroup).and_then(|id| self.by_id.get_mut(&id)) else {
+            return;
+        };
+        if prepared.is_at_home != is_at_home {
+            self.sites.unsettle(prepared.home, prepared.freedom());
             prepared.is_at_home = is_at_home;
+            self.sites.settle(prepared.home, prepared.freedom());
         }
+    }
+
+    /// Parts of a value are sent for the statement that the server of this hostgroup knows as `id`, or it forgets them.
+    pub(in crate::session) fn note_parts(&mut self, id: u32, hostgroup: u32, has_parts: bool) {
+        if let Some(prepared) = self.at(id, hostgroup) {
+            prepared.has_parts = has_parts;
+        }
+    }
+
+    /// The server says that what it had prepared as the statement that the client knows as `id` is something else now; so it is that
+    /// from now on, as it is without a proxy. False if it has other parameters.
+    pub(in crate::session) fn renew(&mut self, id: u32, statement: reply::Prepared) -> bool {
+        let Some(prepared) = self.get_mut(id).filter(|prepared| prepared.params() == statement.params) else {
+            return false;
+        };
+        // Of other columns its execution tells.
+        if (prepared.columns == 0) != (statement.columns == 0) {
+            prepared.columns = statement.columns;
+        }
+        true
     }
 
     /// Forgets a statement. Returns where it was.
@@ -264,6 +300,10 @@ impl Registry {
         let id = self.meant(id);
         let Some(prepared) = self.by_id.remove(&id) else { return Vec::new() };
         self.bytes -= prepared.what.bytes();
+        self.sites.unsettle(prepared.home, prepared.freedom());
+        for place in &prepared.places {
+            self.sites.leave(place.hostgroup, id, place.statement.id);
+        }
         prepared.places.iter().map(|place| (place.hostgroup, place.statement.id)).collect()
     }
 
@@ -274,13 +314,59 @@ impl Registry {
 
     /// The connection to this hostgroup is gone, and what was prepared there with it.
     pub(in crate::session) fn forget_hostgroup(&mut self, hostgroup: u32) {
-        for prepared in self.by_id.values_mut() {
-            prepared.places.retain(|place| place.hostgroup != hostgroup);
+        for id in self.sites.clear(hostgroup) {
+            if let Some(prepared) = self.by_id.get_mut(&id) {
+                prepared.places.retain(|place| place.hostgroup != hostgroup);
+            }
         }
+    }
+
+    /// The statement that the client knows as `id` was prepared at this hostgroup as well, maybe for one execution; false if it is something
+    /// else there, so that it must not be executed there.
+    pub(in crate::session) fn add_place(
+        &mut self,
+        id: u32,
+        hostgroup: u32,
+        statement: reply::Prepared,
+        is_for_once: bool,
+    ) -> bool {
+        let id = self.meant(id);
+        let Some(prepared) = self.by_id.get_mut(&id) else { return false };
+        self.sites.place(hostgroup, id, statement.id);
+        prepared.add_place(hostgroup, statement, is_for_once)
+    }
+
+    /// It is not at this hostgroup any more. Returns its number there.
+    pub(in crate::session) fn leave_place(&mut self, id: u32, hostgroup: u32) -> Option<u32> {
+        let id = self.meant(id);
+        let known_as = self.by_id.get_mut(&id)?.leave_place(hostgroup)?;
+        self.sites.leave(hostgroup, id, known_as);
+        Some(known_as)
     }
 }
 
 impl Prepared {
+    /// Whether the next commands for it belong to where it lives.
+    pub(in crate::session) const fn is_at_home(&self) -> bool {
+        self.is_at_home
+    }
+
+    /// It is executed.
+    pub(in crate::session) const fn note_executed(&mut self) {
+        self.ran_with_parts = self.has_parts;
+        self.has_parts = false;
+    }
+
+    /// Whether its last execution had values that were sent before it.
+    pub(in crate::session) const fn ran_with_parts(&self) -> bool {
+        self.ran_with_parts
+    }
+
+    /// Whether it could be prepared again where it lives.
+    fn freedom(&self) -> Freedom {
+        (!self.is_at_home && self.what.text.is_some()).then_some(self.what.modes)
+    }
+
     /// The number that the server of this hostgroup knows it by.
     pub(in crate::session) fn id_at(&self, hostgroup: u32) -> Option<u32> {
         self.places.iter().find(|place| place.hostgroup == hostgroup).map(|place| place.statement.id)
@@ -308,7 +394,7 @@ impl Prepared {
     }
 
     /// It is not at this hostgroup any more. Returns its number there.
-    pub(in crate::session) fn leave_place(&mut self, hostgroup: u32) -> Option<u32> {
+    fn leave_place(&mut self, hostgroup: u32) -> Option<u32> {
         let at = self.places.iter().position(|place| place.hostgroup == hostgroup)?;
         Some(self.places.swap_remove(at).statement.id)
     }
@@ -328,12 +414,7 @@ impl Prepared {
 
     /// It was prepared at another hostgroup, maybe for one execution; false if it is something else there, so that it must not be
     /// executed there: it needs other values, or returns rows there alone.
-    pub(in crate::session) fn add_place(
-        &mut self,
-        hostgroup: u32,
-        statement: reply::Prepared,
-        is_for_once: bool,
-    ) -> bool {
+    fn add_place(&mut self, hostgroup: u32, statement: reply::Prepared, is_for_once: bool) -> bool {
         self.places.push(Place { hostgroup, statement, types_version: 0, is_for_once });
         self.params == statement.params && (self.columns == 0) == (statement.columns == 0)
     }
@@ -419,12 +500,66 @@ mod tests {
         let one = all.get_mut(1).unwrap();
         assert_eq!(one.types_for(0, Some(b"\x03\x00")), None);
         assert_eq!(one.types_for(0, None), None, "it knows them");
-        assert!(one.add_place(1, statement(9, 1), false) && one.id_at(1) == Some(9));
+        assert!(all.add_place(1, 1, statement(9, 1), false) && all.get(1).unwrap().id_at(1) == Some(9));
+        let one = all.get_mut(1).unwrap();
         assert_eq!(one.types_for(1, None), Some(&b"\x03\x00"[..]));
         assert_eq!(one.types_for(1, None), None);
         assert_eq!(one.types_for(1, Some(b"\x08\x00")), None);
         assert_eq!(one.types_for(0, None), Some(&b"\x08\x00"[..]), "they have changed elsewhere");
         assert!(!one.add_place(2, statement(9, 2), false), "something else");
+    }
+
+    /// What is looked up is what a search among all statements would find.
+    fn searched(all: &Registry, hostgroup: u32, modes: u64) -> (bool, Vec<Option<u32>>) {
+        let is_bound = |one: &Prepared| {
+            one.home == hostgroup && (one.is_at_home || one.what.text.is_none() || one.what.modes != modes)
+        };
+        let client_id = |known_as| {
+            let is_it = |(_, one): &(&u32, &Prepared)| one.id_at(hostgroup) == Some(known_as);
+            all.by_id.iter().find(is_it).map(|(id, _)| *id)
+        };
+        (all.by_id.values().any(is_bound), (0..12).map(client_id).collect())
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_is_looked_up_is_what_a_search_would_find(
+            steps in proptest::collection::vec((0..7u8, 0..12u32, 0..3u32, 0..2u64), 0..120),
+        ) {
+            let (mut all, mut next) = (Registry::default(), [0; 3]);
+            for (step, id, hostgroup, modes) in steps {
+                let at = hostgroup as usize;
+                match step {
+                    0 => {
+                        let text = (id > 0).then(|| b"SELECT 1"[..].into());
+                        let (known_as, client) = (next[at], all.client_id(next[at]));
+                        next[at] += 1;
+                        all.enter(client, Preparing { text, modes, ..what("") }, hostgroup, statement(known_as, 0));
+                    }
+                    1 => drop(all.close(id)),
+                    2 if all.get(id).is_some_and(|one| one.id_at(hostgroup).is_none()) => {
+                        all.add_place(id, hostgroup, statement(next[at], 0), false);
+                        next[at] += 1;
+                    }
+                    3 => drop(all.leave_place(id, hostgroup)),
+                    4 => {
+                        all.forget_hostgroup(hostgroup);
+                        next[at] = 0;
+                    }
+                    5 => all.keep_home(id, hostgroup, modes == 0),
+                    _ => all.close_at(id, hostgroup),
+                }
+                for hostgroup in 0..3 {
+                    for modes in 0..2 {
+                        let found: Vec<_> = (0..12).map(|known_as| all.client_id_of(known_as, hostgroup)).collect();
+                        proptest::prop_assert_eq!(
+                            (all.is_bound_to(hostgroup, modes), found),
+                            searched(&all, hostgroup, modes)
+                        );
+                    }
+                }
+            }
+        }
     }
 
     #[test]

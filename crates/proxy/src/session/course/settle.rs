@@ -9,14 +9,15 @@ use wire::reply::{End, Outcome};
 
 use super::change::{ACCESS_MODE, Change, ISOLATION_LEVEL};
 use super::decided::Decided;
-use super::{Course, Ran, TWO_BYTE_QUOTES, caller};
+use super::{Course, Ran, TWO_BYTE_QUOTES};
+use crate::alike::{Beginning, caller};
 use crate::client::login::Identity;
 use crate::state::{Mark, Pin, SCHEMA, Setting};
 use crate::statement::class::Class;
 
 impl Course {
     /// A command that changes this is on its way.
-    pub(in crate::session) fn propose_change(&mut self, change: Option<Change>) {
+    pub(in crate::session) fn propose_change(&mut self, change: Option<Box<Change>>) {
         // The one before has not been answered. That it is in vain to stay does no harm.
         if let Some(before) = self.proposed.take() {
             self.note(before.marks);
@@ -26,7 +27,7 @@ impl Course {
 
     /// A statement is on its way that was decided about. If it is sent ahead, the answers in front of its own say nothing of it: what it leaves counts at once.
     pub(in crate::session) fn propose(&mut self, decided: &mut Decided, ahead: bool) {
-        let change = decided.change.take().map(|change| *change);
+        let change = decided.change.take();
         match change {
             Some(change) if ahead => self.note(change.marks),
             change => self.propose_change(change),
@@ -48,22 +49,22 @@ impl Course {
 
     /// Whether what is on its way changes something for those behind it.
     pub(in crate::session) fn is_changing(&self) -> bool {
-        !self.proposed.as_ref().is_none_or(Change::is_quiet)
+        !self.proposed.as_ref().is_none_or(|change| change.is_quiet())
     }
 
     /// The schema that the client has asked for will be another one.
     pub(in crate::session) fn propose_schema(&mut self, schema: &[u8]) {
-        self.propose_change(Some(Change::of_schema(schema)));
+        self.propose_change(Some(Box::new(Change::of_schema(schema))));
     }
 
     /// What `COM_SET_OPTION` says, with its payload.
     pub(in crate::session) fn propose_option(&mut self, payload: &[u8]) {
-        self.propose_change(Some(Change::of_option(payload)));
+        self.propose_change(Some(Box::new(Change::of_option(payload))));
     }
 
     /// The session will be as after its login, in the schema that it is in.
     pub(in crate::session) fn propose_reset(&mut self) {
-        self.propose_change(Some(Change::of_reset()));
+        self.propose_change(Some(Box::new(Change::of_reset())));
     }
 
     /// The statement that ran is over; `warned` says whether one of its results that was not the last had warnings. Returns whether
@@ -85,7 +86,7 @@ impl Course {
             return false;
         }
         if change.resets {
-            let (caller, hostgroup) = (Arc::clone(&self.caller), self.hostgroup);
+            let hostgroup = self.hostgroup;
             let others = std::mem::take(&mut self.others);
             let is_admitted = self.is_admitted;
             let mut settings = std::mem::take(&mut self.settings);
@@ -94,17 +95,17 @@ impl Course {
             Rc::make_mut(&mut settings).reset();
             let applied = settings.version();
             let was_reset = true;
+            let caller = Arc::clone(&self.caller);
+            let beginning = Beginning { caller, passport: Rc::clone(&self.passport), settings };
             *self = Self {
-                caller,
                 hostgroup,
                 applied,
                 others,
                 is_admitted,
                 was_reset,
-                settings,
                 pins,
                 ran: Ran::command(),
-                ..Self::new(identity, self.account)
+                ..Self::new(identity, self.account, beginning)
             };
             return true;
         }
@@ -183,7 +184,7 @@ impl Course {
     fn set(&mut self, identity: &Identity, settings: Vec<Setting>) {
         for setting in settings {
             if &*setting.key == SCHEMA {
-                self.caller = caller(identity, &setting.text);
+                self.caller = Arc::new(caller(identity, &setting.text));
                 self.who = None;
                 self.pins.note(Mark::EndAll(Pin::Schema), self.hostgroup);
             }

@@ -1,0 +1,264 @@
+//! Pairs whose replicas are found: what one server says changes who else is watched, and who is in use.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::hash::Hash;
+use std::time::Duration;
+
+use super::Monitor;
+use super::changes::{Places, events};
+use crate::replicas::Family;
+use crate::watch::Watch;
+use crate::{Change, Check, Discover, Event, Finding, Pair, Row, Word};
+
+impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
+    /// The writer hostgroup of the pair or cluster in which a server may be or is that the operator has not named.
+    pub fn found_in(&self, server: &E) -> Option<u32> {
+        let rows = self.rows.get(server).into_iter().flatten();
+        let found = rows.filter(|at| **at >= self.configured).filter_map(|at| self.plan.rows.get(*at));
+        let mut writers = found.filter_map(|row| self.writer_of(row.hostgroup));
+        writers.next().or_else(|| self.candidates.get(server).copied())
+    }
+
+    /// The writer hostgroup of the pair or cluster that this one is part of.
+    pub(super) fn writer_of(&self, hostgroup: u32) -> Option<u32> {
+        let cluster = self.cluster_of.get(&hostgroup).and_then(|at| self.plan.clusters.get(*at));
+        let pair = || self.pairs.get(&hostgroup).map(|pair| pair.writer);
+        cluster.map(|cluster| cluster.writer).or_else(pair)
+    }
+
+    /// How replicas of the pair of a hostgroup are found, with the pair.
+    fn discovering(&self, hostgroup: u32) -> Option<(Pair, Discover)> {
+        let pair = self.pairs.get(&hostgroup)?;
+        Some((*pair, pair.discover?))
+    }
+
+    /// How replicas are found where a server is, or may be.
+    pub(super) fn discover_at(&self, server: &E) -> Option<Discover> {
+        let rows = self.rows_of(server).filter(|row| row.in_use).map(|row| row.hostgroup);
+        let mut hostgroups = rows.chain(self.candidates.get(server).copied());
+        hostgroups.find_map(|hostgroup| self.discovering(hostgroup)).map(|(_, discover)| discover)
+    }
+
+    /// The writer hostgroups of the pairs where replicas are found and a server is, or may be.
+    fn families_of(&self, server: &E) -> BTreeSet<u32> {
+        let rows = self.rows_of(server).filter(|row| row.in_use).map(|row| row.hostgroup);
+        let hostgroups = rows.chain(self.candidates.get(server).copied());
+        hostgroups.filter_map(|hostgroup| self.discovering(hostgroup)).map(|(pair, _)| pair.writer).collect()
+    }
+
+    pub(super) fn is_of_family(&self, server: &E) -> bool {
+        !self.families.is_empty() && !self.families_of(server).is_empty()
+    }
+
+    /// Whether a server was found and is no writer, whatever it says.
+    pub(super) fn is_held_back(&self, server: &E) -> bool {
+        let rows = self.rows.get(server).into_iter().flatten();
+        rows.filter_map(|at| Some((*at, self.plan.rows.get(*at)?))).all(|(at, row)| {
+            let writer = self.pairs.get(&row.hostgroup).map(|pair| pair.writer);
+            let family = writer.and_then(|writer| self.families.get(&writer));
+            at >= self.configured && family.is_some_and(|family| family.holds_back(server))
+        })
+    }
+
+    /// The pairs are others now, and so may their servers be: what is known of those that stay goes on to hold.
+    pub(super) fn keep_families(&mut self) {
+        let discovering = self.plan.pairs.iter().filter(|pair| {
+            pair.discover.is_some() && self.pairs.get(&pair.writer).is_some_and(|other| other == *pair)
+        });
+        let mut before = std::mem::take(&mut self.families);
+        self.families =
+            discovering.map(|pair| (pair.writer, before.remove(&pair.writer).unwrap_or_default())).collect();
+        let named: HashSet<&E> = self.plan.rows.iter().take(self.configured).map(|row| &row.server).collect();
+        for family in self.families.values_mut() {
+            family.keep(|server| named.contains(server));
+        }
+    }
+
+    /// The rows of replicas that were found.
+    pub(super) fn found_rows(&self) -> Vec<Row<E>> {
+        let of_family = |(writer, family): (&u32, &Family<E>)| {
+            let (pair, discover) = self.discovering(*writer)?;
+            let row = move |server: &E| Row {
+                hostgroup: pair.reader,
+                server: server.clone(),
+                in_use: true,
+                weight: discover.weight,
+                max_lag: discover.max_lag,
+                lag_when_unknown: discover.lag_when_unknown,
+            };
+            Some(family.found().iter().map(row).collect::<Vec<_>>())
+        };
+        self.families.iter().filter_map(of_family).flatten().collect()
+    }
+
+    /// Goes on with servers that may be replicas: those that are new are asked who they are, the others not any more.
+    pub(super) fn follow_candidates(&mut self, now: Duration) {
+        let named = |(writer, family): (&u32, &Family<E>)| {
+            let named: Vec<(E, u32)> = family.named().map(|server| (server.clone(), *writer)).collect();
+            named
+        };
+        let mut candidates: BTreeMap<E, u32> = self.families.iter().flat_map(named).collect();
+        candidates.retain(|server, _| !self.rows.contains_key(server));
+        let is_gone = |server: &&E| !candidates.contains_key(*server) && !self.is_in_use(server);
+        let gone: Vec<E> = self.candidates.keys().filter(is_gone).cloned().collect();
+        for server in gone {
+            self.schedule.forget(&server);
+        }
+        self.candidates = candidates;
+        let servers: Vec<E> = self.candidates.keys().cloned().collect();
+        for server in &servers {
+            if !self.schedule.has(server, Check::Replicas) {
+                self.schedule.plan(server, Check::Replicas, now);
+            }
+        }
+    }
+
+    /// A check of a server of such a pair, or of one that may be, is over: that may change the places of all of them.
+    pub(super) fn conclude_of_family(
+        &mut self,
+        server: &E,
+        check: Check,
+        (finding, word): (Finding, Option<Word<E>>),
+        why: &str,
+        now: Duration,
+    ) -> Vec<Event<E>> {
+        let writers = self.families_of(server);
+        let watch = self.watches.get(server).cloned();
+        let cause = self.learn(server, check, finding, why, now);
+        let is_same =
+            |watch: &Watch| self.watches.get(server).is_some_and(|now| now.means_the_same_as(watch));
+        let is_no_news = match &word {
+            Some(Word::Replicas(word)) => (writers.iter())
+                .filter_map(|writer| self.families.get(writer))
+                .all(|family| family.is_no_news(server, word)),
+            _ => check != Check::Replicas || finding == Finding::Void,
+        };
+        if is_no_news && watch.as_ref().is_none_or(is_same) {
+            return Vec::new();
+        }
+        let mut watch = watch;
+        self.swap_with(server, watch.as_mut());
+        let before = self.places_of_families(&writers);
+        self.swap_with(server, watch.as_mut());
+        for writer in &writers {
+            let forget_after = self.discovering(*writer).map(|(_, discover)| discover.forget_after);
+            if let Some((family, forget_after)) = self.families.get_mut(writer).zip(forget_after)
+                && !is_no_news
+            {
+                match &word {
+                    Some(Word::Replicas(word)) => {
+                        let mut word = word.clone();
+                        for follower in &mut word.followers {
+                            // One that the operator has named anywhere is where he wants it.
+                            let rows = &self.rows;
+                            let is_named = |at: &E| {
+                                let rows = rows.get(at).into_iter().flatten();
+                                rows.min().is_some_and(|row| *row < self.configured)
+                            };
+                            follower.servers.retain(|at| !is_named(at));
+                        }
+                        family.hear(server, word, forget_after, now);
+                    }
+                    _ => family.miss(server),
+                }
+            }
+            self.settle(*writer, now);
+        }
+        let mut after = self.places_of_families(&writers);
+        let mut all = Vec::new();
+        for (other, before) in &before {
+            let after = after.remove(other).unwrap_or_default();
+            let cause = |_, change| self.family_cause(&writers, other, change, (server, check, &cause));
+            all.extend(events(other, before, &after, cause));
+        }
+        for (other, after) in &after {
+            let id = writers.iter().find_map(|writer| self.families.get(writer)?.id(other));
+            let cause = |_, _| format!("its primary names it: server_id={}", id.unwrap_or_default());
+            all.extend(events(other, &Places::new(), after, cause));
+        }
+        // Whoever leaves a place does so before somebody else takes it.
+        all.sort_by_key(|event| match event.change {
+            Change::Left => 0,
+            Change::Joined => 1,
+            _ => 2,
+        });
+        all
+    }
+
+    fn swap_with(&mut self, server: &E, other: Option<&mut Watch>) {
+        if let Some(other) = other {
+            self.swap(server, other);
+        }
+    }
+
+    /// The servers of a pair, each once, with whether the operator has named it and whether it is to be used.
+    fn servers_of(&self, writer: u32) -> BTreeMap<&E, (bool, bool)> {
+        let mut servers = BTreeMap::new();
+        for (at, row) in self.plan.rows.iter().enumerate() {
+            if self.pairs.get(&row.hostgroup).is_some_and(|pair| pair.writer == writer) {
+                let (configured, in_use) = servers.entry(&row.server).or_insert((false, false));
+                *configured |= at < self.configured;
+                *in_use |= row.in_use;
+            }
+        }
+        servers
+    }
+
+    fn places_of_families(&self, writers: &BTreeSet<u32>) -> BTreeMap<E, Places> {
+        let servers = writers.iter().flat_map(|writer| self.servers_of(*writer).into_keys());
+        servers.map(|server| (server.clone(), self.places(server))).collect()
+    }
+
+    /// Draws the consequences of what is known now: who is a primary, and which replicas are found.
+    fn settle(&mut self, writer: u32, now: Duration) {
+        let Some(mut family) = self.families.remove(&writer) else { return };
+        let servers = self.servers_of(writer);
+        let in_use: Vec<E> =
+            servers.iter().filter(|(_, (_, in_use))| *in_use).map(|(server, _)| (*server).clone()).collect();
+        let configured: Vec<E> =
+            servers.iter().filter(|(_, (named, _))| *named).map(|(server, _)| (*server).clone()).collect();
+        let asked: Vec<E> = (configured.iter())
+            .filter(|server| in_use.contains(server) && self.wants(server, Check::Replicas))
+            .cloned()
+            .collect();
+        let new = family.look(
+            &in_use,
+            |server| self.watches.get(server)?.read_only,
+            |server| self.watches.get(server).is_some_and(|watch| !watch.down),
+        );
+        let is_other = family.find(&configured, &asked);
+        self.families.insert(writer, family);
+        if is_other {
+            let found = self.plan.rows.split_off(self.configured);
+            self.adopt(found);
+            self.follow_rows(now, false);
+        } else {
+            self.follow_candidates(now);
+        }
+        for server in new {
+            self.hurry(&server, Check::Replicas, now);
+        }
+    }
+
+    /// Why something has changed for a server of such a pair when a check of one of them was over.
+    fn family_cause(
+        &self,
+        writers: &BTreeSet<u32>,
+        server: &E,
+        change: Change,
+        (asked, check, seen): (&E, Check, &str),
+    ) -> String {
+        let mut families = writers.iter().filter_map(|writer| self.families.get(writer));
+        let is_move = matches!(change, Change::Joined | Change::Left);
+        if is_move && !self.rows.contains_key(server) {
+            return "no primary names it any more".to_owned();
+        }
+        if server == asked && !(is_move && check == Check::Replicas) {
+            return seen.to_owned();
+        }
+        if families.any(|family| family.is_primary(server)) {
+            return "it says read_only=0, and its primary is none any more".to_owned();
+        }
+        "it follows a primary".to_owned()
+    }
+}

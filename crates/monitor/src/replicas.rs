@@ -1,0 +1,221 @@
+//! Plain replication: what servers of a pair say of the replicas that follow them, and which of those are found.
+//!
+//! A primary names each of its replicas by its `server_id`, and knows addresses where it may be reached, some of which may be
+//! wrong. The replica is found when the server at one of these addresses says itself that it has this `server_id`. Servers
+//! that the operator has named count by their `server_id`, too: one that others call by another name is not found again.
+//!
+//! A replica that was found is there for reads. It becomes a writer only by a promotion: it was read-only, its primary is
+//! none any more, and it says that it takes writes. That it can be written to while it follows a primary says nothing: it was
+//! perhaps never made read-only, and nobody has decided that it may be written to.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use crate::Pace;
+
+/// The most addresses where replicas of one pair may be.
+const NAMED_MAX: usize = 64;
+
+/// The most replicas of one pair that are found.
+const FOUND_MAX: usize = 32;
+
+/// How replicas are found, and used then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Discover {
+    /// How often servers are asked, and for how long an answer is waited for.
+    pub pace: Pace,
+    /// After so long a replica is forgotten that its primary does not name any more: it may come back.
+    pub forget_after: Duration,
+    /// The weight of those that are found.
+    pub weight: u32,
+    /// The lag that they may have; `None`: any, and nobody looks.
+    pub max_lag: Option<Duration>,
+    /// The lag that one counts as having that does not know.
+    pub lag_when_unknown: Duration,
+}
+
+/// What a server has said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplicaWord<E> {
+    /// Its own `server_id`.
+    pub id: u32,
+    /// The replicas that are connected to it.
+    pub followers: Vec<Follower<E>>,
+}
+
+/// A replica, as its primary sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Follower<E> {
+    /// Its `server_id`.
+    pub id: u32,
+    /// Where it may be reached.
+    pub servers: Vec<E>,
+}
+
+/// What is known of the servers of one pair.
+#[derive(Debug, Clone)]
+pub(crate) struct Family<E> {
+    /// The `server_id` of each server that was asked; `None`: it has not said it yet.
+    ids: BTreeMap<E, Option<u32>>,
+    /// Where replicas may be that primaries name.
+    named: BTreeMap<E, Named<E>>,
+    /// The servers that take writes and answer.
+    primaries: BTreeSet<E>,
+    /// Replicas that were found, in their order.
+    found: Vec<E>,
+}
+
+/// A server that was named by a primary.
+#[derive(Debug, Clone)]
+struct Named<E> {
+    /// What its `server_id` may be.
+    ids: BTreeSet<u32>,
+    /// The primary that has named it last.
+    by: E,
+    /// Since when no primary names it any more.
+    missing: Option<Duration>,
+    /// Whether it has ever said that it is read-only.
+    was_read_only: bool,
+    /// Whether it has said since that it takes writes, and its primary was none any more.
+    promoted: bool,
+}
+
+impl<E> Default for Family<E> {
+    fn default() -> Self {
+        Self { ids: BTreeMap::new(), named: BTreeMap::new(), primaries: BTreeSet::new(), found: Vec::new() }
+    }
+}
+
+impl<E: Clone + Ord> Family<E> {
+    /// A server has answered. Only what a primary says of replicas counts.
+    pub(crate) fn hear(&mut self, server: &E, word: ReplicaWord<E>, forget_after: Duration, now: Duration) {
+        self.ids.insert(server.clone(), Some(word.id));
+        if !self.primaries.contains(server) {
+            return;
+        }
+        let mut here: BTreeMap<E, BTreeSet<u32>> = BTreeMap::new();
+        for Follower { id, servers } in word.followers {
+            for at in servers.into_iter().filter(|at| at != server) {
+                here.entry(at).or_default().insert(id);
+            }
+        }
+        let primaries = &self.primaries;
+        self.named.retain(|at, named| {
+            if here.contains_key(at) || primaries.contains(at) {
+                named.missing = None;
+                return true;
+            }
+            now.saturating_sub(*named.missing.get_or_insert(now)) < forget_after
+        });
+        for (at, ids) in here {
+            if let Some(named) = self.named.get_mut(&at) {
+                (named.ids, named.by, named.promoted) = (ids, server.clone(), false);
+            } else if self.named.len() < NAMED_MAX {
+                let by = server.clone();
+                self.named
+                    .insert(at, Named { ids, by, missing: None, was_read_only: false, promoted: false });
+            }
+        }
+    }
+
+    /// A server has not answered. If it is the one that names replicas, those may have lost it as well.
+    pub(crate) fn miss(&mut self, server: &E) {
+        self.ids.entry(server.clone()).or_default();
+        if self.primaries.contains(server) {
+            for named in self.named.values_mut() {
+                named.missing = None;
+            }
+        }
+    }
+
+    /// Whether nothing follows from a server having said this.
+    pub(crate) fn is_no_news(&self, server: &E, word: &ReplicaWord<E>) -> bool {
+        !self.primaries.contains(server) && self.ids.get(server) == Some(&Some(word.id))
+    }
+
+    /// Takes note of what servers say of themselves: `read_only` is whether one takes no writes, `answers` whether it is
+    /// there. The servers that are primaries now and were not before.
+    pub(crate) fn look(
+        &mut self,
+        servers: &[E],
+        read_only: impl Fn(&E) -> Option<bool>,
+        answers: impl Fn(&E) -> bool,
+    ) -> Vec<E> {
+        let writes = |server: &E| read_only(server) == Some(false) && answers(server);
+        let is_promoted = |at: &E| self.named.get(at).is_some_and(|named| named.promoted);
+        let can_lead = |server: &&E| !self.found.contains(server) || is_promoted(server);
+        let mut primaries: BTreeSet<E> =
+            servers.iter().filter(can_lead).filter(|server| writes(server)).cloned().collect();
+        let lead = primaries.clone();
+        for at in &self.found {
+            let Some(named) = self.named.get_mut(at) else { continue };
+            match read_only(at) {
+                Some(true) => (named.was_read_only, named.promoted) = (true, false),
+                Some(false) if named.was_read_only && !lead.contains(&named.by) => named.promoted = true,
+                _ => {}
+            }
+            if named.promoted && writes(at) {
+                primaries.insert(at.clone());
+            }
+        }
+        let new = primaries.difference(&self.primaries).cloned().collect();
+        self.primaries = primaries;
+        new
+    }
+
+    /// Finds replicas, and forgets those that are not named any more. `configured` are the servers that the operator has
+    /// named, `asked` those of them that should have answered first. Whether others are found now than before.
+    pub(crate) fn find(&mut self, configured: &[E], asked: &[E]) -> bool {
+        self.ids.retain(|at, _| self.named.contains_key(at) || configured.contains(at));
+        // Otherwise one of them would be found by another name.
+        if !asked.iter().all(|server| self.ids.contains_key(server)) {
+            return false;
+        }
+        let id_of = |server: &E| self.ids.get(server).copied().flatten();
+        let mut taken: BTreeSet<u32> = configured.iter().filter_map(id_of).collect();
+        let mut found = Vec::new();
+        let known = self.found.iter().filter(|at| self.named.contains_key(at));
+        let new = self.named.keys().filter(|at| !self.found.contains(at));
+        for at in known.chain(new) {
+            let is_it = |id: &u32| self.named.get(at).is_some_and(|named| named.ids.contains(id));
+            if found.len() < FOUND_MAX && id_of(at).filter(is_it).is_some_and(|id| taken.insert(id)) {
+                found.push(at.clone());
+            }
+        }
+        let is_other = found != self.found;
+        self.found = found;
+        is_other
+    }
+
+    /// Only servers stay known that `stays` is true for, or that primaries name; none of these is found that `stays` is true for.
+    pub(crate) fn keep(&mut self, stays: impl Fn(&E) -> bool) {
+        self.named.retain(|at, _| !stays(at));
+        self.found.retain(|at| self.named.contains_key(at));
+        self.ids.retain(|at, _| stays(at) || self.named.contains_key(at));
+    }
+
+    /// Whether a server was found and is no writer, whatever it says.
+    pub(crate) fn holds_back(&self, server: &E) -> bool {
+        self.found.contains(server) && self.named.get(server).is_some_and(|named| !named.promoted)
+    }
+
+    /// Where replicas may be.
+    pub(crate) fn named(&self) -> impl Iterator<Item = &E> {
+        self.named.keys()
+    }
+
+    /// Replicas that were found.
+    pub(crate) fn found(&self) -> &[E] {
+        &self.found
+    }
+
+    /// Whether a server takes writes and answers.
+    pub(crate) fn is_primary(&self, server: &E) -> bool {
+        self.primaries.contains(server)
+    }
+
+    /// The `server_id` of a server.
+    pub(crate) fn id(&self, server: &E) -> Option<u32> {
+        self.ids.get(server).copied()?
+    }
+}

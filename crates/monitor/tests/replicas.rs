@@ -1,0 +1,365 @@
+//! Replicas of plain replication that only their primary knows: when they are found, what they are used for, and when they are
+//! forgotten.
+
+use std::time::Duration;
+
+use monitor::{
+    Change, Check, Discover, Event, Finding, Follower, Monitor, Pace, Pair, Plan, ReplicaWord, Row, Settings,
+    Told, Word,
+};
+use proptest::prelude::*;
+
+type Server = &'static str;
+
+const WRITERS: u32 = 10;
+const READERS: u32 = 20;
+
+const JOINED: (u32, Change) = (READERS, Change::Joined);
+const LEFT: (u32, Change) = (READERS, Change::Left);
+
+const fn s(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+const fn row(hostgroup: u32, server: Server) -> Row<Server> {
+    Row { hostgroup, server, in_use: true, weight: 1, max_lag: None, lag_when_unknown: s(60) }
+}
+
+/// The operator has named `rows` only.
+fn plan(rows: &[Row<Server>]) -> Plan<Server> {
+    let second = |interval| Pace { interval: s(interval), limit: s(1) };
+    let discover = Discover {
+        pace: second(10),
+        forget_after: s(180),
+        weight: 7,
+        max_lag: Some(s(5)),
+        lag_when_unknown: s(60),
+    };
+    Plan {
+        settings: Settings {
+            connect: second(120),
+            ping: second(8),
+            read_only: second(1),
+            lag: second(10),
+            ping_failures: 3,
+            read_only_timeouts: 3,
+            lag_checks: 1,
+            writer_is_also_reader: false,
+        },
+        rows: rows.to_vec(),
+        pairs: vec![Pair { writer: WRITERS, reader: READERS, discover: Some(discover) }],
+        clusters: Vec::new(),
+    }
+}
+
+/// What a server says: its id, and which replicas may be where.
+fn word(id: u32, followers: &[(u32, &[Server])]) -> Word<Server> {
+    let follower = |(id, servers): &(u32, &[Server])| Follower { id: *id, servers: servers.to_vec() };
+    Word::Replicas(ReplicaWord { id, followers: followers.iter().map(follower).collect() })
+}
+
+/// A monitor and its time.
+struct Scene {
+    monitor: Monitor<Server>,
+    now: Duration,
+}
+
+impl Scene {
+    fn new(rows: &[Row<Server>]) -> Self {
+        Self { monitor: Monitor::new(plan(rows), s(100)), now: s(100) }
+    }
+
+    /// `a` is the primary, with id 1.
+    fn with_primary() -> Self {
+        let mut scene = Self::new(&[row(WRITERS, "a")]);
+        scene.is_read_only("a", false);
+        scene
+    }
+
+    /// The same with the replica `b`, which is read-only and was found.
+    fn with_replica() -> Self {
+        let mut scene = Self::with_primary();
+        scene.says("a", 1, &[(2, &["b"])]);
+        assert_eq!(scene.says("b", 2, &[]), [("b", JOINED)]);
+        scene.is_read_only("b", true);
+        scene
+    }
+
+    /// Goes on to the next check of this kind of this server, and concludes it; nothing comes of all others.
+    fn next(
+        &mut self,
+        server: Server,
+        check: Check,
+        with: impl FnOnce(&mut Monitor<Server>, Duration) -> Vec<Event<Server>>,
+    ) -> Vec<(Server, (u32, Change))> {
+        for _ in 0..10_000 {
+            self.now = self.monitor.next_due().expect("something is due").max(self.now);
+            let mut is_asked = false;
+            for order in self.monitor.due(self.now) {
+                if (order.server, order.check) == (server, check) {
+                    is_asked = true;
+                    continue;
+                }
+                let events = self.monitor.observe(&order.server, order.check, Finding::Void, "", self.now);
+                assert_eq!(events, []);
+            }
+            if is_asked {
+                let events = with(&mut self.monitor, self.now);
+                return events
+                    .into_iter()
+                    .map(|event| (event.server, (event.hostgroup, event.change)))
+                    .collect();
+            }
+        }
+        panic!("{check:?} of {server} never comes");
+    }
+
+    fn says(
+        &mut self,
+        server: Server,
+        id: u32,
+        followers: &[(u32, &[Server])],
+    ) -> Vec<(Server, (u32, Change))> {
+        let word = word(id, followers);
+        self.next(server, Check::Replicas, |monitor, now| monitor.hear(&server, Check::Replicas, word, now))
+    }
+
+    fn finds(&mut self, server: Server, check: Check, finding: Finding) -> Vec<(Server, (u32, Change))> {
+        self.next(server, check, |monitor, now| monitor.observe(&server, check, finding, "why", now))
+    }
+
+    fn is_read_only(&mut self, server: Server, read_only: bool) -> Vec<(Server, (u32, Change))> {
+        self.finds(server, Check::ReadOnly, Finding::Well(Told::ReadOnly(read_only)))
+    }
+
+    fn dies(&mut self, server: Server) -> Vec<(Server, (u32, Change))> {
+        (0..3).flat_map(|_| self.finds(server, Check::Ping, Finding::Unreachable)).collect()
+    }
+
+    fn is_asked(&mut self, server: Server, check: Check) -> bool {
+        (0..1_000).any(|_| {
+            self.now = self.monitor.next_due().expect("something is due").max(self.now);
+            let orders = self.monitor.due(self.now);
+            for order in &orders {
+                self.monitor.observe(&order.server, order.check, Finding::Void, "", self.now);
+            }
+            orders.iter().any(|order| (order.server, order.check) == (server, check))
+        })
+    }
+
+    /// The servers of a hostgroup, by name.
+    fn of(&self, hostgroup: u32) -> Vec<Server> {
+        of(&self.monitor, hostgroup)
+    }
+}
+
+fn of(monitor: &Monitor<Server>, hostgroup: u32) -> Vec<Server> {
+    let here = monitor.members().into_iter().filter(|member| member.hostgroup == hostgroup);
+    let mut servers: Vec<Server> =
+        here.filter_map(|member| monitor.row(member.row).map(|row| row.server)).collect();
+    servers.sort_unstable();
+    servers
+}
+
+#[test]
+fn a_replica_is_found_when_it_says_who_it_is() {
+    let mut scene = Scene::with_primary();
+    assert_eq!(scene.says("a", 1, &[(2, &["b", "b.local"]), (3, &["c"])]), []);
+    assert_eq!(scene.of(READERS), [] as [&str; 0], "a name is not enough");
+    assert_eq!(scene.monitor.found_in(&"b"), Some(WRITERS));
+    assert_eq!(scene.says("c", 9, &[]), [], "somebody else is there");
+    assert_eq!(scene.finds("b.local", Check::Replicas, Finding::Unreachable), []);
+    assert_eq!(scene.says("b", 2, &[]), [("b", JOINED)]);
+    assert_eq!(scene.says("b.local", 2, &[]), [], "the same server by another name");
+    assert_eq!(scene.of(READERS), ["b"]);
+    assert_eq!(scene.monitor.discovered(), [(WRITERS, "b")]);
+    // From now on it is watched as any other, and its lag is.
+    for check in [Check::Ping, Check::ReadOnly, Check::Lag, Check::Replicas] {
+        assert!(scene.is_asked("b", check), "{check:?}");
+    }
+    let member = scene.monitor.members().into_iter().find(|member| member.hostgroup == READERS).unwrap();
+    let row = scene.monitor.row(member.row).unwrap();
+    assert_eq!((row.weight, row.max_lag), (7, Some(s(5))));
+}
+
+#[test]
+fn one_that_the_operator_has_named_is_not_found_again() {
+    let rows =
+        [row(WRITERS, "a"), row(READERS, "b"), row(50, "d"), Row { in_use: false, ..row(READERS, "e") }];
+    let mut scene = Scene::new(&rows);
+    scene.is_read_only("a", false);
+    scene.says("a", 1, &[(2, &["b", "b.alias"]), (4, &["d"]), (5, &["e"])]);
+    assert_eq!(scene.says("b.alias", 2, &[]), [], "nobody knows who b is");
+    scene.says("b", 2, &[]);
+    assert_eq!(scene.says("b.alias", 2, &[]), []);
+    assert_eq!(scene.monitor.discovered(), []);
+    assert_eq!(scene.monitor.found_in(&"d"), None, "it is where the operator wants it");
+    assert_eq!(scene.monitor.found_in(&"e"), None);
+}
+
+#[test]
+fn a_server_that_the_operator_has_named_and_that_is_silent_stops_nobody() {
+    let mut scene = Scene::new(&[row(WRITERS, "a"), row(READERS, "x")]);
+    scene.is_read_only("a", false);
+    scene.says("a", 1, &[(2, &["b"])]);
+    assert_eq!(scene.says("b", 2, &[]), []);
+    assert_eq!(scene.finds("x", Check::Replicas, Finding::Unreachable), [("b", JOINED)]);
+}
+
+#[test]
+fn only_what_a_primary_says_counts() {
+    let mut scene = Scene::new(&[row(WRITERS, "a"), row(READERS, "b")]);
+    scene.is_read_only("a", false);
+    scene.is_read_only("b", true);
+    scene.says("b", 2, &[(3, &["c"])]);
+    assert_eq!(scene.monitor.found_in(&"c"), None);
+    scene.says("a", 1, &[(4, &["d"])]);
+    assert_eq!(scene.monitor.found_in(&"d"), Some(WRITERS));
+}
+
+#[test]
+fn a_replica_is_forgotten_when_its_primary_has_not_named_it_for_a_while() {
+    let mut scene = Scene::with_replica();
+    let begun = scene.now;
+    assert_eq!(scene.says("a", 1, &[]), [], "it may come back");
+    while scene.now < begun + s(160) {
+        assert_eq!(scene.says("a", 1, &[]), []);
+    }
+    scene.says("a", 1, &[(2, &["b"])]);
+    let begun = scene.now;
+    while scene.now < begun + s(160) {
+        assert_eq!(scene.says("a", 1, &[]), [], "it counts from the last time");
+    }
+    let mut events = Vec::new();
+    while events.is_empty() && scene.now < begun + s(300) {
+        events = scene.says("a", 1, &[]);
+    }
+    assert_eq!(events, [("b", LEFT)]);
+    assert!(scene.now < begun + s(220));
+    assert_eq!((scene.of(READERS), scene.monitor.found_in(&"b")), (vec![], None));
+    assert!(!scene.is_asked("b", Check::Replicas), "nobody asks it any more");
+}
+
+#[test]
+fn while_the_primary_is_silent_nobody_is_forgotten() {
+    let mut scene = Scene::with_replica();
+    scene.says("a", 1, &[]);
+    scene.now += s(500);
+    assert_eq!(scene.finds("a", Check::Replicas, Finding::TimedOut), []);
+    assert_eq!(scene.says("a", 1, &[]), [], "its replicas may have lost it as well");
+    assert_eq!(scene.of(READERS), ["b"]);
+}
+
+#[test]
+fn c13_a_replica_that_can_be_written_to_is_no_writer_while_it_follows_a_primary() {
+    let mut scene = Scene::with_replica();
+    assert_eq!(scene.is_read_only("b", false), []);
+    assert_eq!((scene.of(WRITERS), scene.of(READERS)), (vec!["a"], vec!["b"]));
+}
+
+#[test]
+fn c13_a_replica_that_was_never_read_only_is_no_writer_when_its_primary_dies() {
+    let mut scene = Scene::with_primary();
+    scene.says("a", 1, &[(2, &["b"])]);
+    scene.says("b", 2, &[]);
+    scene.is_read_only("b", false);
+    assert_eq!(scene.dies("a"), [("a", (WRITERS, Change::Down))]);
+    assert_eq!(scene.is_read_only("b", false), []);
+    assert_eq!(scene.of(READERS), ["b"]);
+}
+
+#[test]
+fn a_replica_that_is_promoted_is_the_writer() {
+    let mut scene = Scene::with_replica();
+    scene.dies("a");
+    assert_eq!(scene.is_read_only("b", false), [("b", LEFT), ("b", (WRITERS, Change::Joined))]);
+    // Its own replicas are those that count now.
+    scene.says("b", 2, &[(3, &["c"])]);
+    assert_eq!(scene.says("c", 3, &[]), [("c", JOINED)]);
+    // The old primary comes back and follows it.
+    scene.finds("a", Check::Ping, Finding::Well(Told::Alive));
+    assert_eq!(
+        scene.is_read_only("a", true),
+        [("a", (WRITERS, Change::Left)), ("a", JOINED), ("a", (READERS, Change::Up))]
+    );
+    assert_eq!((scene.of(WRITERS), scene.of(READERS)), (vec!["b"], vec!["a", "c"]));
+}
+
+#[test]
+fn a_switch_that_is_planned_makes_it_the_writer() {
+    let mut scene = Scene::with_replica();
+    scene.is_read_only("b", false);
+    let events = scene.is_read_only("a", true);
+    let b = [("b", LEFT), ("b", (WRITERS, Change::Joined))];
+    assert!(b.iter().all(|event| events.contains(event)), "{events:?}");
+    assert_eq!(scene.of(WRITERS), ["b"]);
+}
+
+#[test]
+fn what_was_found_stays_with_another_plan_unless_the_operator_names_it() {
+    let mut scene = Scene::with_replica();
+    scene.monitor.configure(plan(&[row(WRITERS, "a"), row(READERS, "x")]), scene.now);
+    assert_eq!(scene.of(READERS), ["b", "x"]);
+    scene.monitor.configure(plan(&[row(WRITERS, "a"), row(60, "b")]), scene.now);
+    assert_eq!((scene.of(READERS), scene.of(60)), (vec![], vec!["b"]));
+    let mut scene = Scene::with_replica();
+    let mut without = plan(&[row(WRITERS, "a")]);
+    without.pairs[0].discover = None;
+    scene.monitor.configure(without, scene.now);
+    assert_eq!((scene.of(READERS), scene.monitor.discovered()), (vec![], vec![]));
+    assert!(!scene.is_asked("b", Check::Ping));
+}
+
+#[test]
+fn a_primary_that_names_the_world_finds_some_of_it() {
+    let mut scene = Scene::with_primary();
+    let names: Vec<Server> = (0..1_000).map(|n| &*Box::leak(format!("r{n:04}").into_boxed_str())).collect();
+    scene.says("a", 1, &[(2, &names)]);
+    let found = names.iter().filter(|name| scene.monitor.found_in(name).is_some()).count();
+    assert_eq!(found, 64);
+}
+
+proptest! {
+    /// Whatever is said, everybody is in a place once, those that the operator has named are never lost, and there is no writer that
+    /// was not one or promoted.
+    #[test]
+    fn promises_hold(steps in prop::collection::vec((0..8_u32, 0..4_u32, 0..4_u32, 0..30_u64), 1..200)) {
+        const NAMES: [Server; 4] = ["a", "b", "c", "d"];
+        let mut monitor = Monitor::new(plan(&[row(WRITERS, "a"), row(READERS, "b")]), s(100));
+        let mut now = s(100);
+        for (kind, one, other, step) in steps {
+            now += s(step);
+            for order in monitor.due(now) {
+                let (server, check) = (order.server, order.check);
+                let events = if check == Check::Replicas && kind < 6 {
+                    let id = (0_u32..).zip(NAMES).find(|(_, name)| *name == server).map_or(9, |(id, _)| id);
+                    let named = |id: u32| NAMES[id as usize];
+                    let followers = [(one, &[named(one)][..]), (other, &[named(other)][..])];
+                    monitor.hear(&server, check, word(id, &followers), now)
+                } else {
+                    let finding = match (kind, check) {
+                        (0..=4, Check::ReadOnly) => Finding::Well(Told::ReadOnly(NAMES[one as usize] != server)),
+                        (0..=5, _) => Finding::Well(Told::Alive),
+                        (6, _) => Finding::TimedOut,
+                        _ => Finding::Unreachable,
+                    };
+                    monitor.observe(&server, check, finding, "", now)
+                };
+                for event in events.iter().filter(|event| event.change == Change::Joined) {
+                    prop_assert!([WRITERS, READERS].contains(&event.hostgroup));
+                }
+            }
+            let (writers, readers) = (of(&monitor, WRITERS), of(&monitor, READERS));
+            let all: Vec<_> = writers.iter().chain(&readers).collect();
+            for name in NAMES {
+                let times = all.iter().filter(|other| ***other == name).count();
+                prop_assert!(times <= 1, "{name}: {all:?}");
+                prop_assert!(times == 1 || name > "b", "{name}: {all:?}");
+            }
+            for writer in writers {
+                let read_only = monitor.read_only(&writer);
+                prop_assert!(read_only != Some(true), "{writer}");
+            }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Connections that are opened before anybody needs them: whether there should be one more, and to which server.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::choice::ready;
+use crate::hostgroup::Hostgroup;
+use crate::policy::Policy;
+use crate::{Permit, Server};
+
+/// One of several workers that open connections ahead, each its share.
+#[derive(Debug, Clone, Copy)]
+pub struct Ahead<F> {
+    /// How many workers there are.
+    pub workers: u32,
+    /// How many connections to the server with this id nobody uses on the worker that asks.
+    pub resting: F,
+}
+
+/// A permit for a connection that is to be opened ahead of need, to the server that lacks most; `None`: there are enough, or others need
+/// what could be had.
+pub(crate) fn open_ahead<E>(
+    group: &Arc<Hostgroup<E>>,
+    ahead: &Ahead<impl Fn(u64) -> u32>,
+    now: Duration,
+) -> Option<Permit<E>> {
+    let members = group.members();
+    let policy = &members.policy;
+    if !policy.warming && policy.min_resting == 0 || group.queue.waiting() > 0 {
+        return None;
+    }
+    let candidates = ready(&members.servers, policy, now).into_iter();
+    let lacking = candidates.map(|(_, server)| (lacking(server, policy, ahead), server));
+    let (_, server) = lacking.filter(|(lacking, _)| *lacking > 0).max_by_key(|(lacking, _)| *lacking)?;
+    if !group.gate.try_enter(policy, now) {
+        return None;
+    }
+    // What is kept for use is bounded by this worker's share, what is warmed by all that the server has: other workers open some, too.
+    let max =
+        if rests_too_few(server, policy, ahead) { u32::MAX } else { policy.warmed(server.max_connections()) };
+    if server.try_take_below(max) {
+        return Some(Permit::new(Arc::clone(group), Arc::clone(server)));
+    }
+    group.gate.give_back(policy);
+    None
+}
+
+/// How many connections a server lacks, as far as this worker is concerned.
+fn lacking<E>(server: &Server<E>, policy: &Policy, ahead: &Ahead<impl Fn(u64) -> u32>) -> u32 {
+    let max = server.max_connections();
+    let resting = (ahead.resting)(server.id());
+    let idle = share(policy.min_resting.min(max), ahead.workers).saturating_sub(resting);
+    let warmed = policy.warmed(max);
+    // More of them than its share would be ended again by who keeps them.
+    let cold = warmed.saturating_sub(server.open()).min(share(warmed, ahead.workers).saturating_sub(resting));
+    idle.max(cold)
+}
+
+fn rests_too_few<E>(server: &Server<E>, policy: &Policy, ahead: &Ahead<impl Fn(u64) -> u32>) -> bool {
+    (ahead.resting)(server.id()) < share(policy.min_resting.min(server.max_connections()), ahead.workers)
+}
+
+/// One worker's part of `all`, rounded up.
+fn share(all: u32, workers: u32) -> u32 {
+    all.div_ceil(workers.max(1))
+}

@@ -1,0 +1,109 @@
+//! What many sessions of a worker have alike, kept once: thousands of clients wait, and few of them differ.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use route::Caller;
+
+use crate::arrival::Peer;
+use crate::backend::Passport;
+use crate::client::login::Identity;
+use crate::limits::ALIKE_MAX;
+use crate::state::Settings;
+
+/// What a session begins with.
+#[derive(Debug)]
+pub(crate) struct Beginning {
+    /// Whom the rules see.
+    pub(crate) caller: Arc<Caller>,
+    /// For whom its connections are good.
+    pub(crate) passport: Rc<Passport>,
+    /// Its client has set nothing.
+    pub(crate) settings: Rc<Settings>,
+}
+
+/// What the sessions that have begun last began with.
+#[derive(Debug, Default)]
+pub(crate) struct Alike {
+    callers: Last<Arc<Caller>>,
+    passports: Last<Rc<Passport>>,
+    settings: Rc<Settings>,
+}
+
+impl Alike {
+    /// What the session of this client begins with.
+    pub(crate) fn beginning(&self, identity: &Identity) -> Beginning {
+        let schema = identity.account.schema.as_deref().unwrap_or_default();
+        Beginning {
+            caller: self.callers.share(Arc::new(caller(identity, schema))),
+            passport: self.passports.share(Rc::new(Passport::new(identity))),
+            settings: Rc::clone(&self.settings),
+        }
+    }
+
+    /// Nobody begins as before: the configuration is another one.
+    pub(crate) fn clear(&self) {
+        self.callers.0.borrow_mut().clear();
+        self.passports.0.borrow_mut().clear();
+    }
+}
+
+/// Whom the rules see in a session of this client that is in this schema.
+pub(crate) fn caller(identity: &Identity, schema: &[u8]) -> Caller {
+    let user = &identity.account.user.name;
+    match identity.peer {
+        Peer::Tcp(addresses) => {
+            let listener = addresses.destination();
+            Caller::new(user, schema, &listener.ip().to_canonical().to_string(), listener.port())
+        }
+        Peer::Local => Caller::new(user, schema, "", 0),
+    }
+}
+
+/// The last different values, at most [`ALIKE_MAX`], in the order in which they were used.
+#[derive(Debug)]
+struct Last<T>(RefCell<VecDeque<T>>);
+
+impl<T> Default for Last<T> {
+    fn default() -> Self {
+        Self(RefCell::default())
+    }
+}
+
+impl<T: Clone + PartialEq> Last<T> {
+    /// The one of them that is equal to `value`, or this one.
+    fn share(&self, value: T) -> T {
+        let mut all = self.0.borrow_mut();
+        let at = all.iter().position(|one| *one == value);
+        let shared = at.and_then(|at| all.remove(at)).unwrap_or(value);
+        all.truncate(ALIKE_MAX - 1);
+        all.push_front(shared.clone());
+        shared
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_values_are_one() {
+        let last = Last::default();
+        let first = last.share(Rc::new(1));
+        last.share(Rc::new(2));
+        assert!(Rc::ptr_eq(&first, &last.share(Rc::new(1))));
+    }
+
+    #[test]
+    fn what_nobody_had_for_long_is_forgotten() {
+        let last = Last::default();
+        let first = last.share(Rc::new(0));
+        for value in 1..=ALIKE_MAX {
+            last.share(Rc::new(value));
+        }
+        assert_eq!(last.0.borrow().len(), ALIKE_MAX);
+        assert!(!Rc::ptr_eq(&first, &last.share(Rc::new(0))));
+    }
+}

@@ -1,0 +1,85 @@
+//! Users who may have only so many connections to servers (`max_backend_connections`), and who waits for one.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Poll;
+
+use pool::{InLine, Quota, Share};
+use tokio::time::{Instant, sleep, timeout_at};
+
+use super::kept::{Asker, Entry};
+use crate::limits::MOVE_WAIT;
+use crate::worker::Worker;
+
+/// What a session gets whose user has a limited number of connections.
+pub(super) enum Among<'a> {
+    /// The right to open one more.
+    Share(Share),
+    /// One that nobody uses, and who asked for it.
+    Spare(Box<Entry>, &'a Asker<'a>),
+    /// It is too late.
+    None,
+}
+
+/// One more connection of a user, or one that is there; waits in line if the user has all that he may have.
+pub(super) async fn among<'a>(
+    worker: &Rc<Worker>,
+    hostgroup: u32,
+    deadline: Instant,
+    quota: &Arc<Quota>,
+    asker: Option<&'a Asker<'a>>,
+) -> Among<'a> {
+    if let Some(share) = quota.take() {
+        return Among::Share(share);
+    }
+    if let Some(asker) = asker
+        && let Some(entry) = worker.kept.pop(worker, hostgroup, None, asker)
+    {
+        return Among::Spare(Box::new(entry), asker);
+    }
+    let Some(line) = quota.enqueue(usize::MAX) else { return Among::None };
+    let handed = asker.map(|asker| (worker.kept.wait(worker, asker, hostgroup), asker));
+    let handed = async {
+        let (handed, asker) = handed?;
+        Some((handed.await.ok()?, asker))
+    };
+    tokio::select! {
+        biased;
+        Some((entry, asker)) = handed => Among::Spare(entry, asker),
+        share = timeout_at(deadline, granted(worker, quota, line)) => share.map_or(Among::None, Among::Share),
+    }
+}
+
+/// Waits for a turn. What nobody uses of the user's connections, and this session cannot use, is in the way.
+async fn granted(worker: &Rc<Worker>, quota: &Arc<Quota>, mut line: InLine) -> Share {
+    let mut share = poll_fn(|cx| line.poll_share(cx.waker()).map_or(Poll::Pending, Poll::Ready));
+    loop {
+        tokio::select! {
+            biased;
+            share = &mut share => return share,
+            () = sleep(MOVE_WAIT) => {
+                worker.kept.make_room_among(worker, quota);
+                worker.shared.siblings.make_room_among(quota);
+            }
+        }
+    }
+}
+
+/// A user has all the connections to servers that he may have.
+pub(super) struct UserFull<'a> {
+    pub(super) user: &'a [u8],
+    pub(super) quota: &'a Quota,
+}
+
+impl fmt::Display for UserFull<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (user, quota) = (String::from_utf8_lossy(self.user), self.quota);
+        let (taken, max, waiting) = (quota.taken(), quota.max(), quota.waiting());
+        write!(
+            f,
+            "user '{user}' has {taken} of {max} connections to servers (max_backend_connections), {waiting} more sessions wait"
+        )
+    }
+}

@@ -1,0 +1,129 @@
+//! Connections that are opened before a statement needs them, where a hostgroup wants some (`connection_warming`, `min_idle_connections`).
+//!
+//! A connection has a user, a character set and abilities of the protocol, so there has to be a client first: they are opened as for the
+//! one whose session asked last. One after the other, so that no server has to let many in at once.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use pool::{Ahead, Closed, Permit};
+use route::Caller;
+use tokio::time::{Instant, sleep};
+
+use super::acquire::attempt;
+use super::kept::{Asker, Left};
+use super::{Passport, Target, open_in};
+use crate::client::login::Identity;
+use crate::worker::Worker;
+
+/// For whom connections are opened, by hostgroup.
+#[derive(Debug, Default)]
+pub(crate) struct Warmth(RefCell<HashMap<u32, Kind>>);
+
+/// What connections of a hostgroup are like that are opened ahead.
+#[derive(Debug)]
+struct Kind {
+    guest: Rc<Guest>,
+    /// Somebody is opening some.
+    is_busy: bool,
+}
+
+/// As whom they log in.
+#[derive(Debug)]
+struct Guest {
+    identity: Box<Identity>,
+    passport: Rc<Passport>,
+    /// Who is in no schema.
+    caller: Arc<Caller>,
+}
+
+impl Warmth {
+    /// A session asks for a connection of this hostgroup.
+    pub(super) fn note(&self, worker: &Worker, hostgroup: u32, asker: &Asker<'_>) {
+        if !worker.settings().warms(hostgroup) {
+            return;
+        }
+        let mut kinds = self.0.borrow_mut();
+        if kinds.get(&hostgroup).is_some_and(|kind| kind.guest.passport.hash() == asker.passport.hash()) {
+            return;
+        }
+        let identity = asker.identity.for_others(worker.shared.connection_id());
+        let passport = Rc::clone(asker.passport);
+        let caller = Arc::new(Caller::new(&identity.account.user.name, b"", "", 0));
+        let is_busy = kinds.get(&hostgroup).is_some_and(|kind| kind.is_busy);
+        kinds.insert(hostgroup, Kind { guest: Rc::new(Guest { identity, passport, caller }), is_busy });
+    }
+
+    /// Opens what lacks, and forgets what nobody wants any more.
+    pub(crate) fn sweep(&self, worker: &Rc<Worker>) {
+        let settings = worker.settings();
+        let mut kinds = self.0.borrow_mut();
+        kinds.retain(|hostgroup, kind| {
+            let user = &kind.guest.identity.account.user;
+            settings.warms(*hostgroup) && Arc::ptr_eq(user, &settings.users.find(&user.name))
+        });
+        for (hostgroup, kind) in kinds.iter_mut().filter(|(_, kind)| !kind.is_busy) {
+            kind.is_busy = true;
+            let (worker, hostgroup, guest) = (Rc::clone(worker), *hostgroup, Rc::clone(&kind.guest));
+            tokio::task::spawn_local(async move {
+                warm(&worker, hostgroup, &guest).await;
+                if let Some(kind) = worker.warmth.0.borrow_mut().get_mut(&hostgroup) {
+                    kind.is_busy = false;
+                }
+            });
+        }
+    }
+}
+
+/// Opens connections until there are enough, or one cannot be opened.
+async fn warm(worker: &Rc<Worker>, hostgroup: u32, guest: &Guest) {
+    let shared = &worker.shared;
+    while worker.settings().warms(hostgroup) && !worker.is_draining() {
+        let ahead = Ahead {
+            workers: u32::from(shared.workers),
+            resting: |server| worker.kept.resting_at(hostgroup, server),
+        };
+        if let Some(permit) = shared.pool.open_ahead(hostgroup, &ahead, shared.uptime()) {
+            if !add(worker, hostgroup, guest, permit).await {
+                return;
+            }
+            continue;
+        }
+        match shared.pool.usage(hostgroup).closed {
+            Some(Closed::Throttled { left, .. }) => sleep(left).await,
+            _ => return,
+        }
+    }
+}
+
+/// Opens one, and lays it aside for whoever needs it first. False if that has failed.
+async fn add(worker: &Rc<Worker>, hostgroup: u32, guest: &Guest, permit: Permit<Target>) -> bool {
+    let Guest { identity, passport, caller } = guest;
+    let settings = worker.settings();
+    // Nobody else could use a connection to a server that was told whom it is for.
+    if settings.announced.contains(&permit.server().endpoint().endpoint) {
+        return false;
+    }
+    let limited = identity.account.user.backends.as_ref();
+    let share = limited.map(|limited| limited.quota().take().ok_or(()));
+    let Ok(share) = share.transpose() else { return false };
+    let open = async |target: &Target| open_in(worker, hostgroup, target, identity).await;
+    let deadline = Instant::now() + settings.variables.connect_timeout_server;
+    let Ok(mut backend) = attempt(worker, permit, deadline, &open).await else { return false };
+    let link = backend.connection_mut();
+    link.set_share(share);
+    link.leave();
+    let left = Left {
+        caller: Arc::clone(caller),
+        settings: Rc::default(),
+        was_reset: false,
+        status: link.first_status(),
+        asks: false,
+        results: Rc::default(),
+        asking: None,
+    };
+    worker.kept.lay_aside(worker, hostgroup, passport, identity.peer, backend, left);
+    true
+}

@@ -1,0 +1,93 @@
+//! What servers have against checks: each is logged once, until it is something else or over.
+
+use std::collections::HashMap;
+
+use config::Endpoint;
+use monitor::{Check, Finding};
+
+/// What each server has against each check. One that lets the monitor in may still not say how far it is behind.
+#[derive(Debug, Default)]
+pub(super) struct Complaints {
+    servers: HashMap<Endpoint, Vec<(Check, String)>>,
+}
+
+/// What is to be logged.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Remark {
+    /// There is a new complaint.
+    New,
+    /// There is none any more.
+    Over,
+}
+
+impl Complaints {
+    /// What is to be logged of a check with this outcome.
+    pub(super) fn note(
+        &mut self,
+        server: &Endpoint,
+        check: Check,
+        finding: Finding,
+        error: Option<&str>,
+    ) -> Option<Remark> {
+        match (finding, error) {
+            (Finding::Refused, Some(error)) => {
+                let known = self.servers.entry(server.clone()).or_default();
+                // Several checks may fail for the same reason.
+                let is_new = known.iter().all(|(_, other)| other != error);
+                known.retain(|(other, _)| *other != check);
+                known.push((check, error.to_owned()));
+                is_new.then_some(Remark::New)
+            }
+            (Finding::Well(_), _) => {
+                let known = self.servers.get_mut(server)?;
+                known.retain(|(other, _)| *other != check);
+                if !known.is_empty() {
+                    return None;
+                }
+                self.servers.remove(server);
+                Some(Remark::Over)
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use monitor::Told;
+
+    use super::*;
+
+    const WELL: Finding = Finding::Well(Told::Alive);
+
+    fn server() -> Endpoint {
+        Endpoint::Tcp { host: "db1".to_owned(), port: 3306 }
+    }
+
+    #[test]
+    fn a_check_that_goes_well_does_not_end_what_another_one_meets() {
+        let mut complaints = Complaints::default();
+        let mut note = |check, finding, error| complaints.note(&server(), check, finding, error);
+        let denied = Some("error 1227: Access denied");
+        assert_eq!(note(Check::Lag, Finding::Refused, denied), Some(Remark::New));
+        for _ in 0..3 {
+            assert_eq!(note(Check::Ping, WELL, None), None);
+            assert_eq!(note(Check::Lag, Finding::Refused, denied), None, "it is known");
+        }
+        assert_eq!(note(Check::Lag, Finding::TimedOut, Some("timeout")), None);
+        assert_eq!(note(Check::Lag, WELL, None), Some(Remark::Over));
+        assert_eq!(note(Check::Lag, WELL, None), None);
+    }
+
+    #[test]
+    fn what_all_checks_meet_is_one_complaint() {
+        let mut complaints = Complaints::default();
+        let mut note = |check, finding, error| complaints.note(&server(), check, finding, error);
+        let wrong = Some("error 1045: Access denied");
+        assert_eq!(note(Check::Ping, Finding::Refused, wrong), Some(Remark::New));
+        assert_eq!(note(Check::ReadOnly, Finding::Refused, wrong), None);
+        assert_eq!(note(Check::Ping, WELL, None), None);
+        assert_eq!(note(Check::ReadOnly, Finding::Refused, Some("error 1040")), Some(Remark::New));
+        assert_eq!(note(Check::ReadOnly, WELL, None), Some(Remark::Over));
+    }
+}

@@ -1,0 +1,301 @@
+//! Names of servers, and the addresses that they have.
+//!
+//! Names are resolved by tasks of the control runtime, a few at a time, so that a slow resolver stops neither a worker nor more
+//! than a few threads. What it says is kept ([`cache`]) and looked up anew when it is older than
+//! `mysql-monitor_local_dns_cache_ttl`; meanwhile, and when that fails, the addresses that were known go on to hold. Where a
+//! connection cannot be made, its name is looked up at once: the server may have moved.
+
+mod cache;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use config::MonitorVariables;
+use tokio::net::{TcpStream, lookup_host};
+use tokio::runtime::Handle;
+use tokio::sync::{Semaphore, watch};
+use tokio::time::{Instant, sleep};
+
+use crate::limits::{NAMES_AT_ONCE_MAX, NAMES_LOOK};
+use crate::shared::Shared;
+use cache::{Cache, Learned};
+
+/// What a name was found to be; shared, as several may wait for it.
+type Answer = Result<Vec<SocketAddr>, Arc<io::Error>>;
+
+/// Whoever asks a resolver.
+type Lookup =
+    dyn Fn(String) -> Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send>> + Send + Sync;
+
+/// How names are kept, as the operator wants it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Keeping {
+    /// How long addresses are not looked up anew.
+    ttl: Duration,
+    /// How often it is seen after those that are older.
+    refresh: Duration,
+    /// The most names that wait to be resolved.
+    queue: u32,
+}
+
+impl Keeping {
+    /// What these variables say.
+    pub(crate) fn new(variables: &MonitorVariables) -> Self {
+        Self {
+            ttl: variables.dns_cache_ttl,
+            refresh: variables.dns_cache_refresh_interval,
+            queue: variables.dns_queue_max,
+        }
+    }
+
+    /// Whether addresses are kept.
+    fn is_on(&self) -> bool {
+        !self.ttl.is_zero() && !self.refresh.is_zero()
+    }
+}
+
+/// What was counted since the start, as ProxySQL counts it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct NameCounts {
+    /// Names that somebody wanted to know the address of.
+    pub(crate) queried: u64,
+    /// Those whose address was known.
+    pub(crate) known: u64,
+    /// Names that had got an address, or another one.
+    pub(crate) updated: u64,
+}
+
+/// The names and their addresses.
+pub(crate) struct Names {
+    lookup: Box<Lookup>,
+    control: Handle,
+    state: Mutex<State>,
+    /// Places for lookups that run.
+    places: Arc<Semaphore>,
+    started: Instant,
+    queried: AtomicU64,
+    known: AtomicU64,
+    updated: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    cache: Cache,
+    /// Names that are being looked up, with the way to the answer.
+    asked: HashMap<String, watch::Receiver<Option<Answer>>>,
+}
+
+impl fmt::Debug for Names {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Names").field("state", &self.state).finish_non_exhaustive()
+    }
+}
+
+impl Names {
+    /// Names that the system's resolver knows, asked on this runtime.
+    pub(crate) fn of_system(control: &Handle) -> Arc<Self> {
+        let lookup = |name: String| -> Pin<Box<dyn Future<Output = _> + Send>> {
+            Box::pin(async move { Ok(lookup_host((name, 0)).await?.collect()) })
+        };
+        Self::new(control, Box::new(lookup))
+    }
+
+    fn new(control: &Handle, lookup: Box<Lookup>) -> Arc<Self> {
+        Arc::new(Self {
+            lookup,
+            control: control.clone(),
+            state: Mutex::default(),
+            places: Arc::new(Semaphore::new(NAMES_AT_ONCE_MAX)),
+            started: Instant::now(),
+            queried: AtomicU64::default(),
+            known: AtomicU64::default(),
+            updated: AtomicU64::default(),
+        })
+    }
+
+    /// What was counted.
+    pub(crate) fn counts(&self) -> NameCounts {
+        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        NameCounts { queried: of(&self.queried), known: of(&self.known), updated: of(&self.updated) }
+    }
+
+    /// Connects to the first address of a host that can be reached; the caller keeps the deadline. What one of them says about the
+    /// server counts for more than an error that is `ours`, such as that this machine has no IPv6.
+    pub(crate) async fn dial(
+        self: &Arc<Self>,
+        host: &str,
+        port: u16,
+        keeping: Keeping,
+        ours: impl Fn(&io::Error) -> bool,
+    ) -> io::Result<TcpStream> {
+        let mut failure: Option<io::Error> = None;
+        let addresses = self.resolve(host, keeping).await?;
+        // Also if the caller's deadline passes.
+        let mut doubt = Doubt { names: self, host, keeping, holds: true };
+        for mut address in addresses {
+            address.set_port(port);
+            match TcpStream::connect(address).await {
+                Ok(stream) => {
+                    doubt.holds = false;
+                    return Ok(stream);
+                }
+                Err(error) if ours(&error) && failure.is_some() => {}
+                Err(error) => failure = Some(error),
+            }
+        }
+        Err(failure.unwrap_or_else(|| io::Error::new(io::ErrorKind::NotFound, "its name has no address")))
+    }
+
+    /// The addresses of a host, with port 0; the caller keeps the deadline.
+    async fn resolve(self: &Arc<Self>, host: &str, keeping: Keeping) -> io::Result<Vec<SocketAddr>> {
+        if let Ok(ip) = host.parse::<IpAddr>() {
+            return Ok(vec![SocketAddr::new(ip, 0)]);
+        }
+        if keeping.is_on() {
+            self.queried.fetch_add(1, Ordering::Relaxed);
+            let now = self.now();
+            if let Some(addresses) = self.lock().cache.get(host, now) {
+                self.known.fetch_add(1, Ordering::Relaxed);
+                return Ok(addresses);
+            }
+        }
+        let mut answer = self.ask(host, keeping)?;
+        let answer = answer.wait_for(Option::is_some).await;
+        let answer = answer.ok().and_then(|answer| answer.clone());
+        let answer = answer.ok_or_else(|| io::Error::other("nobody resolves names any more"))?;
+        answer.map_err(|error| io::Error::new(error.kind(), format!("its name cannot be resolved: {error}")))
+    }
+
+    /// Has a name looked up, unless somebody has it looked up already.
+    fn ask(self: &Arc<Self>, host: &str, keeping: Keeping) -> io::Result<watch::Receiver<Option<Answer>>> {
+        let now = self.now();
+        let mut state = self.lock();
+        if let Some(answer) = state.asked.get(host) {
+            return Ok(answer.clone());
+        }
+        if state.asked.len() >= (keeping.queue as usize).saturating_add(NAMES_AT_ONCE_MAX) {
+            let error = format!(
+                "its name is not resolved: {} others wait for that (mysql-monitor_local_dns_resolver_queue_maxsize)",
+                keeping.queue
+            );
+            return Err(io::Error::other(error));
+        }
+        let (told, answer) = watch::channel(None);
+        state.asked.insert(host.to_owned(), answer.clone());
+        state.cache.note_asked(host, now);
+        drop(state);
+        let (names, host) = (Arc::clone(self), host.to_owned());
+        self.control.spawn(async move {
+            // Never closed.
+            let place = names.places.acquire().await;
+            let outcome = (names.lookup)(host.clone()).await;
+            drop(place);
+            let answer = names.learn(&host, outcome, keeping);
+            // Perhaps nobody waits for it any more.
+            let _ = told.send(Some(answer));
+        });
+        Ok(answer)
+    }
+
+    /// Takes note of what a resolver has said.
+    fn learn(&self, host: &str, outcome: io::Result<Vec<SocketAddr>>, keeping: Keeping) -> Answer {
+        let outcome = outcome.and_then(|addresses| {
+            if addresses.is_empty() {
+                return Err(io::Error::new(io::ErrorKind::NotFound, "it has no address"));
+            }
+            Ok(addresses)
+        });
+        let outcome = outcome.map_err(Arc::new);
+        let now = self.now();
+        let mut state = self.lock();
+        state.asked.remove(host);
+        if !keeping.is_on() {
+            state.cache.forget(host);
+            return outcome;
+        }
+        let learned = state.cache.learn(host, outcome.as_deref().ok(), now);
+        drop(state);
+        match learned {
+            Learned::New => drop(self.updated.fetch_add(1, Ordering::Relaxed)),
+            Learned::Other { before, now } => {
+                self.updated.fetch_add(1, Ordering::Relaxed);
+                tracing::info!(host, ?before, ?now, "the name of a server has other addresses");
+            }
+            Learned::Failed => {
+                let error = outcome.as_ref().err().map(ToString::to_string).unwrap_or_default();
+                tracing::warn!(
+                    host,
+                    error,
+                    "the name of a server cannot be resolved; addresses that were known hold"
+                );
+            }
+            Learned::Nothing => {}
+        }
+        outcome
+    }
+
+    /// Has the names looked up whose addresses are too old.
+    pub(crate) fn refresh(self: &Arc<Self>, keeping: Keeping) {
+        let due = self.lock().cache.due(keeping.ttl, self.now());
+        for host in due {
+            // Those for which there is no place have their turn with the next refresh.
+            let _ = self.ask(&host, keeping);
+        }
+    }
+
+    /// A server of this name cannot be reached.
+    fn doubt(self: &Arc<Self>, host: &str, keeping: Keeping) {
+        let is_old = self.lock().cache.may_be_asked(host, self.now());
+        if keeping.is_on() && is_old {
+            let _ = self.ask(host, keeping);
+        }
+    }
+
+    fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Nothing in here is left half done by a panic.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether the address of a server is in doubt: it could not be reached.
+struct Doubt<'a> {
+    names: &'a Arc<Names>,
+    host: &'a str,
+    keeping: Keeping,
+    holds: bool,
+}
+
+impl Drop for Doubt<'_> {
+    fn drop(&mut self) {
+        if self.holds {
+            self.names.doubt(self.host, self.keeping);
+        }
+    }
+}
+
+/// Sees after the names of servers for as long as there is a proxy.
+pub(crate) async fn keep_fresh(shared: Weak<Shared>) {
+    let mut last = Instant::now();
+    loop {
+        sleep(NAMES_LOOK).await;
+        let Some(shared) = shared.upgrade() else { return };
+        let keeping = Keeping::new(shared.snapshot().monitor());
+        if keeping.is_on() && last.elapsed() >= keeping.refresh {
+            last = Instant::now();
+            shared.names.refresh(keeping);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+//! `init_connect`: every connection begins with it, and begins with it anew for the next session.
+
+use config::{Config, HostgroupAttributes};
+use wire::StatusFlags;
+use wire::command::Kind;
+
+use super::shared::{CHARSET, config as shared, question};
+use super::support::{Client, Database, Servers, config as usual, log_in, play, run, settle, stage};
+
+/// What a connection begins with.
+const INIT: &str = "SET SESSION sql_mode = 'ANSI'";
+
+fn with_init(mut config: Config, init_connect: &str) -> Config {
+    init_connect.clone_into(&mut config.variables.init_connect);
+    config
+}
+
+/// A client's first statement, over a connection that is opened for it and begins with these.
+async fn first(client: &mut Client, servers: &mut Servers, init: &[&str]) -> Database {
+    client.send_query("DO 0").await;
+    let mut server = servers.accept().await;
+    for text in init {
+        server.expect_query(text).await;
+        server.ok().await;
+    }
+    server.expect_query("DO 0").await;
+    server.ok().await;
+    client.expect_ok().await;
+    server
+}
+
+#[test]
+fn every_connection_begins_with_it() {
+    play(async || {
+        let (stage, mut servers) = stage(with_init(usual(), &format!("{INIT}; SET @a = ';'")));
+        for _ in 0..2 {
+            let mut client = log_in(&stage).await;
+            first(&mut client, &mut servers, &[INIT, "SET @a = ';'"]).await;
+        }
+    });
+}
+
+#[test]
+fn a_hostgroup_may_have_its_own() {
+    let mut config = with_init(usual(), INIT);
+    let own = HostgroupAttributes { init_connect: "SET @b = 2".to_owned(), ..HostgroupAttributes::default() };
+    config.hostgroup_attributes.push(own);
+    play(async || {
+        let (stage, mut servers) = stage(config.clone());
+        let mut client = log_in(&stage).await;
+        first(&mut client, &mut servers, &["SET @b = 2"]).await;
+    });
+}
+
+#[test]
+fn a_server_that_refuses_it_is_heard() {
+    play(async || {
+        let (stage, mut servers) = stage(with_init(usual(), "SET nothing = 1"));
+        let mut client = log_in(&stage).await;
+        client.send_query("DO 0").await;
+        let mut server = servers.accept().await;
+        server.expect_query("SET nothing = 1").await;
+        server.err(1193, "HY000", "Unknown system variable 'nothing'").await;
+        let error = client.expect_err(1193).await;
+        assert_eq!(error.message, "Unknown system variable 'nothing' (in init_connect)");
+        settle().await;
+        assert_eq!(stage.usage(0).open, 0);
+    });
+}
+
+#[test]
+fn what_it_does_to_the_status_is_known() {
+    play(async || {
+        let (stage, mut servers) = stage(with_init(usual(), "SET autocommit = 0"));
+        let mut client = log_in(&stage).await;
+        client.send_query("DO 0").await;
+        let mut server = servers.accept().await;
+        server.status -= StatusFlags::AUTOCOMMIT;
+        server.expect_query("SET autocommit = 0").await;
+        server.ok().await;
+        server.expect_query("DO 0").await;
+        server.ok().await;
+        client.expect_ok().await;
+        client.send_query("PROXYSQL INTERNAL SESSION").await;
+        let result = client.expect_result().await;
+        let shown = String::from_utf8_lossy(result.rows.first().map_or(&[][..], Vec::as_slice));
+        assert!(shown.contains(r#""autocommit": false"#), "{shown}");
+    });
+}
+
+#[test]
+fn c03_the_next_session_begins_with_it_as_well() {
+    play(async || {
+        let (stage, mut servers) = stage(with_init(shared(), INIT));
+        let mut one = log_in(&stage).await;
+        let mut server = first(&mut one, &mut servers, &[INIT]).await;
+        let mut two = log_in(&stage).await;
+        two.send_query("SELECT 2").await;
+        let command = server.read_command().await;
+        assert_eq!(command.first(), Some(&(Kind::ChangeUser as u8)));
+        server.ok().await;
+        question(&mut server).await;
+        server.expect_query(INIT).await;
+        server.ok().await;
+        server.expect_query("SELECT 2").await;
+        server.ok().await;
+        two.expect_ok().await;
+        // Nothing has been set since: nothing is to be said.
+        run(&mut one, &mut server, "SELECT 1").await;
+        run(&mut one, &mut server, "SET sql_mode = 'TRADITIONAL'").await;
+        two.send_query("SELECT 3").await;
+        server.expect_command(Kind::ResetConnection, b"").await;
+        server.ok().await;
+        question(&mut server).await;
+        server.expect_query(CHARSET).await;
+        server.ok().await;
+        server.expect_query(INIT).await;
+        server.ok().await;
+        server.expect_query("SELECT 3").await;
+        server.ok().await;
+        two.expect_ok().await;
+    });
+}

@@ -1,0 +1,122 @@
+//! Plain replication of MariaDB of which the proxy knows the primary only.
+
+use e2e::admin::{connect as admin, value, wait_for_value};
+use e2e::{Proxy, run};
+use testkit::guard::Sandbox;
+use testkit::mariadb::{self, Topology};
+use testkit::server::{PASSWORD, USER};
+
+use super::{ROWS, WATCHER, ports, rows, write};
+
+/// Changes that a primary makes, and sends to nobody, in much more than the time after which a replica is forgotten.
+const CHANGES_MAX: u32 = 3_000;
+
+/// The ports of the servers that are used in a hostgroup, in their order.
+fn online(hostgroup: u32) -> String {
+    format!(
+        "SELECT group_concat(port) FROM (SELECT port FROM runtime_mysql_servers \
+         WHERE hostgroup_id = {hostgroup} AND status = 'ONLINE' ORDER BY port)"
+    )
+}
+
+fn events(of: &str, server: u16) -> String {
+    format!(
+        "SELECT count(*) > 0 FROM stats_pointsman_server_events WHERE hostgroup = 1 AND event = '{of}' AND port = {server}"
+    )
+}
+
+fn start(sandbox: &Sandbox, options: &[&str]) -> (Topology, Proxy) {
+    let options: Vec<&str> =
+        options.iter().copied().chain(["--log-slave-updates", "--log-bin=binlog"]).collect();
+    let topology = Topology::start(&mariadb::find().unwrap(), sandbox, 2, &options).unwrap();
+    topology
+        .primary
+        .sql(&format!(
+            "CREATE TABLE test.t (id INT PRIMARY KEY); CREATE USER {WATCHER}@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'; \
+             GRANT REPLICA MONITOR, REPLICATION MASTER ADMIN, PROCESS ON *.* TO {WATCHER}@'127.0.0.1'"
+        ))
+        .unwrap();
+    topology.catch_up().unwrap();
+    let settings = r#"hostgroup_settings = '{"discover_replicas": true, "forget_replicas_after": 2}'"#;
+    let proxy = e2e::Setup::new(sandbox)
+        .monitor(WATCHER, PASSWORD)
+        .user(USER, PASSWORD, "default_schema = 'test'")
+        .admin("mysql_ifaces", "\"127.0.0.1:0\"")
+        .server(&topology.primary, "")
+        .row("mysql_replication_hostgroups", "writer_hostgroup = 0\nreader_hostgroup = 1")
+        .row("mysql_hostgroup_attributes", &format!("hostgroup_id = 0\n{settings}"))
+        .variable("read_write_split", true)
+        .variable("monitor_writer_is_also_reader", false)
+        .variable("monitor_read_only_interval", 100)
+        // Writes wait as long as a promotion takes.
+        .variable("connect_timeout_server_max", 30_000)
+        .start();
+    (topology, proxy)
+}
+
+#[test]
+fn replicas_are_found_where_they_come_from_and_one_is_promoted() {
+    let sandbox = Sandbox::new().unwrap();
+    let (mut topology, proxy) = start(&sandbox, &[]);
+    run(async {
+        let mut admin = admin(&proxy).await;
+        wait_for_value(&mut admin, &online(1), &ports(&topology.replicas)).await;
+        assert_eq!(value(&mut admin, &online(0)).await, topology.primary.port().to_string());
+        let comments =
+            "SELECT group_concat(DISTINCT comment) FROM runtime_mysql_servers WHERE hostgroup_id = 1";
+        assert_eq!(value(&mut admin, comments).await, "discovered");
+        assert_eq!(value(&mut admin, "SELECT count(*) FROM mysql_servers").await, "1");
+        let reads = "SELECT sum(Queries) > 0 FROM stats_mysql_connection_pool WHERE hostgroup = 1";
+        super::client(&proxy).await.query("SELECT COUNT(*) FROM t").await.unwrap();
+        assert_eq!(value(&mut admin, reads).await, "1");
+
+        // One follows nobody any more, and is forgotten; it comes back.
+        let gone = &topology.replicas[0];
+        gone.sql("STOP SLAVE").unwrap();
+        let left = ports(&topology.replicas[1..]);
+        // The primary hears of it when it sends the next changes.
+        for id in 10_000..10_000 + CHANGES_MAX {
+            topology.primary.sql(&format!("INSERT INTO test.t VALUES ({id})")).unwrap();
+            if value(&mut admin, &online(1)).await == left {
+                break;
+            }
+        }
+        assert_eq!(value(&mut admin, &events("LEFT", gone.port())).await, "1");
+        gone.sql("START SLAVE").unwrap();
+        wait_for_value(&mut admin, &online(1), &ports(&topology.replicas)).await;
+
+        // The primary dies, and one of them takes over.
+        let (mut written, errors) = write(&proxy, 1, ROWS).await;
+        assert_eq!(errors, 0);
+        topology.catch_up().unwrap();
+        topology.fail_over().unwrap();
+        let (more, _) = write(&proxy, 1_000, ROWS).await;
+        written.extend(more);
+        assert_eq!(value(&mut admin, &online(0)).await, topology.primary.port().to_string());
+        wait_for_value(&mut admin, &online(1), &ports(&topology.replicas)).await;
+        let there = rows(&topology.primary);
+        assert!(written.iter().all(|id| there.contains(id)), "{written:?} of {there:?}");
+    });
+}
+
+#[test]
+fn replicas_are_found_where_they_say_that_they_are() {
+    let sandbox = Sandbox::new().unwrap();
+    let (topology, proxy) = start(&sandbox, &["--report-host=127.0.0.1"]);
+    run(async {
+        let mut admin = admin(&proxy).await;
+        wait_for_value(&mut admin, &online(1), &ports(&topology.replicas)).await;
+        let cause = "SELECT count(*) FROM stats_pointsman_server_events \
+                     WHERE event = 'JOINED' AND cause LIKE 'its primary names it: server_id=%'";
+        assert_eq!(value(&mut admin, cause).await, "2");
+        // One that can be written to is no writer for that.
+        topology.replicas[0].sql("SET GLOBAL read_only = 0").unwrap();
+        let seen = format!(
+            "SELECT count(*) > 0 FROM monitor.mysql_server_read_only_log WHERE port = {} AND read_only = 0",
+            topology.replicas[0].port()
+        );
+        wait_for_value(&mut admin, &seen, "1").await;
+        assert_eq!(value(&mut admin, &online(0)).await, topology.primary.port().to_string());
+        assert_eq!(value(&mut admin, &online(1)).await, ports(&topology.replicas));
+    });
+}
