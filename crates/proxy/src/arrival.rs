@@ -5,6 +5,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 
+use pool::Share;
 use wire::proxy_header::{Addresses, ProxyHeader};
 
 use crate::door::Door;
@@ -29,7 +30,7 @@ pub(crate) struct Guest {
 }
 
 /// The places that a client takes: among `mysql-max_connections`, and among `max_connections` of its listener if that has a limit.
-pub(crate) type Slots = (Slot, Option<Slot>);
+pub(crate) type Slots = (Share, Option<Slot>);
 
 /// A connected socket that is registered nowhere yet.
 #[derive(Debug)]

@@ -8,13 +8,16 @@ use std::rc::Rc;
 
 use config::Role;
 use tokio::time::{Instant, timeout_at};
+use wire::Capabilities;
 
+use crate::addresses::Place;
 use crate::arrival::{Arrival, Guest, Peer};
 use crate::client::login::Identity;
 use crate::control::{Control, Signal};
 use crate::counts::Counter;
 use crate::door::Door;
-use crate::ending::say_goodbye;
+use crate::ending::{Ending, say_goodbye};
+use crate::error::ClientError;
 use crate::session::Session;
 use crate::sock::Sock;
 use crate::tunnel;
@@ -68,6 +71,10 @@ async fn serve_tcp(worker: &Rc<Worker>, registered: &Registered, mut sock: Sock,
     // Whoever announces no client as it should gets no server.
     if let Ok(Ok(client)) = registered.control.until(Signal::Drain, client).await {
         registered.control.about.set_peer(client);
+        let _place = match place_of(worker, client) {
+            Ok(place) => place,
+            Err(ending) => return Box::pin(say_goodbye(worker, sock, ending)).await,
+        };
         if let Some(spoke) = tunnel::serve(worker, &registered.control, sock, client, door).await {
             // All that is known here of a login is whether there was one.
             note_host(worker, &peer, !spoke);
@@ -89,7 +96,10 @@ async fn log_in(
     let login = Box::pin(async {
         let client = Box::pin(header::client(worker, &mut sock, peer, deadline)).await?;
         control.about.set_peer(client);
-        login::login(worker, control.id(), &mut sock, client, door).await
+        let place = place_of(worker, client)?;
+        let mut identity = login::login(worker, control.id(), &mut sock, client, door, deadline).await?;
+        identity.place = place;
+        Ok(identity)
     });
     match control.until(Signal::Drain, timeout_at(deadline, login)).await {
         Ok(Ok(Ok(identity))) => Some((sock, identity)),
@@ -100,6 +110,17 @@ async fn log_in(
         // Too late, or the proxy ends: there is nothing that this client would understand.
         Ok(Err(_)) | Err(_) => None,
     }
+}
+
+/// A place among the clients of this address, if these are limited; `Err` is what to tell a client that gets none.
+fn place_of(worker: &Worker, client: Peer) -> Result<Option<Box<Place>>, Ending> {
+    let max = worker.settings().variables.max_connections_per_address;
+    let Some(ip) = client.ip().filter(|_| max > 0) else { return Ok(None) };
+    let place = worker.shared.addresses.take(ip, max);
+    place.map(|place| Some(Box::new(place))).ok_or_else(|| {
+        worker.counts.note(Counter::OwnErrors);
+        Ending::tell(&ClientError::too_many_from(&ip, max), 0, Capabilities::empty())
+    })
 }
 
 /// Takes note of whether a connection from an address has failed. Who connects for others fails for them, too, and is not
@@ -137,11 +158,11 @@ mod tests {
     }
 
     async fn login_size(worker: Rc<Worker>, mut sock: Sock, peer: Peer) {
-        let _ = login::login(&worker, 0, &mut sock, peer, Door::default()).await;
+        let _ = login::login(&worker, 0, &mut sock, peer, Door::default(), Instant::now()).await;
     }
 
     #[test]
     fn endings_stay_small() {
-        assert!(size_of::<crate::ending::Ending>() <= 64);
+        assert!(size_of::<Ending>() <= 64);
     }
 }

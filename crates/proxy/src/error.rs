@@ -7,6 +7,8 @@ use pool::Off;
 use wire::frame::put_packet;
 use wire::{Capabilities, packet};
 
+use crate::queueing::NoPlace;
+
 /// How a server was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Gone {
@@ -65,8 +67,16 @@ impl ClientError {
     }
 
     /// 1040: the proxy has all the clients that it may have.
-    pub(crate) fn too_many_connections(max: u32) -> Self {
-        Self::new(1040, *b"08004", format!("Too many connections (mysql-max_connections is {max})"))
+    pub(crate) fn too_many_connections(max: u32, why: NoPlace) -> Self {
+        let detail = why.detail();
+        Self::new(1040, *b"08004", format!("Too many connections (mysql-max_connections is {max}){detail}"))
+    }
+
+    /// 1040: as many clients are there from an address as may be.
+    pub(crate) fn too_many_from(address: &impl Display, max: u32) -> Self {
+        let message =
+            format!("Too many connections from {address} (mysql-max_connections_per_address is {max})");
+        Self::new(1040, *b"08004", message)
     }
 
     /// 1040: a listener has all the clients that it may have.
@@ -76,10 +86,11 @@ impl ClientError {
     }
 
     /// 1226: the user has all the connections that it may have.
-    pub(crate) fn too_many_user_connections(user: &[u8], max: u32) -> Self {
-        let user = String::from_utf8_lossy(user);
-        let message =
-            format!("User '{user}' has exceeded the 'max_user_connections' resource (current value: {max})");
+    pub(crate) fn too_many_user_connections(user: &[u8], max: u32, why: NoPlace) -> Self {
+        let (user, detail) = (String::from_utf8_lossy(user), why.detail());
+        let message = format!(
+            "User '{user}' has exceeded the 'max_user_connections' resource (current value: {max}){detail}"
+        );
         Self::new(1226, *b"42000", message)
     }
 

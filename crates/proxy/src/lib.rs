@@ -3,6 +3,7 @@
 //! A [`Proxy`] is started from a [`config::Config`] and runs on its own threads until it is told to drain.
 //! The file `ARCHITECTURE.md` follows a query through the modules.
 
+mod addresses;
 mod alike;
 mod arrival;
 mod backend;
@@ -30,6 +31,7 @@ mod mirror;
 mod monitor;
 mod names;
 mod proxy;
+mod queueing;
 mod random;
 mod refusals;
 mod relay;

@@ -39,6 +39,9 @@ pub(crate) const FILLS_PER_TURN: usize = 4;
 /// Anybody may send that much, `mysql-max_connections` times at once, for `mysql-connect_timeout_client`.
 pub(crate) const LOGIN_MESSAGE_BYTES_MAX: usize = 72 * 1024;
 
+/// What is left of the time for a login when a client is told that there was no place for it in time.
+pub(crate) const LOGIN_REST: Duration = Duration::from_millis(250);
+
 /// How long a session that ends with an error waits for the client to read it and to close. Closing at once
 /// while the client still sends would make its kernel throw the error away.
 pub(crate) const LINGER_MAX: Duration = Duration::from_secs(2);

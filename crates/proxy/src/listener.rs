@@ -14,12 +14,14 @@ use std::sync::atomic::AtomicU32;
 
 use config::{Address, Listener, MysqlVariables};
 use socket2::{Domain, SockRef, Socket, TcpKeepalive, Type};
+use tokio::time::Instant;
 use wire::proxy_header::Addresses;
 
 use crate::arrival::{Arrival, Guest, Peer, Stream};
 use crate::door::Door;
 use crate::error::ClientError;
 use crate::limits::{ACCEPT_PAUSE, LISTEN_BACKLOG};
+use crate::queueing::{self, NoPlace};
 use crate::shared::{Shared, Slot};
 use crate::worker::{Inbox, Message};
 
@@ -177,8 +179,8 @@ fn hand_over(
     stream: Stream,
     peer: Peer,
     (config, clients): (&Listener, &Arc<AtomicU32>),
-    shared: &Shared,
-    workers: &[Inbox],
+    shared: &Arc<Shared>,
+    workers: &Arc<[Inbox]>,
 ) {
     if shared.hosts.refuse(peer.ip(), &shared.snapshot().variables) {
         return;
@@ -189,14 +191,36 @@ fn hand_over(
         shared.note_refused();
         return refuse(&stream, &ClientError::listener_full(config.max_connections));
     };
-    let Some(all) = shared.admit() else {
-        return refuse(
-            &stream,
-            &ClientError::too_many_connections(shared.snapshot().variables.max_connections),
-        );
+    let door = Door::new(config);
+    if let Some(all) = shared.admit() {
+        let guest = Guest { peer, door, slots: (all, listener) };
+        return send(Arrival { stream, guest: Box::new(guest) }, workers);
+    }
+    let variables = &shared.snapshot().variables;
+    let patience = variables.client_queue_timeout;
+    let Some(line) = queueing::line(&shared.clients, patience, variables.client_queue_size) else {
+        return refuse_all(shared, &stream, NoPlace::Refused);
     };
-    let guest = Guest { peer, door: Door::new(config), slots: (all, listener) };
-    let arrival = Arrival { stream, guest: Box::new(guest) };
+    let (shared, workers, deadline) = (Arc::clone(shared), Arc::clone(workers), Instant::now() + patience);
+    tokio::spawn(async move {
+        match queueing::turn(&shared.clients, line, deadline).await {
+            Ok(all) => {
+                let guest = Guest { peer, door, slots: (all, listener) };
+                send(Arrival { stream, guest: Box::new(guest) }, &workers);
+            }
+            Err(why) => refuse_all(&shared, &stream, why),
+        }
+    });
+}
+
+/// Tells a client that there are as many as may be.
+fn refuse_all(shared: &Shared, stream: &Stream, why: NoPlace) {
+    shared.note_refused();
+    refuse(stream, &ClientError::too_many_connections(shared.clients.max(), why));
+}
+
+/// Hands a client to the worker that has the fewest.
+fn send(arrival: Arrival, workers: &[Inbox]) {
     // There is one: `mysql-threads` is at least 1, and workers end after listeners.
     if let Some(worker) =
         workers.iter().filter(|worker| worker.is_alive()).min_by_key(|worker| worker.sessions())

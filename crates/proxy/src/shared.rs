@@ -6,11 +6,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use config::{Config, Endpoint};
-use pool::Pool;
+use pool::{Pool, Quota, Share};
 use querylog::QueryLog;
 use route::RuleError;
 use tokio::time::Instant;
 
+use crate::addresses::Addresses;
 use crate::backend::Target;
 use crate::counts::report::{self, Globals, Report};
 use crate::directory::Directory;
@@ -52,7 +53,9 @@ pub(crate) struct Shared {
     servers_version: AtomicU64,
     /// Clients that were refused because there were too many.
     clients_refused: AtomicU64,
-    clients: Arc<AtomicU32>,
+    pub(crate) clients: Arc<Quota>,
+    /// Where they come from, while that is limited.
+    pub(crate) addresses: Arc<Addresses>,
     /// Workers that there are, or will be once all are started.
     pub(crate) workers: u16,
     next_connection_id: AtomicU32,
@@ -95,7 +98,8 @@ impl Shared {
             started: Instant::now(),
             servers_version: AtomicU64::new(1),
             clients_refused: AtomicU64::new(0),
-            clients: Arc::default(),
+            clients: Quota::new(config.variables.max_connections),
+            addresses: Arc::default(),
             workers: config.variables.threads,
             next_connection_id: AtomicU32::new(FIRST_CONNECTION_ID),
         })
@@ -136,6 +140,7 @@ impl Shared {
         // Before workers log what it wants.
         logs::configure(&self.logs, &snapshot.logs);
         *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&snapshot);
+        self.clients.allow(snapshot.variables.max_connections);
         drop(alone);
         self.watching.tell();
         (snapshot, new)
@@ -151,12 +156,8 @@ impl Shared {
     }
 
     /// Counts one more client, unless `mysql-max_connections` are there.
-    pub(crate) fn admit(&self) -> Option<Slot> {
-        let slot = Slot::take(&self.clients, self.snapshot().variables.max_connections);
-        if slot.is_none() {
-            self.note_refused();
-        }
-        slot
+    pub(crate) fn admit(&self) -> Option<Share> {
+        self.clients.take()
     }
 
     /// Counts a client that was refused because there were too many.
@@ -173,7 +174,7 @@ impl Shared {
     pub(crate) fn globals(&self, workers: &[Report], listeners_closed: bool) -> Vec<(&'static str, u64)> {
         let globals = Globals {
             uptime_s: self.uptime().as_secs(),
-            clients: self.clients.load(Ordering::Acquire).into(),
+            clients: self.clients.taken().into(),
             clients_refused: self.clients_refused.load(Ordering::Relaxed),
             hosts_refused: self.hosts.refused(),
             servers: self.pool.servers().iter().map(|server| u64::from(server.open())).sum(),

@@ -80,7 +80,11 @@ impl Stage {
     }
 
     fn connect(&self, peer: Peer, door: Door, capacity: usize) -> Option<End> {
-        let slots = (self.shared.admit()?, None);
+        let Some(place) = self.shared.admit() else {
+            self.shared.note_refused();
+            return None;
+        };
+        let slots = (place, None);
         let (ours, theirs) = pair(capacity);
         let stream = Stream::Memory(ours);
         let arrival = Arrival { stream, guest: Box::new(Guest { peer, door, slots }) };

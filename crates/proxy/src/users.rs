@@ -2,18 +2,17 @@
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use config::in_turns;
-use pool::Quota;
+use pool::{Quota, Share};
 use tokio::time::Instant;
 use wire::auth::{Credential, Secret, caching_sha2};
 
 use crate::limit::{Limit, Rates};
 use crate::limits::{DECOYS_MAX, VOUCHED_FOR, VOUCHED_SCHEMAS_MAX};
 use crate::random;
-use crate::shared::Slot;
 use crate::stats::UserConnections;
 
 /// All users, by name.
@@ -43,7 +42,7 @@ pub(crate) struct User {
     /// How many statements it may run.
     pub(crate) limit: Option<Limit>,
     /// How many connections to servers it may have, if there is a limit.
-    pub(crate) backends: Option<Arc<Quota>>,
+    pub(crate) backends: Option<Limited>,
     /// Whether the proxy may log in to servers as this user: its row, or another one of the same name, says so.
     pub(crate) for_servers: bool,
     /// Whether clients must use TLS.
@@ -51,7 +50,7 @@ pub(crate) struct User {
     is_decoy: bool,
     /// Whether it is the monitor's.
     pub(crate) is_own: bool,
-    connections: Arc<AtomicU32>,
+    connections: Arc<Quota>,
     /// What a full exchange has shown: from then on a proof is enough.
     learned: Mutex<Option<Learned>>,
     /// Schemas (`None`: none at all) that a server has let this user into, and when.
@@ -59,6 +58,21 @@ pub(crate) struct User {
     /// Whether a server has asked for more than the hash in the table. A decoy shares this with the user whose kind it
     /// has, so that the messages of a login do not tell them apart.
     wants_password: Arc<AtomicBool>,
+}
+
+/// So many of something, which are counted on when the number changes.
+#[derive(Debug)]
+pub(crate) struct Limited {
+    quota: Arc<Quota>,
+    max: u32,
+}
+
+impl Limited {
+    /// What counts them, allowing as many as hold for who asks.
+    pub(crate) fn quota(&self) -> &Arc<Quota> {
+        self.quota.allow(self.max);
+        &self.quota
+    }
 }
 
 /// What a user with a hash once proved with the password itself. Kept in memory only.
@@ -163,11 +177,10 @@ fn rates(row: &config::User) -> Rates {
 }
 
 /// How many connections to servers the user may have, if the row says so. Those that there were by `before` count.
-fn backends(row: &config::User, before: Option<&Arc<Quota>>) -> Option<Arc<Quota>> {
+fn backends(row: &config::User, before: Option<&Limited>) -> Option<Limited> {
     let max = u32::try_from(row.attributes.max_backend_connections?).unwrap_or(u32::MAX);
-    let quota = before.map_or_else(|| Quota::new(max), Arc::clone);
-    quota.allow(max);
-    Some(quota)
+    let quota = before.map_or_else(|| Quota::new(max), |before| Arc::clone(&before.quota));
+    Some(Limited { quota, max })
 }
 
 /// A user with a random password of the kind that `user` has; none for an empty password.
@@ -261,7 +274,7 @@ impl User {
             && self.default_schema == before.default_schema
             && self.max_connections == before.max_connections
             && self.limit.as_ref().map(Limit::rates) == before.limit.as_ref().map(Limit::rates)
-            && self.backends.is_some() == before.backends.is_some()
+            && self.backends.as_ref().map(|one| one.max) == before.backends.as_ref().map(|one| one.max)
             && self.for_servers == before.for_servers
             && self.use_ssl == before.use_ssl;
         if same {
@@ -282,7 +295,7 @@ impl User {
 
     /// Clients that are logged in as this user.
     fn connections(&self) -> u32 {
-        self.connections.load(Ordering::Acquire)
+        self.connections.taken()
     }
 
     /// Whether no such user exists.
@@ -291,8 +304,14 @@ impl User {
     }
 
     /// Counts one more session of this user, unless it has all that it may have.
-    pub(crate) fn admit(&self) -> Option<Slot> {
-        Slot::take(&self.connections, self.max_connections)
+    pub(crate) fn admit(&self) -> Option<Share> {
+        self.places().take()
+    }
+
+    /// What counts the sessions of this user.
+    pub(crate) fn places(&self) -> &Arc<Quota> {
+        self.connections.allow(self.max_connections);
+        &self.connections
     }
 
     /// SHA256(SHA256(password)) as learned from a full exchange.
@@ -498,10 +517,13 @@ mod tests {
             row
         };
         let users = Users::new(&[limited(1)]);
-        let quota = users.find(b"u").backends.clone().unwrap();
+        let user = users.find(b"u");
+        let quota = user.backends.as_ref().unwrap().quota();
         let share = quota.take();
         assert!(share.is_some() && quota.take().is_none());
-        let after = users.replaced_by(&[limited(2)]).find(b"u").backends.clone().unwrap();
+        let after = users.replaced_by(&[limited(2)]).find(b"u");
+        assert_eq!(quota.max(), 1, "nothing has changed before somebody asks");
+        let after = after.backends.as_ref().unwrap().quota();
         assert_eq!((after.taken(), after.max()), (1, 2));
         assert!(users.replaced_by(&[row("u", "pw")]).find(b"u").backends.is_none());
     }

@@ -35,6 +35,7 @@ mod scripted {
     mod overdue;
     mod pace;
     mod pipeline;
+    mod places;
     mod pressure;
     mod primary;
     mod prologue;

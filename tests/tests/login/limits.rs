@@ -61,6 +61,34 @@ fn the_proxy_has_no_more_clients_than_it_may() {
 }
 
 #[test]
+fn clients_wait_for_places_where_they_are_to() {
+    let wait = setup().variable("client_queue_timeout_ms", 60_000).variable("client_queue_size", 1);
+    let proxy = wait.variable("max_connections", 1).user("nothing", "", "max_connections = 1").start();
+    run(async {
+        let options = Options::tcp(proxy.tcp(), "nothing", "");
+        let first = Client::connect(&options).await.unwrap();
+        let second = tokio::spawn({
+            let options = options.clone();
+            async move { Client::connect(&options).await }
+        });
+        // One waits, or soon will; one more is refused then. The one that has come first is not served before.
+        let deadline = Instant::now() + e2e::WAIT_MAX;
+        loop {
+            let third = tokio::time::timeout(Duration::from_millis(100), Client::connect(&options)).await;
+            match third {
+                Ok(Err(error)) if error.code() == Some(1040) => break,
+                Ok(_) => panic!("nobody gets in"),
+                // It was first in line itself, and has left.
+                Err(_) => assert!(Instant::now() < deadline),
+            }
+        }
+        assert!(!second.is_finished());
+        first.quit().await.unwrap();
+        second.await.unwrap().unwrap().ping().await.unwrap();
+    });
+}
+
+#[test]
 fn c24_a_login_has_a_deadline() {
     const DEADLINE: Duration = Duration::from_millis(700);
     let proxy = setup().variable("connect_timeout_client", DEADLINE.as_millis()).start();

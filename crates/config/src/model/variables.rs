@@ -15,6 +15,12 @@ pub struct MysqlVariables {
     pub threads: u16,
     /// Most clients at a time.
     pub max_connections: u32,
+    /// Most clients from one address at a time; 0: no limit.
+    pub max_connections_per_address: u32,
+    /// How long clients wait for a place; zero: they are refused.
+    pub client_queue_timeout: Duration,
+    /// Most clients that wait for a place among all.
+    pub client_queue_size: u32,
     /// The version that the greeting claims; empty for that of the servers.
     pub server_version: String,
     /// The schema of a session for which neither client nor user names one; empty means none.
@@ -150,6 +156,9 @@ pub struct MysqlVariables {
 from_row!(MysqlVariables, MYSQL_VARIABLES, {
     threads,
     max_connections,
+    max_connections_per_address,
+    client_queue_timeout = "client_queue_timeout_ms",
+    client_queue_size,
     server_version,
     default_schema,
     default_authentication_plugin,

@@ -106,8 +106,8 @@ async fn add(worker: &Rc<Worker>, hostgroup: u32, guest: &Guest, permit: Permit<
     if settings.announced.contains(&permit.server().endpoint().endpoint) {
         return false;
     }
-    let quota = identity.account.user.backends.as_ref();
-    let share = quota.map(|quota| quota.take().ok_or(()));
+    let limited = identity.account.user.backends.as_ref();
+    let share = limited.map(|limited| limited.quota().take().ok_or(()));
     let Ok(share) = share.transpose() else { return false };
     let open = async |target: &Target| open_in(worker, hostgroup, target, identity).await;
     let deadline = Instant::now() + settings.variables.connect_timeout_server;

@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use config::AuthPlugin;
+use pool::Share;
 use route::Pairs;
 use tokio::time::Instant;
 use wire::auth::{NONCE_LEN, Secret, caching_sha2, native};
@@ -11,6 +12,7 @@ use wire::compress::{Method, Peer as CompressedPeer};
 use wire::frame::put_message;
 use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
+use crate::addresses::Place;
 use crate::arrival::Peer;
 use crate::backend::{Backend, check_login};
 use crate::client::proof::{Claim, Proven};
@@ -20,10 +22,11 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::exchange::{Exchange, ReceiveError};
 use crate::kill::Stranger;
+use crate::limits::LOGIN_REST;
+use crate::queueing::{self, NoPlace};
 use crate::random;
 use crate::refusals::Reason;
 use crate::servers::Offer;
-use crate::shared::Slot;
 use crate::sock::Sock;
 use crate::sock::tls::{HandshakeError, Role};
 use crate::users::User;
@@ -48,6 +51,8 @@ pub(crate) struct Identity {
     pub(crate) backlog: Vec<u8>,
     /// Its connection to a server, if it has got one already. The session takes it.
     pub(crate) backend: Option<Backend>,
+    /// Its place among the clients of its address, where these are limited.
+    pub(crate) place: Option<Box<Place>>,
 }
 
 /// A driver that takes a packet in more than two compressed frames for broken. Servers make frames of up to 16 MB where they
@@ -116,6 +121,7 @@ impl Identity {
             account: Account { user, secret, schema: None, slot: None },
             backlog: Vec::new(),
             backend: None,
+            place: None,
         })
     }
 }
@@ -145,7 +151,14 @@ pub(crate) struct Account {
     pub(crate) secret: Secret,
     pub(crate) schema: Option<Box<[u8]>>,
     /// The session's place among the user's connections; `None` for the proxy's own ones.
-    slot: Option<Rc<Slot>>,
+    slot: Option<Rc<Share>>,
+}
+
+impl Account {
+    /// Its place among the connections of `user`, if that is who it is of.
+    pub(crate) fn place_of(&self, user: &User) -> Option<Rc<Share>> {
+        self.slot.clone().filter(|_| self.user.shares_places_with(user))
+    }
 }
 
 /// The messages of one login, in both directions.
@@ -169,6 +182,7 @@ pub(crate) async fn login(
     sock: &mut Sock,
     peer: Peer,
     door: Door,
+    deadline: Instant,
 ) -> Result<Box<Identity>, Ending> {
     let (shared, settings) = (&worker.shared, worker.settings());
     let nonce = random::nonce();
@@ -197,7 +211,7 @@ pub(crate) async fn login(
     let mut dialogue = Dialogue::new(worker, exchange, Capabilities::PROTOCOL_41, peer);
     dialogue.exchange.send(&greeting.encode(offered)).await?;
     let payload = dialogue.receive_login(offered, tls).await?;
-    let hello = Hello { connection_id, door, offered, plugin, nonce };
+    let hello = Hello { connection_id, door, offered, plugin, nonce, deadline };
     // Boxed: who connects and says nothing shall cost little.
     let (mut identity, method) = Box::pin(let_in(worker, dialogue, hello, &payload)).await?;
     if let Some(method) = method {
@@ -221,6 +235,8 @@ struct Hello {
     offered: Capabilities,
     plugin: &'static str,
     nonce: [u8; 20],
+    /// When its login has to be over.
+    deadline: Instant,
 }
 
 /// Lets a client in that has sent this login, if it is one of those who may. What it has sent behind that is in its backlog; from
@@ -243,7 +259,8 @@ async fn let_in(
         offered: Some(hello.plugin),
     };
     let proven = Box::pin(dialogue.check(claim, hello.nonce)).await?;
-    let account = dialogue.admit(proven, packet.schema, None)?;
+    let place = dialogue.place_in_line(&proven.user, hello.deadline).await?;
+    let account = dialogue.admit(proven, packet.schema, place)?;
     let mut identity = Box::new(Identity {
         connection_id: hello.connection_id,
         peer: dialogue.peer,
@@ -257,6 +274,7 @@ async fn let_in(
         account,
         backlog: Vec::new(),
         backend: None,
+        place: None,
     });
     let checked = Box::pin(check_login(worker, &identity)).await;
     identity.backend = checked.map_err(|refusal| dialogue.pass_refusal(&refusal))?;
@@ -295,22 +313,38 @@ impl<'a> Dialogue<'a> {
         }
     }
 
-    /// The account of a user who has proven to be one. A session that changes to the user it has keeps its place
-    /// (`held`) among the user's connections.
+    /// A place among the user's connections, for which the client waits if it is to; nothing if that is of no use. `deadline` is when
+    /// its login has to be over.
+    async fn place_in_line(&self, user: &User, deadline: Instant) -> Result<Option<Rc<Share>>, Ending> {
+        if let Some(share) = user.admit() {
+            return Ok(Some(Rc::new(share)));
+        }
+        let patience = self.worker.settings().variables.client_queue_timeout;
+        let Some(line) = queueing::line(user.places(), patience, u32::MAX) else { return Ok(None) };
+        let latest = deadline.checked_sub(LOGIN_REST).unwrap_or(deadline);
+        let share = queueing::turn(user.places(), line, latest.min(Instant::now() + patience)).await;
+        share.map(|share| Some(Rc::new(share))).map_err(|why| self.refuse_user(user, why))
+    }
+
+    /// The user has all the connections that he may have.
+    fn refuse_user(&self, user: &User, why: NoPlace) -> Ending {
+        self.worker.counts.note(Counter::TooManyUserConnections);
+        let error = ClientError::too_many_user_connections(&user.name, user.max_connections, why);
+        self.note_refusal(&user.name, Reason::TooManyConnections);
+        self.refuse(&error)
+    }
+
+    /// The account of a user who has proven to be one, with a place among the user's connections if there is one already.
     pub(crate) fn admit(
         &self,
         proven: Proven,
         schema: Option<&[u8]>,
-        held: Option<&Account>,
+        place: Option<Rc<Share>>,
     ) -> Result<Account, Ending> {
         let Proven { user, secret } = proven;
-        let held = held.filter(|account| account.user.shares_places_with(&user));
-        let slot = held.and_then(|account| account.slot.clone()).or_else(|| user.admit().map(Rc::new));
+        let slot = place.or_else(|| user.admit().map(Rc::new));
         if slot.is_none() {
-            self.worker.counts.note(Counter::TooManyUserConnections);
-            let error = ClientError::too_many_user_connections(&user.name, user.max_connections);
-            self.note_refusal(&user.name, Reason::TooManyConnections);
-            return Err(self.refuse(&error));
+            return Err(self.refuse_user(&user, NoPlace::Refused));
         }
         let settings = self.worker.settings();
         let fallback = &settings.variables.default_schema;

@@ -26,7 +26,7 @@ pub(crate) struct Claim<'a> {
 /// A user who has proven to be one.
 #[derive(Debug)]
 pub(crate) struct Proven {
-    pub(super) user: Arc<User>,
+    pub(crate) user: Arc<User>,
     /// What the proof has shown.
     pub(super) secret: Secret,
 }

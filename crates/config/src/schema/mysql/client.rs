@@ -29,6 +29,28 @@ pub(super) const FIELDS: &[Field] = &[
         "most clients at a time; one more is refused with error 1040",
     )
     .built(),
+    int(
+        "max_connections_per_address",
+        0,
+        COUNT,
+        "most clients from one address at a time; one more is refused with error 1040; 0: no limit. ProxySQL has no such variable",
+    )
+    .built(),
+    ms(
+        "client_queue_timeout_ms",
+        0,
+        (0, 3_600_000),
+        "clients that find as many as may be, of all or of their user, wait this long for a place; 0: they are refused at once. \
+         ProxySQL has no such variable",
+    )
+    .built(),
+    int(
+        "client_queue_size",
+        1_000,
+        (1, 1_000_000),
+        "most clients that wait for a place among all at a time; further ones are refused at once. ProxySQL has no such variable",
+    )
+    .built(),
     text(
         "server_version",
         "",
