@@ -76,7 +76,7 @@ pub(crate) struct World {
     pub(crate) proxy: Proxy,
     /// The most connections that the server behind the proxy may have.
     pub(crate) connections: usize,
-    /// Whether there are tables of more than one engine. Behind a statement that has written into one of MyISAM, MySQL warns of the next one
+    /// Whether there are tables of more than one engine. Behind a statement that has written into one of `MyISAM`, MySQL warns of the next one
     /// on the same connection, whoever says it, that it mixes engines (6414).
     pub(crate) mixes_engines: bool,
     /// Who may have a statement that sleeps.

@@ -173,19 +173,12 @@ impl Session {
                 self.course.refused = Some(refused);
                 return Poll::Ready(Ok(event));
             }
-            let server = &backend.server().endpoint().endpoint;
+            let (server, course) = (&backend.server().endpoint().endpoint, &mut self.course);
             let rewritten = match &mut self.listing {
-                None if let Some(changed) = &mut self.course.changed => Some(changed.rewrite(output)),
                 None if self.past.named_threads && is_refused_kill(event) => {
                     refusal_with_session(output, &self.worker, server)
                 }
-                None if is_without_cursor(event) => {
-                    let rewritten = refusal_with_own_id(output, &self.course);
-                    // Of what is sent behind it the server has heard already.
-                    self.course.correction =
-                        rewritten.as_deref().filter(|_| self.owed.is_empty()).and_then(correction);
-                    rewritten
-                }
+                None if retells(course, event) => retold(output, course, self.owed.is_empty()),
                 None if self.control.is_overdue() && between_packets && is_interrupted(event) => {
                     timed_out(output, self.identity.capabilities)
                 }
@@ -406,6 +399,23 @@ fn note_prepared(course: &mut Course, control: &Control, backend: &mut Backend, 
 /// Whether an answer ends with what servers say of a statement without an open cursor (`ER_STMT_HAS_NO_OPEN_CURSOR`).
 const fn is_without_cursor(event: Event) -> bool {
     matches!(event, Event::Done(Outcome { end: End::Err { code: 1421 }, .. }))
+}
+
+/// Whether what a server says of a prepared statement may have to be said in other words.
+const fn retells(course: &Course, event: Event) -> bool {
+    course.changed.is_some() || is_without_cursor(event)
+}
+
+/// What a server says of a prepared statement, in other words; nothing if they are good as they are. `is_last` says that the server has not
+/// got commands behind it.
+fn retold(output: &[u8], course: &mut Course, is_last: bool) -> Option<Vec<u8>> {
+    if let Some(changed) = &mut course.changed {
+        return Some(changed.rewrite(output));
+    }
+    let rewritten = refusal_with_own_id(output, course);
+    // Commands behind it may have asked about it already.
+    course.correction = rewritten.as_deref().filter(|_| is_last).and_then(correction);
+    rewritten
 }
 
 /// Whether an answer ends with what servers have against a KILL.

@@ -1,6 +1,8 @@
 //! An error that the client was told in other words than the server's: the server is made to have told it in these words, so that
 //! `SHOW WARNINGS` has them, too.
 
+use std::fmt::Write as _;
+
 use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 use wire::{Capabilities, Codec as _, packet};
@@ -14,7 +16,10 @@ pub(super) fn correction(packet: &[u8]) -> Option<Vec<u8>> {
     let state = String::from_utf8(error.sql_state?.to_vec()).ok()?;
     // Whatever the modes of the session are, hexadecimal digits mean the same.
     let charset = if std::str::from_utf8(error.message).is_ok() { "utf8mb4" } else { "latin1" };
-    let digits: String = error.message.iter().map(|byte| format!("{byte:02x}")).collect();
+    let digits = error.message.iter().fold(String::new(), |mut digits, byte| {
+        let _ = write!(digits, "{byte:02x}");
+        digits
+    });
     let code = error.code;
     let text =
         format!("SIGNAL SQLSTATE '{state}' SET MYSQL_ERRNO = {code}, MESSAGE_TEXT = _{charset} X'{digits}'");
