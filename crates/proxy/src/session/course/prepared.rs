@@ -61,8 +61,10 @@ pub(in crate::session) struct Prepared {
     pub(in crate::session) what: Preparing,
     /// The hostgroup where it was prepared first; it has everything that was sent for the statement.
     pub(in crate::session) home: u32,
-    /// What the server there has said of it.
-    first: reply::Prepared,
+    /// How many values an execution needs.
+    params: u16,
+    /// How many columns the client knows of.
+    columns: u16,
     places: Vec<Place>,
     /// The types of its parameters, as they were sent last, and how often they were.
     types: Option<Box<[u8]>>,
@@ -144,7 +146,8 @@ impl Registry {
         let prepared = Prepared {
             what,
             home,
-            first: statement,
+            params: statement.params,
+            columns: statement.columns,
             places,
             types: None,
             types_version: 0,
@@ -285,7 +288,10 @@ impl Registry {
         let Some(prepared) = self.get_mut(id).filter(|prepared| prepared.params() == statement.params) else {
             return false;
         };
-        prepared.first = statement;
+        // Of other columns its execution tells.
+        if (prepared.columns == 0) != (statement.columns == 0) {
+            prepared.columns = statement.columns;
+        }
         true
     }
 
@@ -393,16 +399,29 @@ impl Prepared {
         Some(self.places.swap_remove(at).statement.id)
     }
 
+    /// Whether it has other columns at this hostgroup than the client knows: a table has changed.
+    pub(in crate::session) fn has_other_columns_at(&self, hostgroup: u32) -> bool {
+        let place = self.places.iter().find(|place| place.hostgroup == hostgroup);
+        place.is_some_and(|place| place.statement.columns != self.columns)
+    }
+
+    /// The client is told of the columns that it has at this hostgroup; false if it knows them.
+    pub(in crate::session) fn tells_columns_of(&mut self, hostgroup: u32) -> bool {
+        let place = self.places.iter().find(|place| place.hostgroup == hostgroup);
+        let columns = place.map_or(self.columns, |place| place.statement.columns);
+        std::mem::replace(&mut self.columns, columns) != columns
+    }
+
     /// It was prepared at another hostgroup, maybe for one execution; false if it is something else there, so that it must not be
-    /// executed there.
+    /// executed there: it needs other values, or returns rows there alone.
     fn add_place(&mut self, hostgroup: u32, statement: reply::Prepared, is_for_once: bool) -> bool {
         self.places.push(Place { hostgroup, statement, types_version: 0, is_for_once });
-        (self.first.params, self.first.columns) == (statement.params, statement.columns)
+        self.params == statement.params && (self.columns == 0) == (statement.columns == 0)
     }
 
     /// How many values an execution needs.
     pub(in crate::session) const fn params(&self) -> u16 {
-        self.first.params
+        self.params
     }
 
     /// An execution with these types goes to a hostgroup; without, those of the one before hold. Returns the types that have
