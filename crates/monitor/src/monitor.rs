@@ -146,7 +146,8 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         let limited: Vec<u32> = self.limited(server).map(|(row, _)| row.hostgroup).collect();
         let watch = self.watches.entry(server.clone()).or_default();
         if !is_of_pair {
-            (watch.read_only, watch.read_only_timeouts, watch.returning) = (None, 0, false);
+            (watch.read_only, watch.is_assumed) = (None, false);
+            (watch.read_only_timeouts, watch.returning) = (0, false);
         }
         watch.lags.retain(|hostgroup, _| limited.contains(hostgroup));
     }

@@ -286,6 +286,120 @@ fn a_replica_that_is_promoted_is_the_writer() {
 }
 
 #[test]
+fn c13_an_old_primary_that_thaws_does_not_take_the_writes_back() {
+    let mut scene = Scene::with_replica();
+    scene.dies("a");
+    scene.is_read_only("b", false);
+    // Nobody has made it read-only, and it has not noticed yet that its replica is gone.
+    scene.finds("a", Check::Ping, Finding::Well(Told::Alive));
+    scene.is_read_only("a", false);
+    assert_eq!(scene.says("a", 1, &[(2, &["b"])]), []);
+    assert_eq!(scene.of(WRITERS), ["a", "b"], "both say that they take writes");
+    // Not even when the new one is away for a moment.
+    scene.dies("b");
+    scene.says("a", 1, &[(2, &["b"])]);
+    scene.finds("b", Check::Ping, Finding::Well(Told::Alive));
+    scene.is_read_only("b", false);
+    assert_eq!(scene.of(WRITERS), ["a", "b"]);
+    scene.is_read_only("a", true);
+    assert_eq!((scene.of(WRITERS), scene.of(READERS)), (vec!["b"], vec!["a"]));
+}
+
+#[test]
+fn c13_a_promoted_one_that_does_not_say_what_it_is_is_the_writer_again_when_it_does() {
+    let mut scene = Scene::with_replica();
+    scene.dies("a");
+    scene.is_read_only("b", false);
+    for _ in 0..3 {
+        scene.finds("b", Check::ReadOnly, Finding::TimedOut);
+    }
+    assert_eq!(scene.of(WRITERS), ["a"]);
+    scene.finds("a", Check::Ping, Finding::Well(Told::Alive));
+    scene.is_read_only("a", false);
+    scene.is_read_only("b", false);
+    assert_eq!(scene.of(WRITERS), ["a", "b"]);
+}
+
+#[test]
+fn c13_a_replica_that_did_not_say_whether_it_is_read_only_was_not_read_only() {
+    let mut scene = Scene::with_primary();
+    scene.says("a", 1, &[(2, &["b"])]);
+    scene.says("b", 2, &[]);
+    scene.is_read_only("b", false);
+    for _ in 0..3 {
+        assert_eq!(scene.finds("b", Check::ReadOnly, Finding::TimedOut), []);
+    }
+    assert_eq!(scene.finds("b", Check::ReadOnly, Finding::Unreachable), [], "nothing new");
+    scene.is_read_only("b", false);
+    scene.dies("a");
+    assert_eq!(scene.is_read_only("b", false), []);
+    assert_eq!(scene.of(READERS), ["b"]);
+}
+
+#[test]
+fn c13_one_that_says_late_that_it_is_read_only_can_be_promoted() {
+    let mut scene = Scene::with_primary();
+    scene.says("a", 1, &[(2, &["b"])]);
+    scene.says("b", 2, &[]);
+    for _ in 0..3 {
+        scene.finds("b", Check::ReadOnly, Finding::TimedOut);
+    }
+    scene.is_read_only("b", true);
+    scene.dies("a");
+    scene.is_read_only("b", false);
+    assert_eq!(scene.of(WRITERS), ["a", "b"]);
+}
+
+#[test]
+fn c13_a_primary_that_does_not_name_its_replicas_does_not_come_back_as_what_it_was() {
+    for check in [Check::Replicas, Check::Lag] {
+        let mut scene = Scene::new(&[Row { max_lag: Some(s(5)), ..row(WRITERS, "a") }]);
+        scene.is_read_only("a", false);
+        scene.dies("a");
+        assert_eq!(scene.finds("a", check, Finding::Refused), [], "{check:?}: it lacks a privilege");
+        assert_eq!(scene.finds("a", Check::Ping, Finding::Well(Told::Alive)), []);
+        assert_eq!(scene.finds("a", check, Finding::Refused), [], "{check:?}");
+        let events = scene.is_read_only("a", true);
+        let expected = [("a", (WRITERS, Change::Left)), ("a", JOINED), ("a", (READERS, Change::Up))];
+        assert_eq!(events, expected);
+    }
+}
+
+#[test]
+fn what_one_primary_does_not_say_keeps_no_replicas_of_another() {
+    for silence in [Finding::Refused, Finding::TimedOut] {
+        let mut scene = Scene::new(&[row(WRITERS, "a"), row(WRITERS, "x")]);
+        scene.is_read_only("a", false);
+        scene.is_read_only("x", false);
+        scene.finds("x", Check::Replicas, silence);
+        scene.says("a", 1, &[(2, &["b"])]);
+        assert_eq!(scene.says("b", 2, &[]), [("b", JOINED)]);
+        let begun = scene.now;
+        while scene.of(READERS) == ["b"] && scene.now < begun + s(300) {
+            scene.says("a", 1, &[]);
+            scene.finds("x", Check::Replicas, silence);
+        }
+        assert_eq!(scene.of(READERS), [] as [&str; 0], "{silence:?}");
+    }
+}
+
+#[test]
+fn a_primary_that_never_had_a_replica_does_not_say_that_it_is_gone() {
+    let mut scene = Scene::new(&[row(WRITERS, "a"), row(WRITERS, "x")]);
+    scene.is_read_only("a", false);
+    scene.is_read_only("x", false);
+    scene.says("x", 9, &[]);
+    scene.says("a", 1, &[(2, &["b"])]);
+    scene.says("b", 2, &[]);
+    let begun = scene.now;
+    while scene.now < begun + s(300) {
+        scene.finds("a", Check::Replicas, Finding::TimedOut);
+        assert_eq!(scene.says("x", 9, &[]), []);
+    }
+    assert_eq!(scene.of(READERS), ["b"]);
+}
+
+#[test]
 fn a_switch_that_is_planned_makes_it_the_writer() {
     let mut scene = Scene::with_replica();
     scene.is_read_only("b", false);

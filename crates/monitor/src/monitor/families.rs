@@ -226,11 +226,7 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
             .filter(|server| in_use.contains(server) && self.wants(server, Check::Replicas))
             .cloned()
             .collect();
-        let new = family.look(
-            &in_use,
-            |server| self.watches.get(server)?.read_only,
-            |server| self.watches.get(server).is_some_and(|watch| !watch.down),
-        );
+        let new = family.look(&in_use, |server| self.watches.get(server));
         let is_other = family.find(&configured, &asked);
         self.families.insert(writer, family);
         if is_other {
