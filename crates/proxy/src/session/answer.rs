@@ -12,7 +12,7 @@ use wire::{Capabilities, StatusFlags, WireError};
 use super::Session;
 use super::again::{is_refusal, refused};
 use super::course::Course;
-use super::execute::refusal_with_own_id;
+use super::execute::{keeps_definitions, refusal_with_own_id};
 use super::ids::{refusal_with_session, translate};
 use super::measure::answered;
 use super::overdue::{is_interrupted, timed_out};
@@ -127,6 +127,12 @@ impl Session {
                 scanned += scan.len;
                 self.control.running.add_answered(scan.len);
                 Watched::read(&mut self.course.watched, &self.worker, rest, scan.len);
+                hear_definitions(
+                    &mut self.course,
+                    &self.control,
+                    rest.get(..scan.len),
+                    self.identity.capabilities,
+                );
                 if let Event::Done(outcome) = scan.event {
                     note_prepared(&mut self.course, &self.control, backend, reply);
                     let bytes = rest.get(..scan.len).filter(|_| begins_with_packet);
@@ -375,6 +381,17 @@ fn behind_prologue<'a>(
 fn work_at(control: &Control, next: &Step) -> Answer {
     control.running.go_on(next.measured, &next.also, Instant::now());
     next.answer
+}
+
+/// Takes note of what a server says of a statement that it prepares, for a client that keeps that.
+#[inline]
+fn hear_definitions(course: &mut Course, control: &Control, bytes: Option<&[u8]>, caps: Capabilities) {
+    if keeps_definitions(caps)
+        && control.running.kind() == Some(Kind::StmtPrepare)
+        && let Some((registry, bytes)) = course.prepared.as_mut().zip(bytes)
+    {
+        registry.hear(bytes);
+    }
 }
 
 /// Takes note of what a server has said of a statement, if that is what it was asked for.

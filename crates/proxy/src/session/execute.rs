@@ -4,13 +4,15 @@ use route::Effects;
 use wire::command::{Kind, StmtExecute};
 use wire::frame::{HEADER_LEN, MAX_PAYLOAD, put_message};
 use wire::reply::Answer;
-use wire::{Codec as _, packet};
+use wire::{Capabilities, Codec as _, packet};
 
 use super::Session;
 use super::backlog::{front, whole_front};
 use super::course::Course;
 use super::course::decided::Decided;
+use super::course::prepared::definitions::Definitions;
 use super::ids::refusal_with;
+use super::renew::NEED_REPREPARE;
 use super::route::names_statement;
 use crate::backend::Full;
 use crate::control::running::Measured;
@@ -33,7 +35,9 @@ pub(super) enum NotPrepared {
     Refused(Vec<u8>),
     /// The connection is lost.
     Lost(ClientError),
-    /// Its text is not kept, or it is another statement there.
+    /// It has other parameters or columns there, or has got them since.
+    Changed,
+    /// Its text is not kept.
     Cannot,
 }
 
@@ -139,6 +143,10 @@ impl Session {
                         None => return self.refuse_statement(kind, id).await,
                     }
                 }
+                Err(NotPrepared::Changed) if kind.answer() != Answer::None => {
+                    self.answer_here(kind, &renewal_needed(self.capabilities())).await?;
+                    return Ok(false);
+                }
                 Err(NotPrepared::Refused(refusal)) if kind.answer() != Answer::None => {
                     self.answer_here(kind, &refusal).await?;
                     return Ok(false);
@@ -207,9 +215,17 @@ impl Session {
             backend.connection_mut().note_prepared(statement.id);
         }
         let same = self.course.prepared.as_mut().is_some_and(|all| {
-            (!renews || all.renew(id, statement)) && all.add_place(id, hostgroup, statement, is_told)
+            (!renews || all.renew(id, statement, &reply.bytes)) && all.is_same(id, statement, &reply.bytes)
         });
-        Ok(if same { Ok(statement.id) } else { Err(NotPrepared::Cannot) })
+        if !same {
+            // It must not be executed there.
+            self.close_at(hostgroup, statement.id).await?;
+            return Ok(Err(NotPrepared::Changed));
+        }
+        if let Some(all) = &mut self.course.prepared {
+            all.add_place(id, hostgroup, statement, is_told);
+        }
+        Ok(Ok(statement.id))
     }
 
     /// Answers the command in the backlog: the statement is not there any more.
@@ -343,7 +359,8 @@ impl Session {
                 backend.connection_mut().note_prepared(statement.id);
             }
             let id = all.client_id(statement.id);
-            all.enter(id, preparing, hostgroup, statement);
+            let told = keeps_definitions(self.identity.capabilities).then(|| Definitions::of(&reply.bytes));
+            all.enter(id, preparing, hostgroup, statement, told);
             if let Some(bytes) = reply.bytes.get_mut(HEADER_LEN + ID.start..HEADER_LEN + ID.end) {
                 bytes.copy_from_slice(&id.to_le_bytes());
             }
@@ -393,6 +410,18 @@ impl Session {
             _ => {}
         }
     }
+}
+
+/// What a client hears whose statement is something else now than what it was told: that it has to prepare it again.
+fn renewal_needed(capabilities: Capabilities) -> Vec<u8> {
+    let message = b"Prepared statement needs to be re-prepared";
+    let error = packet::Err { code: NEED_REPREPARE, sql_state: Some(*b"HY000"), message };
+    error.encode(capabilities)
+}
+
+/// Whether such a client keeps what it is told of columns when a statement is prepared: servers may not tell it again.
+pub(super) const fn keeps_definitions(capabilities: Capabilities) -> bool {
+    capabilities.contains(Capabilities::MARIADB_CACHE_METADATA)
 }
 
 /// The number of the statement in a command's payload.

@@ -9,7 +9,7 @@ use crate::ending::Ending;
 use crate::limits::RENEWALS_MAX;
 
 /// `ER_NEED_REPREPARE`.
-const NEED_REPREPARE: u16 = 1615;
+pub(super) const NEED_REPREPARE: u16 = 1615;
 
 /// Whether this is the number of that error.
 pub(super) const fn needs_preparing(code: u16) -> bool {
@@ -35,7 +35,9 @@ impl Session {
                 Ok(())
             }
             Err(NotPrepared::Lost(error)) => self.reply_error(1, &error).await,
-            Err(NotPrepared::Refused(_) | NotPrepared::Cannot) => self.write_to_client(answer).await,
+            Err(NotPrepared::Refused(_) | NotPrepared::Changed | NotPrepared::Cannot) => {
+                self.write_to_client(answer).await
+            }
         }
     }
 }
