@@ -67,6 +67,19 @@ impl Thread {
     pub(crate) const fn id(&self) -> u32 {
         self.id
     }
+
+    /// The connection is another session's from now on.
+    pub(crate) fn pass_to(&mut self, session: u32) {
+        let mut shard = self.threads.shard(self.id);
+        let mut namesakes = shard.get_mut(&self.id).into_iter().flatten();
+        let before = std::mem::replace(&mut self.session, session);
+        // It is not there if a newer connection has its number.
+        if let Some((_, owner)) =
+            namesakes.find(|(endpoint, owner)| (endpoint, *owner) == (&self.endpoint, before))
+        {
+            *owner = session;
+        }
+    }
 }
 
 impl Drop for Thread {
@@ -102,6 +115,17 @@ mod tests {
         drop(first);
         assert_eq!((threads.session(&a, 7), threads.session(&b, 7)), (None, Some(200)));
         drop(second);
+        assert!(threads.shard(7).is_empty(), "nothing is left");
+    }
+
+    #[test]
+    fn a_connection_that_changes_hands_is_the_other_sessions() {
+        let threads = Arc::new(Threads::default());
+        let server = server("a");
+        let mut thread = threads.enter(&server, 7, 100);
+        thread.pass_to(200);
+        assert_eq!((threads.session(&server, 7), threads.thread(&server, 100)), (Some(200), None));
+        drop(thread);
         assert!(threads.shard(7).is_empty(), "nothing is left");
     }
 

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use wire::StatusFlags;
 
 use super::kept::{Asker, Entry};
-use super::lend::{Lent, lend};
+use super::lend::{Lent, lend, lend_at_once};
 use super::share::{Among, UserFull, among};
 use super::{Backend, Connection, OpenError, Target};
 use crate::choosing::candidates;
@@ -138,8 +138,16 @@ async fn search(
             Place::Spare(entry, asker) => {
                 lent += 1;
                 let server = Arc::clone(entry.backend.server());
-                let (target, limit) = (server.endpoint().clone(), variables.connect_timeout_server);
-                let why = match while_of_use(worker, &server, lend(worker, *entry, asker, deadline)).await {
+                let limit = variables.connect_timeout_server;
+                let lent = match lend_at_once(worker, entry, asker) {
+                    Ok(lent) => Ok(lent),
+                    // Boxed: most need no answer, and all that wait for a connection carry this.
+                    Err(entry) => {
+                        let lending = lend(worker, entry, asker, deadline);
+                        Box::pin(while_of_use(worker, &server, lending)).await
+                    }
+                };
+                let why = match lent {
                     Ok(Lent::Ready(backend, status)) => return Ok(Found { backend, lent: Some(status) }),
                     // The next place is not there.
                     Ok(Lent::Useless) | Err(_) => continue,
@@ -150,7 +158,7 @@ async fn search(
                         Why::Late(limit)
                     }
                 };
-                Failed { target, why }.weigh(full, &mut failures)?;
+                Failed { target: server.endpoint().clone(), why }.weigh(full, &mut failures)?;
                 continue;
             }
             Place::Free(permit) => permit,
@@ -162,7 +170,8 @@ async fn search(
         {
             return Err(AcquireError::Server(refusal));
         }
-        match attempt(worker, permit, deadline, &open).await {
+        // Boxed: most connections are lent, and all that wait for one carry this.
+        match Box::pin(attempt(worker, permit, deadline, &open)).await {
             Ok(mut backend) => {
                 backend.connection_mut().set_share(share);
                 return Ok(Found { backend, lent: None });
@@ -392,20 +401,21 @@ async fn wait<'a>(
     tokio::select! {
         biased;
         Some((entry, asker)) = handed => Place::Spare(entry, asker),
-        turn = timeout_at(deadline, turn(worker, hostgroup, ticket, patience)) => match turn {
-            Ok(Turn::Granted(permit)) => Place::Free(permit),
-            Ok(Turn::NoServer) | Err(_) => Place::None,
+        turn = turn(worker, hostgroup, ticket, deadline, patience) => match turn {
+            Some(Turn::Granted(permit)) => Place::Free(permit),
+            Some(Turn::NoServer) | None => Place::None,
         },
     }
 }
 
-/// Waits for a ticket's turn, for so long without asking other workers for anything. The caller keeps the deadline.
+/// Waits for a ticket's turn until the deadline, for so long without asking other workers for anything.
 async fn turn(
     worker: &Rc<Worker>,
     hostgroup: u32,
     mut ticket: Ticket<Target>,
+    deadline: Instant,
     patience: Duration,
-) -> Turn<Target> {
+) -> Option<Turn<Target>> {
     let shared = &worker.shared;
     let mut patience = Some(patience).filter(|patience| !patience.is_zero());
     loop {
@@ -418,8 +428,12 @@ async fn turn(
         let turn = poll_fn(|cx| ticket.poll_turn(cx.waker()).map_or(Poll::Pending, Poll::Ready));
         let look = change.map_or(LOOK, |change| change.clamp(TICK, LOOK));
         let look = patience.take().map_or(look, |patience| look.min(patience));
-        if let Ok(turn) = timeout(look, turn).await {
-            return turn;
+        // One timer for both: whoever waits does so with nearly every statement.
+        let now = Instant::now();
+        match timeout_at(deadline.min(now + look), turn).await {
+            Ok(turn) => return Some(turn),
+            Err(_) if now + look >= deadline => return None,
+            Err(_) => {}
         }
     }
 }

@@ -98,6 +98,11 @@ impl Connection {
         self.known.statements.push(id);
     }
 
+    /// Whether any is.
+    pub(crate) fn has_statements(&self) -> bool {
+        !self.known.statements.is_empty()
+    }
+
     /// A statement was closed there.
     pub(crate) fn note_closed(&mut self, id: u32) {
         self.known.statements.retain(|one| *one != id);
@@ -214,7 +219,12 @@ impl Connection {
     /// Another session has it, with this id; its server is `endpoint`.
     pub(crate) fn join(&mut self, worker: &Worker, endpoint: &Endpoint, session: u32) {
         self.serial = worker.next_serial();
-        self.thread = self.thread_id.map(|id| worker.shared.threads.enter(endpoint, id, session));
+        match &mut self.thread {
+            Some(thread) => thread.pass_to(session),
+            None => {
+                self.thread = self.thread_id.map(|id| worker.shared.threads.enter(endpoint, id, session));
+            }
+        }
     }
 
     /// Time since it was opened.

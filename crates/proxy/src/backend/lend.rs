@@ -5,6 +5,7 @@
 //! connection of a session logs in anew (`COM_CHANGE_USER`), so that its server has let every client in that it serves.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use tokio::time::{Instant, timeout};
 use wire::command::Kind;
@@ -85,23 +86,54 @@ pub(super) enum Lent {
     Refused(Vec<u8>),
 }
 
+/// Makes `entry` a connection of `asker`, if no answer has to be waited for; it comes back if one has.
+pub(super) fn lend_at_once(
+    worker: &Worker,
+    mut entry: Box<Entry>,
+    asker: &Asker<'_>,
+) -> Result<Lent, Box<Entry>> {
+    // It may have come a while ago, to somebody who waited.
+    if !entry.is_silent() || entry.backend.server().is_off() {
+        return Ok(Lent::Useless);
+    }
+    if !asker.is_admitted {
+        return Err(entry);
+    }
+    let (server, link) = (entry.backend.server(), entry.backend.connection());
+    let mut plan = plan(&entry.left, asker, worker.settings().initial.of(server.hostgroup()));
+    if plan.is_empty() && !link.has_statements() {
+        let Entry { backend, left, .. } = *entry;
+        return Ok(ready(worker, backend, left.status, asker));
+    }
+    if !may_go_ahead(worker, link, server.id(), asker, &mut plan) {
+        return Err(entry);
+    }
+    let Entry { mut backend, left, .. } = *entry;
+    say_ahead(worker, &mut backend, left, asker, plan);
+    Ok(ready(worker, backend, asker.status, asker))
+}
+
 /// Makes `entry` a connection of `asker`, before `deadline`.
 pub(super) async fn lend(
     worker: &Rc<Worker>,
-    mut entry: Entry,
+    entry: Box<Entry>,
     asker: &Asker<'_>,
     deadline: Instant,
 ) -> Lent {
-    // It may have come a while ago, to somebody who waited.
-    if !entry.is_silent() || entry.backend.server().is_off() {
-        return Lent::Useless;
-    }
     let left = deadline.saturating_duration_since(Instant::now());
     let limit = worker.settings().variables.connect_timeout_server.min(left);
-    let Ok(lent) = timeout(limit, set_up(worker, entry, asker)).await else { return Lent::Late };
-    let Lent::Ready(mut backend, status) = lent else { return lent };
-    let target = backend.server().endpoint().endpoint.clone();
-    backend.connection_mut().join(worker, &target, asker.identity.connection_id);
+    match timeout(limit, set_up(worker, *entry, asker)).await {
+        Ok(Lent::Ready(backend, status)) => ready(worker, backend, status, asker),
+        Ok(lent) => lent,
+        Err(_) => Lent::Late,
+    }
+}
+
+/// It is the session's from now on.
+fn ready(worker: &Worker, mut backend: Backend, status: StatusFlags, asker: &Asker<'_>) -> Lent {
+    let server = Arc::clone(backend.server());
+    backend.connection_mut().note_answered();
+    backend.connection_mut().join(worker, &server.endpoint().endpoint, asker.identity.connection_id);
     worker.counts.note(Counter::TookKept);
     Lent::Ready(backend, status)
 }
@@ -125,10 +157,7 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
         status = StatusFlags::AUTOCOMMIT;
     }
     let settings = worker.settings();
-    let mut plan = plan(&left, asker, settings.initial.of(hostgroup));
-    if may_go_ahead(worker, link, server, asker, &mut plan) {
-        return say_ahead(worker, backend, left, asker, plan);
-    }
+    let plan = plan(&left, asker, settings.initial.of(hostgroup));
     let (purposes, commands): (Vec<Purpose>, Vec<Asked>) = plan.into_iter().unzip();
     if purposes.contains(&Purpose::Reset) {
         worker.counts.note(Counter::ResetKept);
@@ -194,11 +223,11 @@ fn may_go_ahead(
 /// Says `plan` in front of the command that the connection is for.
 fn say_ahead(
     worker: &Worker,
-    mut backend: Backend,
+    backend: &mut Backend,
     left: Left,
     asker: &Asker<'_>,
     plan: Vec<(Purpose, Asked)>,
-) -> Lent {
+) {
     let link = backend.connection_mut();
     let has = |purpose| plan.iter().any(|(one, _)| *one == purpose);
     let mut closings = Vec::new();
@@ -212,7 +241,6 @@ fn say_ahead(
         }
     }
     link.say_first(Prologue::new(closings, plan, asker.passport.capabilities(), left.asking));
-    Lent::Ready(backend, asker.status)
 }
 
 /// What has to be said at a connection on which this is left, so that it is as `asker` would have it; `initial` is what connections begin

@@ -49,8 +49,9 @@ impl Session {
                 self.reply(seq, &ok(self.capabilities(), self.status)).await
             }
             Kind::ChangeUser if self.refused_changes >= CHANGES_REFUSED_MAX => self.refuse_unknown().await,
-            Kind::ChangeUser => self.change_user().await,
-            _ if self.look(kind, &self.backlog) != Look::Plain => self.handle_ids(kind).await,
+            // Boxed, as all that is not the way of a statement: what waits for a connection should be small.
+            Kind::ChangeUser => Box::pin(self.change_user()).await,
+            _ if self.look(kind, &self.backlog) != Look::Plain => Box::pin(self.handle_ids(kind)).await,
             // Nothing to close or reset where nothing was prepared.
             Kind::StmtClose | Kind::SendLongData if has_none => self.skip_command().await.map(drop),
             _ => match decided {
@@ -312,5 +313,20 @@ impl Session {
         self.set_idle();
         let written = self.control.until(Signal::Stop, self.client.write_all(packet)).await;
         Ok(written.map_err(|_| Ending::Silent)??)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each statement that waits for a connection has one: copied into a box, and made again for the next one.
+    #[test]
+    fn what_waits_for_a_connection_stays_small() {
+        fn size<'a, F: Future>(_: impl Fn(&'a mut Session, Kind) -> F) -> usize {
+            size_of::<F>()
+        }
+        let bytes = size(Session::handle);
+        assert!(bytes <= 1536, "the future of a command that waits has {bytes} bytes");
     }
 }

@@ -131,13 +131,15 @@ pub(super) const FIELDS: &[Field] = &[
         300_000,
         (0, DAYS_7_MS),
         "age of an address of a server's name after which the name is looked up anew; 0: addresses are not kept",
-    ),
+    )
+    .built(),
     ms(
         "monitor_local_dns_cache_refresh_interval",
         60_000,
         (0, DAYS_7_MS),
         "time between two looks for addresses that are older; 0: addresses are not kept",
-    ),
-    int("monitor_local_dns_resolver_queue_maxsize", 128, QUEUE, "names that wait to be resolved"),
+    )
+    .built(),
+    int("monitor_local_dns_resolver_queue_maxsize", 128, QUEUE, "names that wait to be resolved").built(),
     switch("monitor_wait_timeout", true, "SET wait_timeout on the connections of checks"),
 ];
