@@ -10,7 +10,7 @@ use wire::reply::{Answer, End, Event, Outcome, ReplyScanner};
 use wire::{Capabilities, StatusFlags, WireError};
 
 use super::Session;
-use super::again::{is_refusal, refused};
+use super::again::{Heard, is_refusal, refused};
 use super::course::Course;
 use super::execute::{keeps_definitions, refusal_with_own_id};
 use super::ids::{refusal_with_session, translate};
@@ -91,6 +91,7 @@ impl Session {
         if self.control.is_recalled() {
             self.break_off(reply)?;
         }
+        let caps = self.identity.capabilities;
         for _ in 0..FILLS_PER_TURN {
             // Back-pressure: as long as the client does not read, nothing is read for it.
             ready!(self.poll_flush_client(cx))?;
@@ -127,12 +128,7 @@ impl Session {
                 scanned += scan.len;
                 self.control.running.add_answered(scan.len);
                 Watched::read(&mut self.course.watched, &self.worker, rest, scan.len);
-                hear_definitions(
-                    &mut self.course,
-                    &self.control,
-                    rest.get(..scan.len),
-                    self.identity.capabilities,
-                );
+                hear_definitions(&mut self.course, &self.control, rest.get(..scan.len), caps);
                 if let Event::Done(outcome) = scan.event {
                     note_prepared(&mut self.course, &self.control, backend, reply);
                     let bytes = rest.get(..scan.len).filter(|_| begins_with_packet);
@@ -146,30 +142,23 @@ impl Session {
                         // There is one: it was seen above.
                         let Some(next) = self.owed.pop() else { break scan.event };
                         let answer = work_at(&self.control, &next);
-                        *reply = ReplyScanner::new(answer, self.identity.capabilities);
+                        *reply = ReplyScanner::new(answer, caps);
                     }
                     (event, _) => break event,
                 }
             };
-            let offers_files = self.identity.capabilities.contains(Capabilities::LOCAL_FILES);
+            let offers_files = caps.contains(Capabilities::LOCAL_FILES);
             let expects_file = self.may_ask_for_file && self.owed.is_empty() && offers_files;
             if event == Event::LocalInfile && !expects_file {
                 return Poll::Ready(Err(self.file_not_expected(between_packets, seq)));
             }
             let output = input.get(..scanned).unwrap_or(input);
+            let heard = Heard { event, output, runs };
             if (seq, between_packets) == (1, true)
                 && scanned == n
                 && self.owed.is_empty()
                 && is_refusal(event, output)
-                && let Some(refused) = refused(
-                    &self.course,
-                    &self.control,
-                    self.status,
-                    self.identity.capabilities,
-                    runs,
-                    event,
-                    output,
-                )
+                && let Some(refused) = refused(&self.course, &self.control, self.status, caps, &heard)
             {
                 self.course.refused = Some(refused);
                 return Poll::Ready(Ok(event));

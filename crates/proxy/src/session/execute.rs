@@ -121,7 +121,7 @@ impl Session {
         let known_as = self.course.prepared.as_ref().and_then(|all| all.get(id)?.id_at(hostgroup));
         let known_as = match known_as {
             Some(known_as) => known_as,
-            None => match self.prepare_again(id, false).await? {
+            None => match self.prepare_again(id).await? {
                 Ok(known_as) => known_as,
                 Err(NotPrepared::Lost(_)) if self.tries_again(decided) => return Ok(false),
                 Err(NotPrepared::Lost(error)) => {
@@ -178,19 +178,14 @@ impl Session {
         let missing = self.course.prepared.as_ref().map(|all| all.missing_at(hostgroup).collect::<Vec<_>>());
         for id in missing.unwrap_or_default() {
             if self.backend.is_some() {
-                let _ = self.prepare_again(id, false).await?;
+                let _ = self.prepare_again(id).await?;
             }
         }
         Ok(())
     }
 
-    /// Prepares a statement at the backend in use; the number that it has there, or why it has none. With `renews` it may have become
-    /// another one since it was prepared first.
-    pub(super) async fn prepare_again(
-        &mut self,
-        id: u32,
-        renews: bool,
-    ) -> Result<Result<u32, NotPrepared>, Ending> {
+    /// Prepares a statement at the backend in use; the number that it has there, or why it has none.
+    pub(super) async fn prepare_again(&mut self, id: u32) -> Result<Result<u32, NotPrepared>, Ending> {
         let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id));
         let Some(text) = prepared.and_then(|prepared| prepared.what.text.as_deref()) else {
             return Ok(Err(NotPrepared::Cannot));
@@ -214,9 +209,7 @@ impl Session {
         if let Some(backend) = &mut self.backend {
             backend.connection_mut().note_prepared(statement.id);
         }
-        let same = self.course.prepared.as_mut().is_some_and(|all| {
-            (!renews || all.renew(id, statement, &reply.bytes)) && all.is_same(id, statement, &reply.bytes)
-        });
+        let same = self.course.prepared.as_ref().is_some_and(|all| all.is_same(id, statement, &reply.bytes));
         if !same {
             // It must not be executed there.
             self.close_at(hostgroup, statement.id).await?;

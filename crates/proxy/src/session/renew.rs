@@ -28,7 +28,7 @@ impl Session {
             return self.write_to_client(answer).await;
         };
         self.close_here(statement).await?;
-        match self.prepare_again(statement, true).await? {
+        match self.prepare_again(statement).await? {
             Ok(_) => {
                 command.append(&mut self.backlog);
                 self.backlog = command;

@@ -294,24 +294,11 @@ impl Registry {
         }
     }
 
-    /// The server says that what it had prepared as the statement that the client knows as `id` is something else now; so it is that
-    /// from now on, as it is without a proxy. `answer` is what it says. False if it has other parameters, or the client would not hear of
-    /// its other columns.
-    pub(in crate::session) fn renew(&mut self, id: u32, statement: reply::Prepared, answer: &[u8]) -> bool {
-        let is_like =
-            |prepared: &&mut Prepared| prepared.params() == statement.params && prepared.is_as_told(answer);
-        let Some(prepared) = self.get_mut(id).filter(is_like) else { return false };
-        prepared.first = statement;
-        true
-    }
-
-    /// Whether a server that gives this `answer` to the text of the statement that the client knows as `id` has prepared the same.
+    /// Whether a server that gives this `answer` to the text of the statement that the client knows as `id` has prepared what the client may
+    /// execute. Other columns it is told with the result, unless it keeps those that it was told.
     pub(in crate::session) fn is_same(&self, id: u32, statement: reply::Prepared, answer: &[u8]) -> bool {
-        self.get(id).is_some_and(|prepared| {
-            let Prepared { first, .. } = prepared;
-            (first.params, first.columns) == (statement.params, statement.columns)
-                && prepared.is_as_told(answer)
-        })
+        self.get(id)
+            .is_some_and(|prepared| prepared.params() == statement.params && prepared.is_as_told(answer))
     }
 
     /// Forgets a statement. Returns where it was.
