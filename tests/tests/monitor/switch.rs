@@ -143,13 +143,17 @@ fn a_planned_switch_under_load_fails_no_statement_outside_of_transactions() {
         }
         let switch = async {
             wait_for_value(&mut old, ENOUGH, "1").await;
+            let begun = Instant::now();
             old.query("SET GLOBAL read_only = ON").await.unwrap();
+            let stopped = Instant::now();
             new.query("SET GLOBAL read_only = OFF").await.unwrap();
+            let switched = Instant::now();
             wait_for_value(&mut admin, WRITERS, "replica").await;
             wait_for_value(&mut new, ENOUGH, "1").await;
             stop.send(true).unwrap();
+            [begun, stopped, switched]
         };
-        let (written, ()) = tokio::join!(join_all(writers), switch);
+        let (written, [begun, stopped, switched]) = tokio::join!(join_all(writers), switch);
         let mut times: Vec<Instant> = written.iter().flat_map(|written| written.times.clone()).collect();
         times.sort_unstable();
         println!(
@@ -157,6 +161,13 @@ fn a_planned_switch_under_load_fails_no_statement_outside_of_transactions() {
             written.iter().map(|written| written.ids.len()).sum::<usize>(),
             written.iter().map(|written| written.lost).sum::<usize>(),
             times.windows(2).map(|pair| pair[1] - pair[0]).max()
+        );
+        let first = times.iter().find(|time| **time > switched);
+        println!(
+            "the old primary took {:?} to stop writes, the new one {:?} to take them, the first row came {:?} later",
+            stopped - begun,
+            switched - stopped,
+            first.map(|first| *first - switched)
         );
         assert!(written.iter().all(|written| written.lost <= 1), "one error for a transaction that is lost");
         let mut written: Vec<u32> = written.into_iter().flat_map(|written| written.ids).collect();

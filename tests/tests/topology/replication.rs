@@ -1,10 +1,10 @@
-//! Plain replication of MariaDB of which the proxy knows the primary only.
+//! Plain replication of which the proxy knows the primary only.
 
 use e2e::admin::{connect as admin, value, wait_for_value};
-use e2e::{Proxy, run};
+use e2e::{Backend, Proxy, Setup, run};
 use testkit::guard::Sandbox;
 use testkit::mariadb::{self, Topology};
-use testkit::server::{PASSWORD, USER};
+use testkit::server::{PASSWORD, Server, USER};
 
 use super::{ROWS, WATCHER, ports, rows, write};
 
@@ -25,6 +25,23 @@ fn events(of: &str, server: u16) -> String {
     )
 }
 
+/// A proxy that knows the primary of a pair, and is to find the replicas.
+fn setup(sandbox: &Sandbox, primary: &Server) -> Setup {
+    let settings = r#"hostgroup_settings = '{"discover_replicas": true, "forget_replicas_after": 2}'"#;
+    Setup::new(sandbox)
+        .monitor(WATCHER, PASSWORD)
+        .user(USER, PASSWORD, "default_schema = 'test'")
+        .admin("mysql_ifaces", "\"127.0.0.1:0\"")
+        .server(primary, "")
+        .row("mysql_replication_hostgroups", "writer_hostgroup = 0\nreader_hostgroup = 1")
+        .row("mysql_hostgroup_attributes", &format!("hostgroup_id = 0\n{settings}"))
+        .variable("read_write_split", true)
+        .variable("monitor_writer_is_also_reader", false)
+        .variable("monitor_read_only_interval", 100)
+        // Writes wait as long as a promotion takes.
+        .variable("connect_timeout_server_max", 30_000)
+}
+
 fn start(sandbox: &Sandbox, options: &[&str]) -> (Topology, Proxy) {
     let options: Vec<&str> =
         options.iter().copied().chain(["--log-slave-updates", "--log-bin=binlog"]).collect();
@@ -37,20 +54,7 @@ fn start(sandbox: &Sandbox, options: &[&str]) -> (Topology, Proxy) {
         ))
         .unwrap();
     topology.catch_up().unwrap();
-    let settings = r#"hostgroup_settings = '{"discover_replicas": true, "forget_replicas_after": 2}'"#;
-    let proxy = e2e::Setup::new(sandbox)
-        .monitor(WATCHER, PASSWORD)
-        .user(USER, PASSWORD, "default_schema = 'test'")
-        .admin("mysql_ifaces", "\"127.0.0.1:0\"")
-        .server(&topology.primary, "")
-        .row("mysql_replication_hostgroups", "writer_hostgroup = 0\nreader_hostgroup = 1")
-        .row("mysql_hostgroup_attributes", &format!("hostgroup_id = 0\n{settings}"))
-        .variable("read_write_split", true)
-        .variable("monitor_writer_is_also_reader", false)
-        .variable("monitor_read_only_interval", 100)
-        // Writes wait as long as a promotion takes.
-        .variable("connect_timeout_server_max", 30_000)
-        .start();
+    let proxy = setup(sandbox, &topology.primary).start();
     (topology, proxy)
 }
 
@@ -118,5 +122,31 @@ fn replicas_are_found_where_they_say_that_they_are() {
         wait_for_value(&mut admin, &seen, "1").await;
         assert_eq!(value(&mut admin, &online(0)).await, topology.primary.port().to_string());
         assert_eq!(value(&mut admin, &online(1)).await, ports(&topology.replicas));
+    });
+}
+
+#[test]
+fn a_replica_of_mysql_is_found() {
+    let Some(primary) = Backend::start_mysql_or_skip(&["--log-bin=binlog"]) else { return };
+    let Some(replica) = Backend::start_mysql_or_skip(&[]) else { return };
+    let account = format!(
+        "CREATE USER {WATCHER}@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'; \
+         GRANT REPLICATION SLAVE, PROCESS ON *.* TO {WATCHER}@'127.0.0.1'"
+    );
+    for server in [&primary, &replica] {
+        server.sql(&account);
+    }
+    // It only has to be connected, not to apply anything.
+    replica.sql(&format!(
+        "SET GLOBAL server_id = 2; SET GLOBAL read_only = 1; \
+         CHANGE REPLICATION SOURCE TO SOURCE_HOST = '127.0.0.1', SOURCE_PORT = {}, SOURCE_USER = '{WATCHER}', \
+         SOURCE_PASSWORD = '{PASSWORD}', GET_SOURCE_PUBLIC_KEY = 1; START REPLICA IO_THREAD",
+        primary.server.port()
+    ));
+    let proxy = setup(&primary.sandbox, &primary.server).start();
+    run(async {
+        let mut admin = admin(&proxy).await;
+        wait_for_value(&mut admin, &online(1), &replica.server.port().to_string()).await;
+        assert_eq!(value(&mut admin, &online(0)).await, primary.server.port().to_string());
     });
 }

@@ -39,6 +39,10 @@ pub(super) struct World {
     pub(super) denies: Cell<bool>,
     /// Every other check is not answered.
     pub(super) lossy: Cell<bool>,
+    /// What the monitor gets in the place of each answer.
+    pub(super) garbage: RefCell<Option<Vec<u8>>>,
+    /// Whether it is what everybody gets in the place of a greeting, too.
+    pub(super) greets_with_garbage: Cell<bool>,
     pub(super) checks: Cell<u64>,
     /// What the monitor has said.
     pub(super) asked: RefCell<Vec<Vec<u8>>>,
@@ -80,6 +84,10 @@ async fn converse(world: Rc<World>, name: String, end: End) {
     world.thaw(&name).await;
     let mut server = ScriptedServer::new(end);
     server.patience(PATIENCE);
+    let garbage = || world.garbage.borrow().clone();
+    if let Some(garbage) = garbage().filter(|_| world.greets_with_garbage.get()) {
+        return server.send_bytes(&garbage).await;
+    }
     server.greet().await;
     let login = server.read_login().await;
     let is_monitor = login.username == "monitor";
@@ -92,6 +100,10 @@ async fn converse(world: Rc<World>, name: String, end: End) {
         world.thaw(&name).await;
         if is_monitor {
             world.asked.borrow_mut().push(command.clone());
+        }
+        if let Some(garbage) = garbage().filter(|_| is_monitor) {
+            server.send_bytes(&garbage).await;
+            continue;
         }
         if is_monitor && world.lossy.get() {
             world.checks.set(world.checks.get() + 1);
@@ -281,6 +293,102 @@ fn c23_half_the_answers_lost_shun_nobody() {
         let pings = stage.checks(proxy::Check::Ping);
         let lost = pings.iter().filter(|ping| ping.error.is_some()).count();
         assert!(lost > 50 && lost < pings.len() * 2 / 3, "{lost} of {}", pings.len());
+    });
+}
+
+/// Bytes that are no answer, or only seem to be one.
+fn garbage() -> Vec<Vec<u8>> {
+    let mut all: Vec<Vec<u8>> = [
+        &b"HTTP/1.1 400 Bad Request\r\n\r\n"[..],
+        b"\xff\xff\xff\x00",
+        b"\x00\x00\x00\x00",
+        b"\x01\x00\x00\x01\xfb",
+        b"\x01\x00\x00\x01\xff",
+        b"\x03\x00\x00\x01\xfc\xff\xff",
+        b"\x09\x00\x00\x01\xfe\xff\xff\xff\xff\xff\xff\xff\xff",
+        b"\x07\x00\x00\x05\x00\x00\x00\x02\x00\x00\x00",
+        // A result of one column without rows, where one is expected.
+        b"\x01\x00\x00\x01\x01\x01\x00\x00\x02\x61\x05\x00\x00\x03\xfe\x00\x00\x02\x00\x05\x00\x00\x04\xfe\x00\x00\x02\x00",
+    ]
+    .map(<[u8]>::to_vec)
+    .into();
+    let mut number = 7_u32;
+    for len in 1..40 {
+        let byte = |_| {
+            number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            number.to_be_bytes()[0]
+        };
+        all.push((0..len).map(byte).collect());
+    }
+    all
+}
+
+#[test]
+fn servers_that_answer_garbage_do_no_harm_and_are_back_when_they_make_sense() {
+    play(async || {
+        let mut config = pair();
+        config.servers[1].max_replication_lag = Duration::from_secs(10);
+        (config.monitor.ping_interval, config.monitor.ping_timeout) = (ms(200), ms(100));
+        config.monitor.connect_interval = ms(200);
+        config.monitor.read_only_interval = ms(100);
+        config.monitor.replication_lag_interval = ms(100);
+        let (world, stage) = World::of(config);
+        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        let mut client = log_in(&stage).await;
+        for greets in [false, true] {
+            world.greets_with_garbage.set(greets);
+            for garbage in garbage() {
+                world.garbage.replace(Some(garbage));
+                sleep(ms(500)).await;
+            }
+            world.garbage.replace(None);
+            while status(&stage, 0, "a") != Some("ONLINE") || status(&stage, 1, "b") != Some("ONLINE") {
+                sleep(ms(10)).await;
+            }
+            say(&mut client, "INSERT 1").await;
+        }
+        assert_eq!(world.told("INSERT 1"), ["a:3306", "a:3306"]);
+    });
+}
+
+#[test]
+fn c24_a_server_that_accepts_and_never_answers_is_shunned() {
+    play(async || {
+        let mut config = usual();
+        config.servers = vec![database("mute"), database("well")];
+        (config.monitor.ping_interval, config.monitor.ping_timeout) = (ms(1_000), ms(500));
+        let (world, stage) = World::of(config);
+        world.frozen.borrow_mut().insert("mute:3306".to_owned());
+        let begun = Instant::now();
+        until(&stage, (0, "mute", "SHUNNED")).await;
+        assert!(begun.elapsed() <= ms(3_000), "{:?}", begun.elapsed());
+        let mut client = log_in(&stage).await;
+        say(&mut client, "DO 1").await;
+        assert_eq!(world.told("DO 1"), ["well:3306"]);
+    });
+}
+
+#[test]
+fn a_server_that_flaps_is_used_each_time_it_is_there() {
+    play(async || {
+        let mut config = usual();
+        config.servers = vec![database("a")];
+        (config.monitor.ping_interval, config.monitor.ping_timeout) = (ms(1_000), ms(500));
+        config.variables.connect_timeout_server_max = ms(60_000);
+        let (world, stage) = World::of(config);
+        let mut client = log_in(&stage).await;
+        for round in 1..=20 {
+            world.gone.borrow_mut().insert("a:3306".to_owned());
+            world.frozen.borrow_mut().insert("a:3306".to_owned());
+            while status(&stage, 0, "a") != Some("SHUNNED") {
+                sleep(ms(10)).await;
+            }
+            world.gone.borrow_mut().clear();
+            world.frozen.borrow_mut().clear();
+            let back = Instant::now();
+            say(&mut client, "DO 1").await;
+            assert!(back.elapsed() <= ms(1_500), "round {round}: {:?}", back.elapsed());
+        }
     });
 }
 
