@@ -109,7 +109,8 @@ pub(super) const FIELDS: &[Field] = &[
         "prepared statements of a connection above which it is reset",
     )
     .superseded("statements that were prepared for a session are closed when its connection becomes another one's"),
-    int("max_stmts_cache", 10_000, (128, 1_048_576), "prepared statements kept in the process"),
+    int("max_stmts_cache", 10_000, (128, 1_048_576), "prepared statements kept in the process")
+    .superseded("a text that sessions of a thread have prepared is kept once, 256 MiB of texts in all; a statement beyond that is executed where it was prepared"),
     bytes(
         "threshold_query_length",
         524_288,

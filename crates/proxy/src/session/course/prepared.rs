@@ -19,6 +19,7 @@ use sites::{Freedom, Sites};
 use super::Change;
 use crate::limits::PREPARED_BYTES_MAX;
 use crate::statement::class::Class;
+use crate::texts::Text;
 
 /// MariaDB: the statement that was prepared last.
 const LAST: u32 = u32::MAX;
@@ -30,7 +31,7 @@ const FIRST_OWN_ID: u32 = 1 << 30;
 #[derive(Debug, Clone)]
 pub(in crate::session) struct Preparing {
     /// The statement, if it could be prepared elsewhere.
-    pub(in crate::session) text: Option<Box<[u8]>>,
+    pub(in crate::session) text: Option<Text>,
     /// Whether each execution is judged: it may go elsewhere. If not, it goes where the statement was prepared, or to another server of
     /// the same hostgroup if that is lost.
     pub(in crate::session) moves: bool,
@@ -435,13 +436,14 @@ impl Prepared {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::texts::Texts;
 
     const fn statement(id: u32, params: u16) -> reply::Prepared {
         reply::Prepared { id, params, columns: 1 }
     }
 
     fn what(text: &str) -> Preparing {
-        let text = Some(text.as_bytes().into());
+        let text = Texts::new(usize::MAX).keep(text.as_bytes());
         Preparing {
             text,
             moves: true,
@@ -523,7 +525,7 @@ mod tests {
                 let at = hostgroup as usize;
                 match step {
                     0 => {
-                        let text = (id > 0).then(|| b"SELECT 1"[..].into());
+                        let text = what("SELECT 1").text.filter(|_| id > 0);
                         let (known_as, client) = (next[at], all.client_id(next[at]));
                         next[at] += 1;
                         all.enter(client, Preparing { text, modes, ..what("") }, hostgroup, statement(known_as, 0), None);
