@@ -1,6 +1,7 @@
 //! Connections that a client has left and the next one gets, at real servers: the next one finds nothing of the one before.
 
 use std::sync::LazyLock;
+use std::time::Instant;
 
 use e2e::{Backend, Proxy, Setup, on_each_server, run, wait_for};
 use testkit::client::{Client, Options, QueryResult};
@@ -142,7 +143,7 @@ fn short_connections_cost_few_logins(backend: &Backend) {
 
 fn c03_every_session_begins_with_what_init_connect_says(backend: &Backend) {
     let init = "\"SET SESSION max_sort_length = 77; SET @begun = 'yes', @also = ';'\"";
-    let proxy = setup(backend).variable("threads", 1).variable("init_connect", init).start();
+    let proxy = setup(backend).one_thread().variable("init_connect", init).start();
     run(async {
         let options = options(&proxy);
         let (mut one, mut two) =
@@ -162,19 +163,19 @@ fn c03_every_session_begins_with_what_init_connect_says(backend: &Backend) {
 
 fn connections_are_there_before_they_are_needed(backend: &Backend) {
     let proxy = setup(backend)
-        .variable("threads", 1)
+        .one_thread()
         .row(
             "mysql_hostgroup_attributes",
             "hostgroup_id = 0\nhostgroup_settings = '{\"min_idle_connections\": 3}'",
         )
         .start();
-    let mut client = run(async {
+    run(async {
         let mut client = Client::connect(&options(&proxy)).await.unwrap();
         client.query("BEGIN").await.unwrap();
-        client
-    });
-    wait_for_kept(&proxy, "3");
-    run(async {
+        let deadline = Instant::now() + e2e::WAIT_MAX;
+        while kept(&proxy).await != "3" {
+            assert!(Instant::now() < deadline, "three connections that nobody uses");
+        }
         for _ in 0..3 {
             let mut next = Client::connect(&options(&proxy)).await.unwrap();
             assert_eq!(value(&mut next, "SELECT DATABASE()").await.as_deref(), Some("test"));
