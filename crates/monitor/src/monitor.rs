@@ -2,11 +2,13 @@
 //!
 //! - `clusters`: what servers of clusters say, and the servers that only they know of;
 //! - `families`: servers of pairs whose replicas are found;
+//! - `learn`: what follows from a finding for the server itself;
 //! - `changes`: what is different between two moments.
 
 mod changes;
 mod clusters;
 mod families;
+mod learn;
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
@@ -16,8 +18,8 @@ use crate::cluster::Nodes;
 use crate::placement::{Groups, clusters_by_hostgroup, pairs_by_hostgroup, place_in};
 use crate::replicas::Family;
 use crate::schedule::Schedule;
-use crate::watch::{Lagging, Watch};
-use crate::{Check, Event, Finding, Lag, Member, Order, Pace, Pair, Plan, Row, Told, Word};
+use crate::watch::Watch;
+use crate::{Check, Event, Finding, Member, Order, Pace, Pair, Plan, Row, Told, Word};
 use changes::events;
 
 pub use changes::Places;
@@ -355,82 +357,6 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
                 self.clusters_of(server).any(|cluster| cluster.topology.check() == check)
             }
             Check::Replicas => !self.is_clustered(server) && self.discover_at(server).is_some(),
-        }
-    }
-
-    /// Takes note of a finding. Says in words what it was.
-    fn learn(&mut self, server: &E, check: Check, finding: Finding, why: &str, now: Duration) -> String {
-        let is_of_pair = self.wants(server, Check::ReadOnly);
-        let settings = &self.plan.settings;
-        let Some(watch) = self.watches.get_mut(server) else { return String::new() };
-        let was_returning = watch.returning;
-        let mut cause = match finding {
-            Finding::Well(Told::ReadOnly(read_only)) => format!("read_only={}", u8::from(read_only)),
-            Finding::Well(Told::Lag(Lag::Behind(lag))) => format!("a lag of {} s", lag.as_secs()),
-            Finding::Well(Told::Lag(Lag::Unknown)) => "a lag that the replica does not know".to_owned(),
-            Finding::Well(Told::Lag(Lag::NoReplica)) => "it is no replica".to_owned(),
-            Finding::Well(Told::Alive) => "it answers".to_owned(),
-            Finding::Refused => format!("it answers: {why}"),
-            Finding::TimedOut | Finding::Unreachable | Finding::Void => why.to_owned(),
-        };
-        if check == Check::Ping && finding.is_miss() {
-            watch.missed = watch.missed.saturating_add(1);
-            watch.returning = false;
-            if watch.missed >= settings.ping_failures.max(1) {
-                watch.down = true;
-                cause = format!("{} pings in a row missed: {why}", watch.missed);
-            }
-        }
-        if check == Check::ReadOnly {
-            match finding {
-                Finding::Well(Told::ReadOnly(read_only)) => {
-                    (watch.read_only, watch.read_only_timeouts) = (Some(read_only), 0);
-                }
-                Finding::TimedOut => {
-                    watch.read_only_timeouts = watch.read_only_timeouts.saturating_add(1);
-                    if watch.read_only_timeouts >= settings.read_only_timeouts.max(1) {
-                        watch.read_only = Some(true);
-                        // Nothing more is waited for: it answers, if not to this.
-                        if watch.returning {
-                            (watch.down, watch.returning) = (false, false);
-                        }
-                        let times = watch.read_only_timeouts;
-                        cause =
-                            format!("{times} read_only checks in a row timed out: it counts as read-only");
-                    }
-                }
-                Finding::Void => {}
-                _ => watch.read_only_timeouts = 0,
-            }
-        }
-        // Whether it writes is known of a server that comes back before anybody gets it.
-        let says_its_role = check == Check::ReadOnly || finding == Finding::Refused || !is_of_pair;
-        if finding.is_sign_of_life() {
-            watch.missed = 0;
-            watch.returning = watch.down && !says_its_role;
-            watch.down = watch.returning;
-        }
-        let (returning, missed) = (watch.returning, watch.missed);
-        if let Finding::Well(Told::Lag(lag)) = finding {
-            self.learn_lag(server, lag);
-        }
-        // Once: if it does not say it then, it is asked again as usual.
-        if returning && !was_returning {
-            self.schedule.hurry(server, Check::ReadOnly, now);
-        } else if check != Check::Ping && finding.is_miss() && missed == 0 {
-            self.schedule.hurry(server, Check::Ping, now);
-        }
-        cause
-    }
-
-    fn learn_lag(&mut self, server: &E, lag: Lag) {
-        let enough = self.plan.settings.lag_checks.max(1);
-        let limits: Vec<(u32, Duration, Duration)> =
-            self.limited(server).map(|(row, max)| (row.hostgroup, max, row.lag_when_unknown)).collect();
-        let Some(watch) = self.watches.get_mut(server) else { return };
-        for (hostgroup, max, when_unknown) in limits {
-            let lagging: &mut Lagging = watch.lags.entry(hostgroup).or_default();
-            lagging.see(lag, max, when_unknown, enough);
         }
     }
 }

@@ -22,6 +22,11 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
+    /// Whether it takes writes, as far as is known.
+    pub(crate) fn writes(&self) -> bool {
+        self.read_only == Some(false) && !self.down
+    }
+
     /// Whether the server is to be used in the same way.
     pub(crate) fn means_the_same_as(&self, other: &Self) -> bool {
         let lag = |watch: &Self, hostgroup| watch.lags.get(hostgroup).is_some_and(|row| row.lag.is_some());

@@ -323,7 +323,7 @@ proptest! {
     /// Whatever is said, everybody is in a place once, those that the operator has named are never lost, and there is no writer that
     /// was not one or promoted.
     #[test]
-    fn promises_hold(steps in prop::collection::vec((0..8_u32, 0..4_u32, 0..4_u32, 0..30_u64), 1..200)) {
+    fn promises_hold(steps in prop::collection::vec((0..8_u32, 0..4_u32, 0..4_u32, 0..30_u64), 1..50)) {
         const NAMES: [Server; 4] = ["a", "b", "c", "d"];
         let mut monitor = Monitor::new(plan(&[row(WRITERS, "a"), row(READERS, "b")]), s(100));
         let mut now = s(100);

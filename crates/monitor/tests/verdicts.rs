@@ -164,6 +164,25 @@ fn c13_writers_change_places() {
 }
 
 #[test]
+fn when_the_last_writer_has_left_the_others_are_asked_at_once() {
+    let read_only = Finding::Well(Told::ReadOnly(true));
+    for has_died in [false, true] {
+        let mut scene = Scene::new();
+        scene.next("a", Check::ReadOnly, WRITES);
+        scene.next("b", Check::ReadOnly, read_only);
+        if has_died {
+            (0..3).for_each(|_| drop(scene.next("a", Check::Ping, Finding::Unreachable)));
+        } else {
+            scene.next("a", Check::ReadOnly, read_only);
+        }
+        let now = scene.now;
+        let orders = scene.monitor.due(now);
+        let is_asked = |order: &monitor::Order<Server>| (order.server, order.check) == ("b", Check::ReadOnly);
+        assert!(orders.iter().any(is_asked), "{orders:?}");
+    }
+}
+
+#[test]
 fn c13_a_primary_comes_back_when_it_has_said_what_it_is() {
     let mut scene = Scene::new();
     scene.next("a", Check::ReadOnly, WRITES);

@@ -174,6 +174,9 @@ impl Watch {
                 shared.watching.records.aurora().note(writer_hostgroup, server, outcome);
             }
         }
+        if *check == Check::Replicas && self.monitor.is_candidate(server) {
+            shared.watching.records.complain_of_candidate(server, outcome);
+        }
         let why = outcome.error.as_deref().unwrap_or_default();
         let events = match &outcome.word {
             Some(word) => self.monitor.hear(server, *check, word.clone(), shared.uptime()),

@@ -50,6 +50,7 @@ mod scripted {
     mod server_login;
     mod shared;
     mod shared_state;
+    mod shared_traces;
     mod split;
     mod statements;
     mod stats;

@@ -67,6 +67,8 @@ pub struct ReplyScanner {
     started: bool,
     /// Whether a cursor was asked for.
     cursor: bool,
+    /// Whether a result in front of the last one has told of warnings.
+    warned: bool,
     prepared: Option<Prepared>,
     header_len: u8,
     head_len: u8,
@@ -104,6 +106,7 @@ impl ReplyScanner {
             seq: 1,
             started: false,
             cursor: matches!(answer, Answer::Cursor),
+            warned: false,
             prepared: None,
             header_len: 0,
             head_len: 0,
@@ -146,6 +149,12 @@ impl ReplyScanner {
                     self.phase = phase;
                     continue;
                 }
+                Step::Result(end) => {
+                    self.warned |=
+                        matches!(end, End::Ok { warnings: 1.., .. } | End::Eof { warnings: 1.., .. });
+                    self.phase = Phase::First;
+                    continue;
+                }
                 Step::File => {
                     self.phase = Phase::File;
                     Event::LocalInfile
@@ -179,6 +188,11 @@ impl ReplyScanner {
     /// Rows in all results of the answer so far.
     pub const fn rows(&self) -> u64 {
         self.rows
+    }
+
+    /// Whether a result in front of the last one has told of warnings.
+    pub const fn warned(&self) -> bool {
+        self.warned
     }
 
     /// Whether any byte of the answer was seen.

@@ -32,6 +32,8 @@ pub(crate) struct Scope {
     /// Sessions share connections: what `FOUND_ROWS()` says is only certain behind a `SELECT`, and `GET DIAGNOSTICS` does not know how
     /// many rows there were.
     pub(crate) shares: bool,
+    /// They do so at MySQL: which types user variables have in a prepared statement follows from when it was executed first.
+    pub(crate) forgets_types: bool,
 }
 
 /// Who writes the script of one client.
@@ -41,6 +43,7 @@ pub(crate) struct Author {
     gaps: bool,
     /// Whether what is not certain for sessions that share connections is left out.
     is_certain: bool,
+    forgets_types: bool,
     client: usize,
     /// The client's schema; there is another with a `b` behind its name.
     db: String,
@@ -119,6 +122,7 @@ impl Author {
             dice: Dice::new(seed, client),
             gaps: scope.gaps,
             is_certain: scope.shares && !scope.gaps,
+            forgets_types: scope.forgets_types && !scope.gaps,
             client,
             db: db.to_owned(),
             steps: Vec::new(),

@@ -46,8 +46,12 @@ pub(crate) async fn seed(world: &Arc<World>, seed: u64, commands: usize) -> usiz
         let world = Arc::clone(world);
         clients.spawn(async move {
             let schema = format!("m{run}c{client:02}");
-            let scope =
-                Scope { gaps: number("POINTSMAN_MODEL_GAPS").is_some(), shares: world.connections < CLIENTS };
+            let shares = world.connections < CLIENTS;
+            let scope = Scope {
+                gaps: number("POINTSMAN_MODEL_GAPS").is_some(),
+                shares,
+                forgets_types: shares && !world.mixes_engines,
+            };
             let script = Author::script(seed, client, scope, &schema, commands / CLIENTS);
             world.clear(&schema).await;
             play(&world, &schema, &script).await.map_err(|difference| {

@@ -22,7 +22,8 @@ pub(crate) const SHARED: [&str; 20] = [
     "CREATE PROCEDURE shared.p_error(tag VARCHAR(20)) BEGIN SELECT tag; \
      SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = tag; SELECT 'never'; END",
     "CREATE PROCEDURE shared.p_warn(tag VARCHAR(20)) SIGNAL SQLSTATE '01000' SET MESSAGE_TEXT = tag, MYSQL_ERRNO = 1642",
-    "CREATE PROCEDURE shared.p_out(n INT, OUT twice INT) SET twice = n * 2",
+    // MySQL answers a CALL that runs no statement with the rows of the statement before, on the same connection.
+    "CREATE PROCEDURE shared.p_out(n INT, OUT twice INT) BEGIN SET twice = n * 2; DO 0; END",
     "CREATE PROCEDURE shared.p_lock(name VARCHAR(64)) SELECT GET_LOCK(name, 0)",
     "CREATE PROCEDURE shared.p_prepare(tag VARCHAR(20)) BEGIN SET @sql = CONCAT('SELECT ''', tag, ''''); \
      PREPARE of_p FROM @sql; EXECUTE of_p; END",

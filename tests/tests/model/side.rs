@@ -249,10 +249,18 @@ impl Side {
                         [*a, *b, *c, *d] = [*slot, 0, 0, 0];
                     }
                 }
-                [0xff, ..] => mask_statements(&self.names, &mut frame.payload),
-                _ => {}
+                // MySQL tells how many warnings there were before, if its diagnostics were not emptied since.
+                [0, 0, 0, _, _, warnings, _, ..] if matches!(command, Command::Plain(Kind::InitDb, _)) => {
+                    *warnings = 0;
+                }
+                [0xff, ..] if command.names_statement() => mask_statements(&self.names, &mut frame.payload),
+                _ => mask_told(&self.names, &mut frame.payload),
             }
+            mask_parameter(&mut frame.payload);
             trackers::sort(&mut frame.payload, self.capabilities);
+            if !command.may_change_schema() {
+                trackers::forget_schema(&mut frame.payload, self.capabilities);
+            }
             if command.is_naming(&self.names) {
                 mask_id(self.names.own_id, &mut frame.payload);
             }
@@ -302,6 +310,42 @@ fn mask_statements(names: &Names, payload: &mut Vec<u8>) {
     }
 }
 
+/// The length and the flags of a column that is nothing but a parameter: they follow from when its type was told on this connection first.
+fn mask_parameter(payload: &mut [u8]) {
+    const DEFINITION: &[u8] = b"\x03def\0\0\0\x01?\0\x0c";
+    if !payload.starts_with(DEFINITION) {
+        return;
+    }
+    // Behind the character set; the type is between them.
+    let at = DEFINITION.len() + 2;
+    for place in (at..at + 4).chain(at + 5..at + 7) {
+        if let Some(byte) = payload.get_mut(place) {
+            *byte = 0;
+        }
+    }
+}
+
+/// The error that a statement has no open cursor, in a row: `SHOW WARNINGS` and variables have it with the statement's id. In whatever
+/// language, it is the only number there in parentheses.
+fn mask_told(names: &Names, payload: &mut Vec<u8>) {
+    const MARKS: [(&[u8], &[u8]); 2] =
+        [(b"The statement (", b") has no open"), (b"Die Anweisung (", b") hat ")];
+    let found = MARKS.iter().find_map(|(before, behind)| {
+        let at = payload.windows(before.len()).position(|part| part == *before)?;
+        let digits = payload[at + before.len()..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let number = at + before.len()..at + before.len() + digits;
+        payload[number.end..].starts_with(behind).then_some((at, number))
+    });
+    let Some((at, number)) = found else { return };
+    let id = std::str::from_utf8(&payload[number.clone()]).ok().and_then(|id| id.parse::<u32>().ok());
+    let slot = names.slots.iter().find(|(_, known)| Some(**known) == id).map(|(slot, _)| *slot);
+    let name = slot.map_or_else(|| b"of nobody".to_vec(), |slot| vec![b's', b'0' + slot]);
+    if let Some(len) = at.checked_sub(1).and_then(|len| payload.get_mut(len)) {
+        *len = 0;
+    }
+    payload.splice(number, name);
+}
+
 /// The connection's id, as text with its length and as four bytes.
 fn mask_id(id: u32, payload: &mut Vec<u8>) {
     let text = id.to_string();
@@ -309,7 +353,9 @@ fn mask_id(id: u32, payload: &mut Vec<u8>) {
     if payload.starts_with(COLUMN) {
         return; // its numbers are no ids
     }
-    for name in [&text[..], &id.to_le_bytes()] {
+    // The end of a result may look like an id as well.
+    let is_row = !matches!(payload.first(), Some(0xfe | 0xff));
+    for name in [&text[..], &id.to_le_bytes()].into_iter().filter(|_| is_row) {
         while let Some(at) = payload.windows(name.len()).position(|part| part == name) {
             payload.splice(at..at + name.len(), MASKED.iter().copied());
         }

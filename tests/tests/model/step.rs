@@ -149,6 +149,23 @@ impl Command {
         }
     }
 
+    /// Whether it is about a prepared statement, which an error may name.
+    pub(crate) const fn names_statement(&self) -> bool {
+        matches!(
+            self,
+            Self::Execute(..) | Self::LongData(..) | Self::Fetch(..) | Self::Reset(_) | Self::Close(_)
+        )
+    }
+
+    /// Whether the session may be in another schema behind it.
+    pub(crate) fn may_change_schema(&self) -> bool {
+        match self {
+            Self::Query(sql) => sql.to_ascii_lowercase().contains("use "),
+            Self::Plain(kind, _) => *kind == Kind::InitDb,
+            _ => false,
+        }
+    }
+
     /// Whether the connection's id may be in the answer.
     pub(crate) fn is_naming(&self, names: &Names) -> bool {
         match self {

@@ -4,6 +4,9 @@
 use wire::codec::Reader;
 use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
+/// The change of the schema.
+const SCHEMA: u8 = 1;
+
 /// Sorts the changes of session variables in an OK packet, in place; takes the flag out of an EOF packet.
 pub(crate) fn sort(payload: &mut [u8], capabilities: Capabilities) {
     if let [packet::Eof::HEADER, _, _, _, high] = payload {
@@ -15,8 +18,37 @@ pub(crate) fn sort(payload: &mut [u8], capabilities: Capabilities) {
     payload[from..].copy_from_slice(&sorted);
 }
 
+/// Takes the schema out of the changes in an OK packet, for a command that does not change it. A `CALL` of a procedure in another schema
+/// leaves at MariaDB that the schema has changed, which is told with the next change of something else; so does a login.
+pub(crate) fn forget_schema(payload: &mut Vec<u8>, capabilities: Capabilities) {
+    let Some((at, changes)) = changes(payload, capabilities) else { return };
+    let kept: Vec<u8> = changes.into_iter().filter(|change| change[0] != SCHEMA).flatten().collect();
+    if kept.is_empty() {
+        // MySQL sets the flag once more behind an error in a procedure, and has nothing to tell.
+        let Ok(mut ok) = packet::Ok::decode(payload, capabilities) else { return };
+        let is_end = payload.first() == Some(&packet::Eof::HEADER);
+        ok.status.remove(StatusFlags::SESSION_STATE_CHANGED);
+        ok.session_state = None;
+        let mut plain = ok.encode(capabilities);
+        plain[0] = if is_end { packet::Eof::HEADER } else { 0 };
+        *payload = plain;
+        return;
+    }
+    payload.truncate(at);
+    payload.extend(kept);
+    // In front of them is the length of all.
+    payload[at - 1] = 0;
+}
+
 /// The end of an OK packet with the changes in another order; `None` if there is none.
 fn sorted(payload: &[u8], capabilities: Capabilities) -> Option<Vec<u8>> {
+    let (_, mut changes) = changes(payload, capabilities)?;
+    changes.sort_unstable();
+    Some(changes.concat())
+}
+
+/// Where in an OK packet the changes begin, and each of them; `None` if there are none.
+fn changes(payload: &[u8], capabilities: Capabilities) -> Option<(usize, Vec<Vec<u8>>)> {
     if !matches!(payload.first(), Some(0 | 0xfe)) || !capabilities.contains(Capabilities::SESSION_TRACK) {
         return None;
     }
@@ -33,9 +65,8 @@ fn sorted(payload: &[u8], capabilities: Capabilities) -> Option<Vec<u8>> {
         reader.lenenc_bytes("change").ok()?;
         let len = rest.len() - reader.left();
         let (change, behind) = rest.split_at(len);
-        changes.push(change);
+        changes.push(change.to_vec());
         rest = behind;
     }
-    changes.sort_unstable();
-    payload.ends_with(raw).then(|| changes.concat())
+    payload.ends_with(raw).then(|| (payload.len() - raw.len(), changes))
 }

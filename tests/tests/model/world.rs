@@ -24,15 +24,16 @@ const SLEEPERS: usize = 2;
 pub(crate) struct Pair {
     direct: Backend,
     proxied: Backend,
+    is_mariadb: bool,
 }
 
 /// Two MariaDB servers.
 pub(crate) static MARIADB: LazyLock<Pair> =
-    LazyLock::new(|| Pair { direct: Backend::start(&OPTIONS), proxied: Backend::start(&OPTIONS) }.prepared());
+    LazyLock::new(|| Pair::new(Backend::start(&OPTIONS), Backend::start(&OPTIONS), true));
 /// Two MySQL servers, if MySQL is there.
 pub(crate) static MYSQL: LazyLock<Option<Pair>> = LazyLock::new(|| {
     let (direct, proxied) = (Backend::start_mysql(&OPTIONS)?, Backend::start_mysql(&OPTIONS)?);
-    Some(Pair { direct, proxied }.prepared())
+    Some(Pair::new(direct, proxied, false))
 });
 /// All clients of a run log in to each of them. A thread of MariaDB that serves another connection still knows `FOUND_ROWS()` of the
 /// one before: there must not be such threads. Statistics that are made in the background would change plans, and with them flags.
@@ -40,9 +41,9 @@ const OPTIONS: [&str; 4] =
     ["--max-connections=400", "--back-log=400", "--thread-cache-size=0", "--innodb-stats-auto-recalc=OFF"];
 
 impl Pair {
-    /// Accounts, and the schema that everybody reads.
-    fn prepared(self) -> Self {
-        for server in [&self.direct, &self.proxied] {
+    /// With accounts, and the schema that everybody reads.
+    fn new(direct: Backend, proxied: Backend, is_mariadb: bool) -> Self {
+        for server in [&direct, &proxied] {
             for (account, password) in ACCOUNTS {
                 server.sql(&format!("CREATE USER {account} IDENTIFIED BY '{password}'"));
             }
@@ -63,7 +64,7 @@ impl Pair {
                 }
             });
         }
-        self
+        Self { direct, proxied, is_mariadb }
     }
 }
 
@@ -75,6 +76,9 @@ pub(crate) struct World {
     pub(crate) proxy: Proxy,
     /// The most connections that the server behind the proxy may have.
     pub(crate) connections: usize,
+    /// Whether there are tables of more than one engine. Behind a statement that has written into one of `MyISAM`, MySQL warns of the next one
+    /// on the same connection, whoever says it, that it mixes engines (6414).
+    pub(crate) mixes_engines: bool,
     /// Who may have a statement that sleeps.
     pub(crate) sleepers: Semaphore,
     watchers: [Mutex<Client>; 2],
@@ -89,7 +93,7 @@ impl World {
         connections: usize,
         more: impl FnOnce(Setup) -> Setup,
     ) -> Self {
-        let Pair { direct, proxied } = pair;
+        let Pair { direct, proxied, .. } = pair;
         let connections = crate::number("POINTSMAN_MODEL_CONNECTIONS").unwrap_or(connections);
         let mut setup = Setup::new(&proxied.sandbox)
             .server(&proxied.server, &format!("max_connections = {connections}"))
@@ -106,6 +110,7 @@ impl World {
             proxied,
             proxy,
             connections,
+            mixes_engines: pair.is_mariadb || connections >= crate::run::CLIENTS,
             sleepers: Semaphore::new(SLEEPERS),
             watchers,
             tags: AtomicUsize::new(0),
@@ -117,7 +122,10 @@ impl World {
         for server in [self.direct, self.proxied] {
             let mut client = administrator(server).await;
             for sql in OWN {
-                let sql = sql.replace("{db}", schema);
+                let mut sql = sql.replace("{db}", schema);
+                if !self.mixes_engines {
+                    sql = sql.replace("MyISAM", "InnoDB");
+                }
                 client.query(&sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
             }
             let _ = client.quit().await;

@@ -19,6 +19,11 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         writers.next().or_else(|| self.candidates.get(server).copied())
     }
 
+    /// Whether a server may be a replica, and has not been found to be one.
+    pub fn is_candidate(&self, server: &E) -> bool {
+        self.candidates.contains_key(server)
+    }
+
     /// The writer hostgroup of the pair or cluster that this one is part of.
     pub(super) fn writer_of(&self, hostgroup: u32) -> Option<u32> {
         let cluster = self.cluster_of.get(&hostgroup).and_then(|at| self.plan.clusters.get(*at));

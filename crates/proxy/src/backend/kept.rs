@@ -123,12 +123,19 @@ impl Asker<'_> {
         Wish { passport: Rc::clone(self.passport), peer: self.identity.peer, in_no_schema }
     }
 
+    /// Whether a connection on which this is left is in its schema, in the way in which the session is.
+    pub(super) fn is_in_schema(&self, left: &Left) -> bool {
+        let schema = self.caller.schema();
+        left.caller.schema() == schema
+            && (schema.is_empty() || left.settings.was_schema_reset() == self.settings.was_schema_reset())
+    }
+
     /// Whether the connection is as this one would have it.
     fn is_exact(&self, entry: &Entry) -> bool {
         let left = &entry.left;
         self.is_admitted
             && left.is_free()
-            && left.caller.schema() == self.caller.schema()
+            && self.is_in_schema(left)
             && left.was_reset == self.was_reset
             && self.settings.are_at(&left.settings)
     }

@@ -249,11 +249,20 @@ fn plan(left: &Left, asker: &Asker<'_>, initial: &[Box<[u8]>]) -> Vec<(Purpose, 
     let capabilities = asker.passport.capabilities();
     let ask = |purpose, text: &[u8]| (purpose, (query(capabilities, text), Answer::Result));
     let mut plan: Vec<_> = question(left, capabilities).filter(|_| asker.is_admitted).into_iter().collect();
-    let is_alike = asker.is_admitted && asker.was_reset == left.was_reset;
+    let schema = asker.caller.schema();
+    let is_there = asker.is_admitted && asker.is_in_schema(left);
+    // What a reset leaves of being in a schema only a reset behind that makes.
+    let was_schema_reset = asker.is_admitted && asker.settings.was_schema_reset() && !schema.is_empty();
+    let is_alike = asker.is_admitted && asker.was_reset == left.was_reset && (is_there || !was_schema_reset);
     let missing = if is_alike { asker.settings.missing(&left.settings) } else { None };
     // Neither a reset nor a login takes it back.
     let option = left.settings.option().filter(|_| missing.is_none() && asker.settings.option().is_none());
     let resets = asker.is_admitted && missing.is_none();
+    let stays = left.caller.schema() == schema;
+    let to_schema = |purpose| (purpose, ([&[Kind::InitDb as u8][..], schema].concat(), Answer::Single));
+    if resets && was_schema_reset && !stays {
+        plan.push(to_schema(Purpose::Schema));
+    }
     if resets {
         plan.push((Purpose::Reset, (vec![Kind::ResetConnection as u8], Answer::Single)));
     }
@@ -274,12 +283,11 @@ fn plan(left: &Left, asker: &Asker<'_>, initial: &[Box<[u8]>]) -> Vec<(Purpose, 
         let is_off = u8::from(!capabilities.contains(Capabilities::MULTI_STATEMENTS));
         plan.push((Purpose::Option, (vec![Kind::SetOption as u8, is_off, 0], Answer::Single)));
     }
-    let schema = asker.caller.schema();
-    let is_there = asker.is_admitted && left.caller.schema() == schema;
     // A login says the client's first one.
     let is_there = is_there || !asker.is_admitted && asker.identity.account.schema.as_deref() == Some(schema);
-    if !is_there && !schema.is_empty() {
-        plan.push((Purpose::Schema, ([&[Kind::InitDb as u8][..], schema].concat(), Answer::Single)));
+    if (resets || !is_there) && !was_schema_reset && !schema.is_empty() {
+        // If it is only to have the schema's character set back, a write cannot get into another schema.
+        plan.push(to_schema(if stays && asker.is_admitted { Purpose::Charset } else { Purpose::Schema }));
     }
     let all = || asker.settings.besides_schema().cloned().collect();
     for Setting { key, text } in missing.unwrap_or_else(all) {
@@ -293,7 +301,8 @@ fn plan(left: &Left, asker: &Asker<'_>, initial: &[Box<[u8]>]) -> Vec<(Purpose, 
 
 /// What is to be asked for a session.
 fn question(left: &Left, capabilities: Capabilities) -> Option<(Purpose, Asked)> {
-    let question = || (Purpose::LastId, (query(capabilities, "SELECT LAST_INSERT_ID()"), Answer::Result));
+    // At MariaDB the function would take away what `sql_auto_is_null` goes by.
+    let question = || (Purpose::LastId, (query(capabilities, "SELECT @@last_insert_id"), Answer::Result));
     (!left.is_free()).then(question)
 }
 

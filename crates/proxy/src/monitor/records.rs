@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use config::Endpoint;
-use monitor::Check;
+use monitor::{Check, Finding};
 
 use super::aurora_records::AuroraRecords;
 use super::cluster::details;
@@ -95,6 +95,15 @@ impl Records {
             }
             Some(Remark::Over) => tracing::info!(%server, "the monitor can check a server again"),
             None => {}
+        }
+    }
+
+    /// Logs that a server cannot be reached where a replica may be: whoever waits for it to be found has to know.
+    pub(super) fn complain_of_candidate(&self, server: &Endpoint, outcome: &Outcome) {
+        let Some(error) = outcome.error.as_deref().filter(|_| outcome.finding.is_miss()) else { return };
+        let remark = lock(&self.complaints).note(server, Check::Replicas, Finding::Refused, Some(error));
+        if remark == Some(Remark::New) {
+            tracing::warn!(%server, %error, "a primary names a replica that may be here, and it cannot be reached");
         }
     }
 

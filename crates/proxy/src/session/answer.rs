@@ -11,6 +11,7 @@ use wire::{Capabilities, StatusFlags, WireError};
 
 use super::Session;
 use super::again::{Heard, is_refusal, refused};
+use super::correction::correction;
 use super::course::Course;
 use super::execute::{keeps_definitions, refusal_with_own_id};
 use super::ids::{refusal_with_session, translate};
@@ -44,7 +45,11 @@ impl Session {
         }
         self.control.end_statement();
         self.end_running();
-        Ok(())
+        self.course.changed = None;
+        match self.course.correction.take() {
+            None => Ok(()),
+            Some(correction) => Box::pin(self.correct(&correction)).await,
+        }
     }
 
     /// The server works at the next command that was sent, if there is one; what answers it.
@@ -69,7 +74,7 @@ impl Session {
                         trace.answered(Instant::now());
                     }
                     note(&mut self.status, outcome);
-                    if self.course.settle(&self.identity, outcome) {
+                    if self.course.settle(&self.identity, outcome, reply.warned()) {
                         self.was_reset();
                     }
                     return Ok(());
@@ -138,7 +143,7 @@ impl Session {
                 match (scan.event, self.owed.is_empty()) {
                     (Event::Done(outcome), false) if scanned < n => {
                         note(&mut self.status, outcome);
-                        self.course.settle(&self.identity, outcome);
+                        self.course.settle(&self.identity, outcome, reply.warned());
                         // There is one: it was seen above.
                         let Some(next) = self.owed.pop() else { break scan.event };
                         let answer = work_at(&self.control, &next);
@@ -163,12 +168,12 @@ impl Session {
                 self.course.refused = Some(refused);
                 return Poll::Ready(Ok(event));
             }
-            let server = &backend.server().endpoint().endpoint;
+            let (server, course) = (&backend.server().endpoint().endpoint, &mut self.course);
             let rewritten = match &mut self.listing {
                 None if self.past.named_threads && is_refused_kill(event) => {
                     refusal_with_session(output, &self.worker, server)
                 }
-                None if is_without_cursor(event) => refusal_with_own_id(output, &self.course),
+                None if retells(course, event) => retold(output, course, self.owed.is_empty()),
                 None if self.control.is_overdue() && between_packets && is_interrupted(event) => {
                     timed_out(output, self.identity.capabilities)
                 }
@@ -400,6 +405,23 @@ fn note_prepared(course: &mut Course, control: &Control, backend: &mut Backend, 
 /// Whether an answer ends with what servers say of a statement without an open cursor (`ER_STMT_HAS_NO_OPEN_CURSOR`).
 const fn is_without_cursor(event: Event) -> bool {
     matches!(event, Event::Done(Outcome { end: End::Err { code: 1421 }, .. }))
+}
+
+/// Whether what a server says of a prepared statement may have to be said in other words.
+const fn retells(course: &Course, event: Event) -> bool {
+    course.changed.is_some() || is_without_cursor(event)
+}
+
+/// What a server says of a prepared statement, in other words; nothing if they are good as they are. `is_last` says that the server has not
+/// got commands behind it.
+fn retold(output: &[u8], course: &mut Course, is_last: bool) -> Option<Vec<u8>> {
+    if let Some(changed) = &mut course.changed {
+        return Some(changed.rewrite(output));
+    }
+    let rewritten = refusal_with_own_id(output, course);
+    // Commands behind it may have asked about it already.
+    course.correction = rewritten.as_deref().filter(|_| is_last).and_then(correction);
+    rewritten
 }
 
 /// Whether an answer ends with what servers have against a KILL.

@@ -26,6 +26,8 @@ const HIDES_LAST_ID: Effects = Effects::SETS_LAST_INSERT_ID.with(Effects::FUNCTI
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
 pub(super) struct Ran {
     pub(super) effects: Effects,
+    /// What the last one does.
+    pub(super) last: Effects,
     /// How many there were, each of several in one text.
     pub(super) statements: u32,
     /// Whether there was one since the last end that was seen.
@@ -51,7 +53,7 @@ impl Ran {
 
     /// A statement is being sent.
     pub(super) const fn note(&mut self, decided: &Decided, ahead: bool) {
-        (self.class, self.tables) = (decided.class, decided.tables);
+        (self.class, self.tables, self.last) = (decided.class, decided.tables, decided.effects);
         self.effects = self.effects.with(decided.effects);
         self.statements = self.statements.saturating_add(1 + decided.several as u32);
         self.is_unanswered = true;
@@ -81,14 +83,33 @@ impl Ran {
             _ if is_error => false,
             Some(Class::Select) => has_rows,
             // What tells of the statement before leaves it as it was.
-            Some(Class::Show | Class::Describe) => !self.effects.any_of(Effects::LAST_RESULT),
+            Some(Class::Show | Class::Describe) => {
+                !self.last.any_of(Effects::LAST_RESULT) || self.last.any_of(Effects::FOUND_ROWS)
+            }
             _ => false,
         };
         self.counts |= counts || self.is_ahead || !self.keeps_found();
-        Counted {
-            changed: affected.filter(|_| !has_rows).unwrap_or(-1),
-            found: if counts { outcome.rows } else { before.found },
-        }
+        let changed = match outcome.end {
+            End::Ok { warnings, .. } if self.is_diagnosis() => {
+                if warnings > 0 {
+                    -1
+                } else {
+                    before.changed
+                }
+            }
+            _ => affected.filter(|_| !has_rows).unwrap_or(-1),
+        };
+        Counted { changed, found: if counts { outcome.rows } else { before.found } }
+    }
+
+    /// Whether the last one was a `GET DIAGNOSTICS`, which leaves what it asks about as it was, unless it warns.
+    fn is_diagnosis(&self) -> bool {
+        self.class == Some(Class::Unknown) && self.last.any_of(Effects::LAST_RESULT)
+    }
+
+    /// Whether all that ran was one of these, and `ROW_COUNT()` is what it was where the statement before ran.
+    fn only_looked(&self) -> bool {
+        self.is_single() && self.is_diagnosis() && matches!(self.end, Some(End::Ok { warnings: 0, .. }))
     }
 
     /// Whether the end that was seen says of all that has run whether a key was generated.
@@ -212,7 +233,9 @@ impl Session {
         let Some(backend) = self.backend.as_mut().filter(|_| ran.statements > 0) else { return };
         let link = backend.connection_mut();
         let course = &mut self.course;
-        course.ran_on = link.serial();
+        if !ran.only_looked() {
+            course.ran_on = link.serial();
+        }
         if ran.counts {
             course.found_on = link.serial();
         }
@@ -301,7 +324,8 @@ mod tests {
     #[test]
     fn how_many_rows_there_were() {
         let of = |class, effects, affected_rows, rows| {
-            let mut ran = Ran { class: Some(class), effects, is_unanswered: true, ..Ran::default() };
+            let mut ran =
+                Ran { class: Some(class), effects, last: effects, is_unanswered: true, ..Ran::default() };
             let end =
                 End::Ok { affected_rows, last_insert_id: 0, status: StatusFlags::AUTOCOMMIT, warnings: 0 };
             let counted = ran.note_end(Outcome { end, rows }, Counted { changed: 1, found: 9 });
@@ -316,6 +340,9 @@ mod tests {
         assert_eq!(of(Class::Show, Effects::LAST_RESULT, 0, 2), (-1, 9), "SHOW WARNINGS");
         assert_eq!(of(Class::Show, Effects::NONE, 0, 2), (-1, 2));
         assert_eq!(of(Class::Explain, Effects::NONE, 0, 2), (-1, 9));
+        let counts = Effects::LAST_RESULT.with(Effects::FOUND_ROWS);
+        assert_eq!(of(Class::Show, counts, 0, 1), (-1, 1), "SHOW COUNT(*) WARNINGS");
+        assert_eq!(of(Class::Unknown, Effects::LAST_RESULT, 0, 0), (1, 9), "GET DIAGNOSTICS");
         let mut ran = Ran { class: Some(Class::Select), ..Ran::default() };
         let ping = ran.note_end(Outcome { end: ok(0), rows: 0 }, Counted { changed: -1, found: 9 });
         assert_eq!(ping, Counted { changed: 1, found: 9 });

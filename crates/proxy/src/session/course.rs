@@ -35,6 +35,7 @@ use crate::statement::class::classify;
 
 use super::again::Refused;
 use super::aside::Ran;
+use super::metadata::Changed;
 use super::trace::Trace;
 use change::{At, Change};
 use decided::{Decided, Reply};
@@ -96,6 +97,8 @@ pub(super) struct Course {
     pub(super) last: Option<u32>,
     /// What it has left where.
     pub(super) pins: Pins,
+    /// It is in a transaction that only reads.
+    reads_only: bool,
     two_byte_quotes: bool,
     settings: Rc<Settings>,
     /// What the statement that runs changes if it succeeds.
@@ -117,6 +120,10 @@ pub(super) struct Course {
     pub(super) watched: Option<Box<Watched>>,
     /// A statement that was refused by a server that takes no writes any more.
     pub(super) refused: Option<Box<Refused>>,
+    /// The answer that is on its way, if it tells that a prepared statement has other columns than the client knows.
+    pub(super) changed: Option<Box<Changed>>,
+    /// What has to be said for the server to have told an error as the client was told it.
+    pub(super) correction: Option<Vec<u8>>,
     /// What a server has against a setting that it had taken before: the payload of its ERR packet.
     pub(super) refusal: Option<Box<[u8]>>,
     /// How long that may be said again.
@@ -189,6 +196,7 @@ impl Course {
             found_on: 0,
             last: None,
             pins: Pins::default(),
+            reads_only: false,
             two_byte_quotes: TWO_BYTE_QUOTE_COLLATIONS.contains(&(identity.collation % NOPAD)),
             settings,
             proposed: None,
@@ -201,6 +209,8 @@ impl Course {
             deadline: None,
             watched: None,
             refused: None,
+            changed: None,
+            correction: None,
             refusal: None,
             again_until: None,
             renewals: 0,
@@ -371,12 +381,12 @@ impl Course {
 
     /// What the backend in use has not heard yet, in order: commands of their own.
     pub(super) fn missing(&self) -> Vec<Said> {
-        let said = |setting: &Setting| match &*setting.key {
-            SCHEMA => Said::Schema(setting.text.to_vec()),
-            OPTION => Said::Option(setting.text.to_vec()),
-            _ => Said::Statement(setting.text.to_vec()),
-        };
-        self.settings.since(self.applied).map(said).collect()
+        self.settings.since(self.applied).map(Said::of).collect()
+    }
+
+    /// What a new backend has to hear before it is reset, and the version that it has then.
+    pub(super) fn before_reset(&self) -> (Vec<Said>, u64) {
+        (self.settings.before_reset().map(Said::of).collect(), self.settings.version_of_reset())
     }
 }
 
@@ -392,6 +402,14 @@ pub(super) enum Said {
 }
 
 impl Said {
+    fn of(setting: &Setting) -> Self {
+        match &*setting.key {
+            SCHEMA => Self::Schema(setting.text.to_vec()),
+            OPTION => Self::Option(setting.text.to_vec()),
+            _ => Self::Statement(setting.text.to_vec()),
+        }
+    }
+
     /// What it is said for.
     pub(super) const fn purpose(&self) -> Purpose {
         match self {

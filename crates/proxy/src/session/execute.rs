@@ -12,9 +12,12 @@ use super::course::Course;
 use super::course::decided::Decided;
 use super::course::prepared::definitions::Definitions;
 use super::ids::refusal_with;
+use super::last_result::NOWHERE;
+use super::metadata::Changed;
 use super::renew::NEED_REPREPARE;
 use super::route::names_statement;
 use crate::backend::Full;
+use crate::client::login::ok;
 use crate::control::running::Measured;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -88,7 +91,10 @@ impl Session {
         }
         // MariaDB's number for the last statement means that of the connection.
         let known_as = prepared.id_at(self.course.hostgroup);
-        if kind == Kind::StmtExecute && prepared.is_for_once(self.course.hostgroup) {
+        let hostgroup = self.course.hostgroup;
+        if kind == Kind::StmtExecute
+            && (prepared.is_for_once(hostgroup) || prepared.has_other_columns_at(hostgroup))
+        {
             return false;
         }
         let same = known_as == Some(id) || id == u32::MAX && prepared.places() == 1;
@@ -109,6 +115,9 @@ impl Session {
         let home = prepared.home;
         if kind == Kind::StmtClose {
             return self.close_everywhere(id).await;
+        }
+        if kind == Kind::StmtReset && !prepared.is_at_home() && prepared.id_at(hostgroup).is_none() {
+            return self.reset_nothing(kind).await;
         }
         // A value that was sent before is not there.
         if prepared.is_at_home() && hostgroup != home {
@@ -155,6 +164,7 @@ impl Session {
             },
         };
         if self.rename(kind, id, known_as) {
+            self.tell_columns(kind, id);
             decided.renamed = (known_as != id).then_some(id);
             return Ok(true);
         }
@@ -219,6 +229,26 @@ impl Session {
             all.add_place(id, hostgroup, statement, is_told);
         }
         Ok(Ok(statement.id))
+    }
+
+    /// An execution of this statement is about to be sent: if it has other columns there than the client knows, the answer says so.
+    fn tell_columns(&mut self, kind: Kind, id: u32) {
+        let (caps, hostgroup, cursor) =
+            (self.capabilities(), self.course.hostgroup, opens_cursor(front(&self.backlog)));
+        let prepared = self.course.prepared.as_mut().and_then(|all| all.get_mut(id));
+        if kind == Kind::StmtExecute && prepared.is_some_and(|prepared| prepared.tells_columns_of(hostgroup))
+        {
+            self.course.changed = Some(Box::new(Changed::new(caps, cursor)));
+        }
+    }
+
+    /// Answers a `COM_STMT_RESET` of a statement that the backend in use does not have: there is nothing to reset, and to prepare the
+    /// statement would take away the warnings that the client may ask for.
+    async fn reset_nothing(&mut self, kind: Kind) -> Result<bool, Ending> {
+        self.answer_here(kind, &ok(self.capabilities(), self.status)).await?;
+        self.note_ran();
+        (self.course.counted.changed, self.course.ran_on) = (0, NOWHERE);
+        Ok(false)
     }
 
     /// Answers the command in the backlog: the statement is not there any more.

@@ -166,8 +166,10 @@ pub(super) fn refusal_with_session(packet: &[u8], worker: &Worker, server: &Endp
 pub(super) fn refusal_with(packet: &[u8], other: impl Fn(&str) -> Option<String>) -> Option<Vec<u8>> {
     let (header, payload) = packet.split_first_chunk::<HEADER_LEN>()?;
     let error = packet::Err::decode(payload, Capabilities::PROTOCOL_41).ok()?;
-    let message = other(std::str::from_utf8(error.message).ok()?)?;
-    let told = packet::Err { message: message.as_bytes(), ..error };
+    // The character set is the client's: only ASCII means the same in all of them, and the rest stays as it is.
+    let message = other(&error.message.iter().map(|byte| char::from(*byte)).collect::<String>())?;
+    let message: Vec<u8> = message.chars().filter_map(|c| u8::try_from(c).ok()).collect();
+    let told = packet::Err { message: &message, ..error };
     let mut packet = Vec::new();
     put_message(&mut packet, Header::parse(*header).seq, &told.encode(Capabilities::PROTOCOL_41));
     Some(packet)

@@ -8,6 +8,7 @@ use super::Session;
 use super::backlog::whole_front;
 use super::course::decided::Decided;
 use crate::ending::Ending;
+use crate::state::Pin;
 use crate::state::results::LastId;
 use crate::state::substitute::with_numbers;
 
@@ -25,11 +26,17 @@ impl Session {
         let text = whole_front(&self.backlog).map(|payload| self.statement(payload).to_vec());
         match with_numbers(&text.unwrap_or_default(), self.unknown_here()) {
             Some(text) => self.rewrite(kind, &text),
+            None if self.has_warnings() => {}
             // They belong to the connection over which the statement before ran.
             None if self.unknown_here().changed.is_some() => self.forget_warnings().await?,
             None => {}
         }
         Ok(())
+    }
+
+    /// Whether what the backend in use has to say is about the session's statements.
+    fn has_warnings(&self) -> bool {
+        self.course.pins.holds(Pin::Warnings, self.course.hostgroup)
     }
 
     /// Has the backend in use forget the warnings of another session.
@@ -61,7 +68,8 @@ impl Session {
             return Ok(true);
         }
         let id = self.course.results.last_id().known();
-        let set = (self.query(format!("SET last_insert_id = {id}").as_bytes()), Answer::Result);
+        // Unlike a `SET` of the variable it does all that a generated key does (see `sql_auto_is_null`).
+        let set = (self.query(format!("DO LAST_INSERT_ID({id})").as_bytes()), Answer::Result);
         let replies = match self.errand(&[set]).await? {
             Ok(replies) => replies,
             Err(_) if self.tries_again(decided) => return Ok(false),
@@ -76,9 +84,9 @@ impl Session {
             return Ok(false);
         }
         self.course.results.set_last_id(LastId::Is(id));
-        // That has hidden how many rows the statement before had.
+        // That has hidden how many rows the statements before had.
         self.note_ran();
-        self.course.ran_on = NOWHERE;
+        (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
         if let Some(backend) = &mut self.backend {
             backend.connection_mut().set_last_id(Some(id));
         }

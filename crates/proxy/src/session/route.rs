@@ -229,6 +229,7 @@ impl Session {
     pub(super) async fn carry_out(&mut self, kind: Kind, mut decided: Decided) -> Result<(), Ending> {
         self.course.log = decided.orders.as_ref().and_then(|orders| orders.verdict.log);
         self.course.errand_lost = false;
+        self.course.changed = None;
         if let Some(id) = decided.renamed.take() {
             // The connection for which it was named otherwise is gone.
             self.splice_front(ID, &id.to_le_bytes());

@@ -52,12 +52,11 @@ impl Session {
                 Ok(is_new) => is_new,
                 Err(why) => return Ok(Err(why)),
             };
-            // A login sets what the client had before it reset its connection.
-            if is_new && self.course.was_reset {
-                let reset = (vec![Kind::ResetConnection as u8], Answer::Single);
-                if let Err(error) = self.errand(&[reset]).await? {
-                    return Ok(Err(AcquireError::Proxy(error)));
-                }
+            if is_new
+                && self.course.was_reset
+                && let Err(why) = self.reset_new().await?
+            {
+                return Ok(Err(why));
             }
         }
         if self.course.applied != self.course.version() {
@@ -67,6 +66,24 @@ impl Session {
             // It was for a command that was not sent.
             return Ok(self.errand(&[]).await?.map(drop).map_err(AcquireError::Proxy));
         }
+        Ok(Ok(()))
+    }
+
+    /// Resets a connection that was just opened: its login has set what the client had before it reset its own.
+    async fn reset_new(&mut self) -> Result<Result<(), AcquireError>, Ending> {
+        let (said, version) = self.course.before_reset();
+        let mut commands: Vec<_> = said.into_iter().map(|said| self.command(said)).collect();
+        commands.push((vec![Kind::ResetConnection as u8], Answer::Single));
+        match self.errand(&commands).await? {
+            Err(error) => return Ok(Err(AcquireError::Proxy(error))),
+            Ok(replies) => {
+                if let Some(reply) = replies.into_iter().find(|reply| reply.error().is_some()) {
+                    let payload = reply.bytes.get(HEADER_LEN..).unwrap_or_default();
+                    return Ok(Err(AcquireError::Server(payload.to_vec())));
+                }
+            }
+        }
+        self.course.applied = version;
         Ok(Ok(()))
     }
 

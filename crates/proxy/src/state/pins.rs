@@ -35,7 +35,7 @@ pins! {
     /// An XA transaction is.
     Xa = "xa", "`XA START`", "`XA COMMIT`, `XA ROLLBACK`";
     /// Something was said for the next transaction only.
-    NextTransaction = "next_transaction", "`SET TRANSACTION` without `SESSION`", "the transaction";
+    NextTransaction = "next_transaction", "`SET TRANSACTION` without `SESSION`; a `SET` of `autocommit` that ends a transaction that only reads", "the transaction";
     /// It has temporary tables.
     TemporaryTable = "temporary_table", "`CREATE TEMPORARY TABLE`", "`DROP TABLE` of each";
     /// It has locked tables, or the server.
@@ -167,6 +167,11 @@ impl Pins {
     /// Whether there is none.
     pub(crate) const fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Whether there is such a pin at this hostgroup.
+    pub(crate) fn holds(&self, pin: Pin, hostgroup: u32) -> bool {
+        self.0.iter().any(|one| one.pin == pin && one.hostgroup == hostgroup)
     }
 
     /// The oldest pin at this hostgroup.

@@ -46,6 +46,8 @@ pub(crate) struct Settings {
     hash: u64,
     /// How often something was set that decides what a text means.
     modes: u64,
+    /// The version that a reset has made.
+    reset_at: Option<u64>,
 }
 
 impl Settings {
@@ -56,10 +58,14 @@ impl Settings {
 
     /// Adds a setting, in place of an older one with the same key; false if there are too many.
     pub(crate) fn set(&mut self, setting: Setting) -> bool {
-        if self.holds_already(&setting) {
+        let is_schema_again = *setting.key == *SCHEMA && self.was_schema_reset();
+        if self.holds_already(&setting) && !is_schema_again {
             return true;
         }
         self.forget(&setting.key);
+        if setting.key.starts_with('@') {
+            self.forget(&key_of_null(&setting.key));
+        }
         let bytes = self.bytes + setting.text.len();
         if self.all.len() >= SETTINGS_MAX || bytes > SETTINGS_BYTES_MAX {
             return false;
@@ -86,9 +92,28 @@ impl Settings {
 
     /// Forgets all but the schema and `COM_SET_OPTION`: what `COM_RESET_CONNECTION` leaves.
     pub(crate) fn reset(&mut self) {
+        self.version += 1;
+        self.reset_at = Some(self.version);
         self.all.retain(|(_, setting)| matches!(&*setting.key, SCHEMA | OPTION));
         self.bytes = self.all.iter().map(|(_, setting)| setting.text.len()).sum();
         self.hash = self.all.iter().fold(0, |sum, (_, setting)| sum.wrapping_add(setting.hash()));
+    }
+
+    /// Whether the session was reset since it is in its schema. Servers take away the schema's character set then, which is
+    /// `character_set_database`, and leave the schema.
+    pub(crate) fn was_schema_reset(&self) -> bool {
+        self.reset_at.is_some_and(|version| !self.since(version).any(|one| *one.key == *SCHEMA))
+    }
+
+    /// What was set before the last reset and outlives it, in order.
+    pub(crate) fn before_reset(&self) -> impl Iterator<Item = &Setting> {
+        let reset_at = self.reset_at.unwrap_or_default();
+        self.all.iter().filter(move |(made, _)| *made < reset_at).map(|(_, setting)| setting)
+    }
+
+    /// The version of a server that has these, and was reset then.
+    pub(crate) fn version_of_reset(&self) -> u64 {
+        self.reset_at.unwrap_or_default()
     }
 
     /// Whether there is a user variable.
@@ -331,6 +356,12 @@ fn is_literal(words: &Words<'_>, at: usize) -> bool {
     matches!(words.kind(at), Some(Kind::Word | Kind::Text | Kind::Number))
 }
 
+/// The key of the setting of a user variable to `NULL`. It does not take the place of the one before, of which the variable keeps the
+/// type.
+fn key_of_null(name: &str) -> String {
+    format!("{name} null")
+}
+
 /// A user variable that gets a literal, which means the same wherever it is said.
 fn user_variable(words: &Words<'_>) -> Option<Setting> {
     let name = words.lower(0);
@@ -349,8 +380,10 @@ fn user_variable(words: &Words<'_>) -> Option<Setting> {
         _ => false,
     };
     let is_all = words.len() == value + signed + 1;
-    (is_literal && is_all && name.bytes().all(is_name))
-        .then(|| Setting { key: name.into(), text: [&b"SET "[..], words.source()].concat().into() })
+    let is_name = name.bytes().all(is_name);
+    let key = if text.eq_ignore_ascii_case(b"null") { key_of_null(&name) } else { name };
+    (is_literal && is_all && is_name)
+        .then(|| Setting { key: key.into(), text: [&b"SET "[..], words.source()].concat().into() })
 }
 
 #[cfg(test)]
@@ -401,7 +434,20 @@ mod tests {
         );
         assert_eq!(one("SET @A := -1"), pair("@a", "SET @A := -1"));
         assert_eq!(one("SET @a.b$c='x'"), pair("@a.b$c", "SET @a.b$c='x'"));
-        assert_eq!(one("SET @a = NULL"), pair("@a", "SET @a = NULL"));
+        assert_eq!(one("SET @a = NULL"), pair("@a null", "SET @a = NULL"));
+    }
+
+    #[test]
+    fn c04_a_variable_that_is_set_to_null_keeps_its_type() {
+        let mut all = Settings::default();
+        let mut said = |text: &str| {
+            let Change::Settings(settings) = change(text.as_bytes()) else { panic!("{text}") };
+            assert!(settings.into_iter().all(|one| all.set(one)));
+            all.since(0).map(|one| String::from_utf8_lossy(&one.text).into_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(said("SET @a = 1"), ["SET @a = 1"]);
+        assert_eq!(said("SET @a = NULL"), ["SET @a = 1", "SET @a = NULL"]);
+        assert_eq!(said("SET @a = 'x'"), ["SET @a = 'x'"]);
     }
 
     #[test]

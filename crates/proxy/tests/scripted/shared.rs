@@ -45,8 +45,8 @@ pub(super) async fn question(server: &mut Database) {
 
 /// The server is asked for the key of the session that had the connection before, and says this.
 pub(super) async fn asked(server: &mut Database, last_id: &str) {
-    server.expect_query("SELECT LAST_INSERT_ID()").await;
-    server.rows(&["LAST_INSERT_ID()"], &[&[Some(last_id)]]).await;
+    server.expect_query("SELECT @@last_insert_id").await;
+    server.rows(&["@@last_insert_id"], &[&[Some(last_id)]]).await;
 }
 
 /// A statement that comes to the server once all has been said that has to be said before.

@@ -148,6 +148,8 @@ fn show(pieces: &[Piece]) -> Shape {
     let mut shape = Walk::without_tables(pieces, Kind::Show);
     if has(pieces, "warnings") || has(pieces, "errors") {
         shape.effects |= Effects::READS_LAST;
+        // `SHOW COUNT(*) WARNINGS` is carried out as a SELECT.
+        shape.effects.set(Effects::COUNTS_ROWS, word(pieces, 1) == "count");
     }
     shape
 }

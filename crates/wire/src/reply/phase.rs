@@ -52,6 +52,8 @@ pub(super) enum Step {
     Row,
     /// The answer goes on.
     Next(Phase),
+    /// A result of the answer is over, and another one follows.
+    Result(End),
     /// The server asks for a file.
     File,
     /// It was the last one.
@@ -145,7 +147,7 @@ fn first_of_result(head: &[u8], caps: Capabilities) -> Result<Step, WireError> {
 /// An OK packet or a terminator: the end of the answer unless it announces another result.
 fn end_of_result(end: End) -> Step {
     let more = status(&end).contains(StatusFlags::MORE_RESULTS);
-    if more { Step::Next(Phase::First) } else { Step::End(end) }
+    if more { Step::Result(end) } else { Step::End(end) }
 }
 
 const fn status(end: &End) -> StatusFlags {

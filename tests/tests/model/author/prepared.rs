@@ -91,7 +91,10 @@ impl Author {
             return self.say(Command::Prepare(name(slot), sql));
         }
         let (sql, params, is_select) = *self.dice.pick(&STATEMENTS);
-        let sql = if self.is_certain { sql.replace(", FOUND_ROWS()", "") } else { sql.to_owned() };
+        let mut sql = if self.is_certain { sql.replace(", FOUND_ROWS()", "") } else { sql.to_owned() };
+        if self.forgets_types {
+            sql = sql.replace("@a, @b, ", "");
+        }
         let sql = self.filled(&sql);
         self.say(Command::Prepare(name(slot), sql));
         let open = Slot { params, is_select, typed: None, has_cursor: false, had_cursor: false };

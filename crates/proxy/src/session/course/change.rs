@@ -79,6 +79,12 @@ impl Change {
         !self.settings.is_empty() && self.marks.is_empty() && !self.resets
     }
 
+    /// Whether it sets user variables, to whatever value.
+    pub(super) fn sets_user_variables(&self) -> bool {
+        let pin = Mark::begin(Pin::UserVariable);
+        self.marks.contains(&pin) || self.settings.iter().any(|setting| setting.key.starts_with('@'))
+    }
+
     /// Whether texts mean something else behind it.
     pub(in crate::session) fn sets_modes(&self) -> bool {
         self.settings.iter().any(Setting::is_mode)

@@ -64,9 +64,11 @@ pub(in crate::session) struct Prepared {
     pub(in crate::session) what: Preparing,
     /// The hostgroup where it was prepared first; it has everything that was sent for the statement.
     pub(in crate::session) home: u32,
-    /// What the server there has said of it.
-    first: reply::Prepared,
-    /// The same of its parameters and columns, if the client keeps that.
+    /// How many values an execution needs.
+    params: u16,
+    /// How many columns the client knows of.
+    columns: u16,
+    /// What it was told of parameters and columns, if it keeps that.
     told: Option<u64>,
     places: Vec<Place>,
     /// The types of its parameters, as they were sent last, and how often they were.
@@ -159,7 +161,8 @@ impl Registry {
         let prepared = Prepared {
             what,
             home,
-            first: statement,
+            params: statement.params,
+            columns: statement.columns,
             told,
             places,
             types: None,
@@ -296,10 +299,14 @@ impl Registry {
     }
 
     /// Whether a server that gives this `answer` to the text of the statement that the client knows as `id` has prepared what the client may
-    /// execute. Other columns it is told with the result, unless it keeps those that it was told.
+    /// execute: it needs as many values, and returns rows if it did. Of other columns it is told when it executes the statement, unless
+    /// it keeps those that it was told.
     pub(in crate::session) fn is_same(&self, id: u32, statement: reply::Prepared, answer: &[u8]) -> bool {
-        self.get(id)
-            .is_some_and(|prepared| prepared.params() == statement.params && prepared.is_as_told(answer))
+        self.get(id).is_some_and(|prepared| {
+            prepared.params == statement.params
+                && (prepared.columns == 0) == (statement.columns == 0)
+                && prepared.is_as_told(answer)
+        })
     }
 
     /// Forgets a statement. Returns where it was.
@@ -411,9 +418,22 @@ impl Prepared {
         Some(self.places.swap_remove(at).statement.id)
     }
 
+    /// Whether it has other columns at this hostgroup than the client knows: a table has changed.
+    pub(in crate::session) fn has_other_columns_at(&self, hostgroup: u32) -> bool {
+        let place = self.places.iter().find(|place| place.hostgroup == hostgroup);
+        place.is_some_and(|place| place.statement.columns != self.columns)
+    }
+
+    /// The client is told of the columns that it has at this hostgroup; false if it knows them.
+    pub(in crate::session) fn tells_columns_of(&mut self, hostgroup: u32) -> bool {
+        let place = self.places.iter().find(|place| place.hostgroup == hostgroup);
+        let columns = place.map_or(self.columns, |place| place.statement.columns);
+        std::mem::replace(&mut self.columns, columns) != columns
+    }
+
     /// How many values an execution needs.
     pub(in crate::session) const fn params(&self) -> u16 {
-        self.first.params
+        self.params
     }
 
     /// An execution with these types goes to a hostgroup; without, those of the one before hold. Returns the types that have

@@ -7,7 +7,7 @@ use route::{Effects, Multiplex};
 use wire::StatusFlags;
 use wire::reply::{End, Outcome};
 
-use super::change::{Change, ISOLATION_LEVEL};
+use super::change::{ACCESS_MODE, Change, ISOLATION_LEVEL};
 use super::decided::Decided;
 use super::{Course, Ran, TWO_BYTE_QUOTES};
 use crate::alike::{Beginning, caller};
@@ -67,14 +67,22 @@ impl Course {
         self.propose_change(Some(Box::new(Change::of_reset())));
     }
 
-    /// The statement that ran is over. Returns whether the other connections are of no use any more.
-    pub(in crate::session) fn settle(&mut self, identity: &Identity, outcome: Outcome) -> bool {
+    /// The statement that ran is over; `warned` says whether one of its results that was not the last had warnings. Returns whether
+    /// the other connections are of no use any more.
+    pub(in crate::session) fn settle(&mut self, identity: &Identity, outcome: Outcome, warned: bool) -> bool {
         self.last = Some(self.hostgroup);
         let is_statement = self.ran.is_unanswered;
         self.counted = self.ran.note_end(outcome, self.counted);
         self.note_end(outcome, is_statement);
+        if warned {
+            self.pins.note(Mark::begin(Pin::Warnings), self.hostgroup);
+        }
         let Some(change) = self.proposed.take() else { return false };
         if matches!(outcome.end, End::Err { .. }) && !change.anyway {
+            if change.sets_user_variables() {
+                // They exist from then on, and are NULL of another type than those that do not.
+                self.pins.note(Mark::begin(Pin::UserVariable), self.hostgroup);
+            }
             return false;
         }
         if change.resets {
@@ -125,6 +133,14 @@ impl Course {
         if has_warnings {
             self.pins.note(Mark::begin(Pin::Warnings), self.hostgroup);
         }
+        if let Some(status) = outcome.status() {
+            let reads_only = status.contains(StatusFlags::IN_TRANSACTION_READONLY);
+            // MariaDB: behind a `SET autocommit = 1` that commits a transaction, the next one may only read as well.
+            if std::mem::replace(&mut self.reads_only, reads_only) && !reads_only && !self.ends_transaction()
+            {
+                self.pins.note(Mark::Begin(Pin::NextTransaction, ACCESS_MODE.into()), self.hostgroup);
+            }
+        }
         if self.pins.is_empty() || !is_statement || !self.ran.is_single() || matches!(end, End::Err { .. }) {
             return;
         }
@@ -152,8 +168,10 @@ impl Course {
             self.ran.class,
             Some(Class::Insert | Class::Replace | Class::Update | Class::Delete | Class::Load)
         );
+        // At MariaDB a `SET` of `autocommit`, which commits, leaves what was said of the next transaction.
+        let commits = self.ran.last.any_of(Effects::IMPLICIT_COMMIT) && self.ran.class != Some(Class::Set);
         matches!(self.ran.class, Some(Class::Commit | Class::Rollback))
-            || self.ran.effects.any_of(Effects::IMPLICIT_COMMIT)
+            || commits
             || writes && self.ran.tables
     }
 

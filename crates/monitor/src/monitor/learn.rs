@@ -1,0 +1,114 @@
+//! What follows from a finding for the server itself: whether it is there, takes writes, and keeps up.
+
+use std::hash::Hash;
+use std::time::Duration;
+
+use super::Monitor;
+use crate::watch::{Lagging, Watch};
+use crate::{Check, Finding, Lag, Row, Told};
+
+impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
+    /// Takes note of a finding. Says in words what it was.
+    pub(super) fn learn(
+        &mut self,
+        server: &E,
+        check: Check,
+        finding: Finding,
+        why: &str,
+        now: Duration,
+    ) -> String {
+        let is_of_pair = self.wants(server, Check::ReadOnly);
+        let settings = &self.plan.settings;
+        let Some(watch) = self.watches.get_mut(server) else { return String::new() };
+        let (was_returning, did_write) = (watch.returning, watch.writes());
+        let mut cause = match finding {
+            Finding::Well(Told::ReadOnly(read_only)) => format!("read_only={}", u8::from(read_only)),
+            Finding::Well(Told::Lag(Lag::Behind(lag))) => format!("a lag of {} s", lag.as_secs()),
+            Finding::Well(Told::Lag(Lag::Unknown)) => "a lag that the replica does not know".to_owned(),
+            Finding::Well(Told::Lag(Lag::NoReplica)) => "it is no replica".to_owned(),
+            Finding::Well(Told::Alive) => "it answers".to_owned(),
+            Finding::Refused => format!("it answers: {why}"),
+            Finding::TimedOut | Finding::Unreachable | Finding::Void => why.to_owned(),
+        };
+        if check == Check::Ping && finding.is_miss() {
+            watch.missed = watch.missed.saturating_add(1);
+            watch.returning = false;
+            if watch.missed >= settings.ping_failures.max(1) {
+                watch.down = true;
+                cause = format!("{} pings in a row missed: {why}", watch.missed);
+            }
+        }
+        if check == Check::ReadOnly {
+            match finding {
+                Finding::Well(Told::ReadOnly(read_only)) => {
+                    (watch.read_only, watch.read_only_timeouts) = (Some(read_only), 0);
+                }
+                Finding::TimedOut => {
+                    watch.read_only_timeouts = watch.read_only_timeouts.saturating_add(1);
+                    if watch.read_only_timeouts >= settings.read_only_timeouts.max(1) {
+                        watch.read_only = Some(true);
+                        // Nothing more is waited for: it answers, if not to this.
+                        if watch.returning {
+                            (watch.down, watch.returning) = (false, false);
+                        }
+                        let times = watch.read_only_timeouts;
+                        cause =
+                            format!("{times} read_only checks in a row timed out: it counts as read-only");
+                    }
+                }
+                Finding::Void => {}
+                _ => watch.read_only_timeouts = 0,
+            }
+        }
+        // Whether it writes is known of a server that comes back before anybody gets it.
+        let says_its_role = check == Check::ReadOnly || finding == Finding::Refused || !is_of_pair;
+        if finding.is_sign_of_life() {
+            watch.missed = 0;
+            watch.returning = watch.down && !says_its_role;
+            watch.down = watch.returning;
+        }
+        let (returning, missed) = (watch.returning, watch.missed);
+        let writes = watch.writes();
+        if let Finding::Well(Told::Lag(lag)) = finding {
+            self.learn_lag(server, lag);
+        }
+        if did_write && !writes {
+            self.look_for_writer(server, now);
+        }
+        // Once: if it does not say it then, it is asked again as usual.
+        if returning && !was_returning {
+            self.schedule.hurry(server, Check::ReadOnly, now);
+        } else if check != Check::Ping && finding.is_miss() && missed == 0 {
+            self.schedule.hurry(server, Check::Ping, now);
+        }
+        cause
+    }
+
+    /// A server takes no writes any more. If its pair is without a writer now, somebody may have been promoted: they are all asked.
+    fn look_for_writer(&mut self, server: &E, now: Duration) {
+        let writers: Vec<u32> =
+            self.rows_of(server).filter_map(|row| Some(self.pairs.get(&row.hostgroup)?.writer)).collect();
+        let is_beside = |row: &&Row<E>| {
+            row.in_use && self.pairs.get(&row.hostgroup).is_some_and(|pair| writers.contains(&pair.writer))
+        };
+        let beside = || self.plan.rows.iter().filter(is_beside).map(|row| &row.server);
+        if beside().any(|other| self.watches.get(other).is_some_and(Watch::writes)) {
+            return;
+        }
+        let others: Vec<E> = beside().filter(|other| *other != server).cloned().collect();
+        for other in &others {
+            self.hurry(other, Check::ReadOnly, now);
+        }
+    }
+
+    fn learn_lag(&mut self, server: &E, lag: Lag) {
+        let enough = self.plan.settings.lag_checks.max(1);
+        let limits: Vec<(u32, Duration, Duration)> =
+            self.limited(server).map(|(row, max)| (row.hostgroup, max, row.lag_when_unknown)).collect();
+        let Some(watch) = self.watches.get_mut(server) else { return };
+        for (hostgroup, max, when_unknown) in limits {
+            let lagging: &mut Lagging = watch.lags.entry(hostgroup).or_default();
+            lagging.see(lag, max, when_unknown, enough);
+        }
+    }
+}

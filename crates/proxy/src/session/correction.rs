@@ -1,0 +1,51 @@
+//! An error that the client was told in other words than the server's: the server is made to have told it in these words, so that
+//! `SHOW WARNINGS` has them, too.
+
+use std::fmt::Write as _;
+
+use wire::frame::HEADER_LEN;
+use wire::reply::Answer;
+use wire::{Capabilities, Codec as _, packet};
+
+use super::Session;
+use crate::ending::Ending;
+
+/// The statement that makes a server tell the error in this packet.
+pub(super) fn correction(packet: &[u8]) -> Option<Vec<u8>> {
+    let error = packet::Err::decode(packet.get(HEADER_LEN..)?, Capabilities::PROTOCOL_41).ok()?;
+    let state = String::from_utf8(error.sql_state?.to_vec()).ok()?;
+    // Whatever the modes of the session are, hexadecimal digits mean the same.
+    let charset = if std::str::from_utf8(error.message).is_ok() { "utf8mb4" } else { "latin1" };
+    let digits = error.message.iter().fold(String::new(), |mut digits, byte| {
+        let _ = write!(digits, "{byte:02x}");
+        digits
+    });
+    let code = error.code;
+    let text =
+        format!("SIGNAL SQLSTATE '{state}' SET MYSQL_ERRNO = {code}, MESSAGE_TEXT = _{charset} X'{digits}'");
+    Some(text.into_bytes())
+}
+
+impl Session {
+    /// Has the backend in use tell the error of this statement.
+    pub(super) async fn correct(&mut self, signal: &[u8]) -> Result<(), Ending> {
+        let signal = (self.query(signal), Answer::Result);
+        // If that fails, it has told it in its own words.
+        self.errand(&[signal]).await.map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_becomes_a_statement_that_tells_it() {
+        let error = packet::Err { code: 1421, sql_state: Some(*b"HY000"), message: b"No (7)" };
+        let packet = [&[0; HEADER_LEN][..], &error.encode(Capabilities::PROTOCOL_41)].concat();
+        let said = correction(&packet).map(|text| String::from_utf8(text).unwrap());
+        let expected =
+            "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1421, MESSAGE_TEXT = _utf8mb4 X'4e6f20283729'";
+        assert_eq!(said.as_deref(), Some(expected));
+    }
+}

@@ -1,0 +1,142 @@
+//! Answers that tell the client that a prepared statement has other columns than it was told: so servers do it whose tables have changed,
+//! and so it is if the statement had to be prepared anew over another connection.
+
+use wire::codec::Reader;
+use wire::frame::HEADER_LEN;
+use wire::packet::{Eof, Err};
+use wire::{Capabilities, StatusFlags};
+
+/// Bytes of an OK packet up to and including its status: a header and two numbers of up to 9 bytes in front of it.
+const HEAD_MAX: usize = 21;
+
+/// Packets shorter than this that begin like an EOF packet are one.
+const EOF_BYTES_END: usize = 9;
+
+/// The answer to an execution, while it passes.
+#[derive(Debug)]
+pub(super) struct Changed {
+    capabilities: Capabilities,
+    /// The beginning of a packet that is not complete enough to be judged.
+    held: Vec<u8>,
+    /// Bytes of the current packet that go on as they are.
+    pass: usize,
+    /// How many packets that end something are still to come.
+    ends: u8,
+}
+
+impl Changed {
+    /// An answer of rows before its first byte, for a client with these capabilities; `cursor` says whether the rows are fetched later.
+    pub(super) const fn new(capabilities: Capabilities, cursor: bool) -> Self {
+        let is_classic = !capabilities.contains(Capabilities::DEPRECATE_EOF);
+        Self { capabilities, held: Vec::new(), pass: 0, ends: if is_classic && !cursor { 2 } else { 1 } }
+    }
+
+    /// The bytes for the client, in place of these, the next ones of the server.
+    pub(super) fn rewrite(&mut self, mut input: &[u8]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(input.len() + self.held.len());
+        while !input.is_empty() {
+            let len = if self.ends == 0 { input.len() } else { self.pass.min(input.len()) };
+            let (now, later) = input.split_at_checked(len).unwrap_or((input, &[]));
+            out.extend_from_slice(now);
+            self.pass = self.pass.saturating_sub(len);
+            let missing = self.wanted().saturating_sub(self.held.len()).min(later.len());
+            let (head, later) = later.split_at_checked(missing).unwrap_or((later, &[]));
+            self.held.extend_from_slice(head);
+            input = later;
+            // A header may ask for more behind it.
+            if !self.held.is_empty() && self.held.len() == self.wanted() {
+                let mut head = std::mem::take(&mut self.held);
+                self.judge(&mut head);
+                out.append(&mut head);
+            }
+        }
+        out
+    }
+
+    /// Bytes of the current packet, header included, that have to be seen before it can be judged.
+    fn wanted(&self) -> usize {
+        HEADER_LEN + self.payload_len().unwrap_or_default().min(HEAD_MAX)
+    }
+
+    fn payload_len(&self) -> Option<usize> {
+        let [a, b, c, _] = *self.held.first_chunk::<HEADER_LEN>()?;
+        usize::try_from(u32::from_le_bytes([a, b, c, 0])).ok()
+    }
+
+    /// Puts the flag into a packet that ends something.
+    fn judge(&mut self, head: &mut [u8]) {
+        let len = head.first_chunk::<HEADER_LEN>().map_or(0, |header| {
+            usize::try_from(u32::from_le_bytes([header[0], header[1], header[2], 0])).unwrap_or_default()
+        });
+        let Some(payload) = head.get_mut(HEADER_LEN..) else { return };
+        self.pass = len.saturating_sub(payload.len());
+        match payload.first() {
+            Some(&Err::HEADER) => self.ends = 0,
+            // A row in binary begins with 0, a definition with the length of `def`.
+            Some(&Eof::HEADER) => {
+                self.ends = self.ends.saturating_sub(1);
+                let at = if len < EOF_BYTES_END && !self.capabilities.contains(Capabilities::DEPRECATE_EOF) {
+                    Some(3)
+                } else {
+                    status_of_ok(payload)
+                };
+                let high = at.and_then(|at| payload.get_mut(at + 1));
+                if let Some(high) = high {
+                    *high |= StatusFlags::METADATA_CHANGED.bits().to_le_bytes()[1];
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Where in an OK packet its status is.
+fn status_of_ok(payload: &[u8]) -> Option<usize> {
+    let mut reader = Reader::new(payload);
+    reader.u8("header").ok()?;
+    reader.lenenc("affected rows").ok()?;
+    reader.lenenc("last insert id").ok()?;
+    Some(payload.len() - reader.left())
+}
+
+#[cfg(test)]
+mod tests {
+    use wire::frame::put_message;
+
+    use super::*;
+
+    fn answer(payloads: &[&[u8]]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        payloads.iter().fold(1, |seq, payload| put_message(&mut bytes, seq, payload));
+        bytes
+    }
+
+    /// Whatever the reads are, the packets that end something have the flag, and all others are as they were.
+    fn becomes(capabilities: Capabilities, cursor: bool, before: &[&[u8]], behind: &[&[u8]]) {
+        let (before, behind) = (answer(before), answer(behind));
+        for cut in 0..before.len() {
+            let mut changed = Changed::new(capabilities, cursor);
+            let (first, second) = before.split_at(cut);
+            let told = [changed.rewrite(first), changed.rewrite(second)].concat();
+            assert_eq!(told, behind, "cut at {cut}");
+        }
+    }
+
+    const COLUMN: &[u8] = b"\x03def\0\0\0\x01a\0\x0c\x3f\0\x0b\0\0\0\x03\0\0\0\0\0";
+    const ROW: &[u8] = b"\0\0\xfe\0\0\0";
+    const EOF: &[u8] = b"\xfe\0\0\x02\0";
+    const EOF_CHANGED: &[u8] = b"\xfe\0\0\x02\x04";
+
+    #[test]
+    fn c15_the_flag_is_in_all_packets_that_end_something() {
+        let none = Capabilities::PROTOCOL_41;
+        let rows = [&[1][..], COLUMN, EOF, ROW, ROW, EOF];
+        becomes(none, false, &rows, &[&[1], COLUMN, EOF_CHANGED, ROW, ROW, EOF_CHANGED]);
+        becomes(none, true, &[&[1], COLUMN, EOF], &[&[1], COLUMN, EOF_CHANGED]);
+        let ok = |status: u8| [b"\xfe\0\0\x02", &[status][..], b"\0\0and more than a header"].concat();
+        let caps = none.union(Capabilities::DEPRECATE_EOF);
+        becomes(caps, false, &[&[1], COLUMN, ROW, &ok(0)], &[&[1], COLUMN, ROW, &ok(4)]);
+        let refusal = b"\xff\x7a\x04#42S02There is no such table".as_slice();
+        becomes(none, false, &[refusal, EOF], &[refusal, EOF]);
+    }
+}
