@@ -108,6 +108,11 @@ impl<E> Hostgroup<E> {
         matches!(self.gate.closed(&members.policy, self.time()), Some(Closed::Full { .. }))
     }
 
+    /// Whether connections are opened so fast that the next one has to wait.
+    pub(crate) fn is_throttled(&self) -> bool {
+        matches!(self.gate.closed(&self.members().policy, self.time()), Some(Closed::Throttled { .. }))
+    }
+
     /// Whether somebody could open a connection if one to `server` ended.
     pub(crate) fn is_in_the_way(&self, server: &Server<E>) -> bool {
         let members = self.members();

@@ -130,6 +130,11 @@ impl<E> Ticket<E> {
         Self { group, place }
     }
 
+    /// Whether it waits because connections to its hostgroup are opened one after the other.
+    pub fn is_throttled(&self) -> bool {
+        self.group.is_throttled()
+    }
+
     /// What has come of waiting, once; until then `waker` is kept and called when it may be.
     pub fn poll_turn(&mut self, waker: &Waker) -> Option<Turn<E>> {
         let mut state = lock(&self.place.state);

@@ -7,6 +7,8 @@
 //! - [`report`]: the sums of all workers.
 
 pub(crate) mod commands;
+#[cfg(test)]
+mod cost;
 pub(crate) mod digests;
 pub(crate) mod errors;
 pub(crate) mod report;

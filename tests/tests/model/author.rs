@@ -169,6 +169,8 @@ impl Author {
         let mut sql = sql.into();
         if self.is_certain {
             sql = sql.replace(", @r = ROW_COUNT", "");
+            // At MariaDB only the connection knows whether a key was generated or set.
+            sql = sql.replace(", sql_auto_is_null = 1", "");
             if sql.to_lowercase().contains("found_rows()") {
                 let read = self.filled("SELECT {tag}, id FROM shared.s ORDER BY id LIMIT 3");
                 self.say(Command::Query(read));

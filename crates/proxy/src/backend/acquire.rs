@@ -1,4 +1,4 @@
-//! Getting a backend: choosing a server, waiting for a place, opening the connection, trying the next one.
+//! Getting a backend: a place at a server, opening the connection or making another session's one fit, trying the next server.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -9,37 +9,23 @@ use std::task::Poll;
 use std::time::Duration;
 
 use config::MysqlVariables;
-use pool::{Choice, Closed, Lease, Off, Permit, Quota, Server, Ticket, Turn, Usage};
-use route::Candidate;
-use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+use pool::{Lease, Off, Permit, Quota, Server};
+use tokio::time::{Instant, sleep_until, timeout};
 use wire::StatusFlags;
 
-use super::kept::{Asker, Entry};
+use super::failures::{Failed, Failures, NoPermit, Why, no_answer};
+use super::kept::Asker;
 use super::lend::{Lent, lend, lend_at_once};
+use super::place::{Place, place};
 use super::share::{Among, UserFull, among};
 use super::{Backend, Connection, OpenError, Target};
 use crate::choosing::candidates;
 use crate::counts::Counter;
 use crate::error::{ClientError, Gone};
-use crate::holders::{Holders, holders};
-use crate::limits::{LENT_MAX, MOVE_WAIT};
+use crate::holders::holders;
+use crate::limits::LENT_MAX;
 use crate::users::User;
 use crate::worker::Worker;
-
-/// `ER_CON_COUNT_ERROR`: the server is full. Another one may have room, and soon this one, too.
-const SERVER_FULL: u16 = 1040;
-
-/// While a session waits for a server, it looks this often whether one has come back by itself. Servers that are shunned
-/// meanwhile announce when that will be to those who look.
-const LOOK: Duration = Duration::from_secs(1);
-
-/// The shortest time between two such looks: the resolution of the runtime's timers.
-const TICK: Duration = Duration::from_millis(1);
-
-/// Refusals that say nothing about other servers: this one shuts down (`ER_SERVER_SHUTDOWN`), has locked this host out
-/// (`ER_HOST_IS_BLOCKED`), or has as many connections of this user as it allows (`ER_TOO_MANY_USER_CONNECTIONS`,
-/// `ER_USER_LIMIT_REACHED`).
-const TRY_ELSEWHERE: [u16; 4] = [1053, 1129, 1203, 1226];
 
 /// What becomes of a search that finds servers full (error 1040).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,16 +45,6 @@ pub(crate) enum AcquireError {
     Proxy(ClientError),
     /// A server refused the login: the payload of its ERR packet, which the client shall see.
     Server(Vec<u8>),
-}
-
-/// The failures of one search for a backend.
-#[derive(Debug, Default)]
-struct Failures {
-    count: u32,
-    /// The last refusal of a server, which the client shall see if no other server is left to try.
-    refusal: Option<Vec<u8>>,
-    /// One entry per server: how often it failed, and how last.
-    servers: Vec<(Target, u32, String)>,
 }
 
 /// A connection that was found.
@@ -121,7 +97,7 @@ async fn search(
         // Where a server has failed, its other connections may be no better.
         let asker = asker.filter(|_| failures.count == 0 && lent < LENT_MAX);
         if let Some(asker) = asker {
-            worker.warmth.note(worker, hostgroup, asker);
+            worker.warmth.note(worker, hostgroup, asker.identity);
         }
         let place = match quota.filter(|_| share.is_none()) {
             None => place(worker, hostgroup, deadline, &failures, full, asker).await,
@@ -187,47 +163,6 @@ async fn search(
             )));
         }
         sleep_until(next).await;
-    }
-}
-
-/// An attempt to connect that has failed.
-pub(super) struct Failed {
-    target: Target,
-    why: Why,
-}
-
-/// Why an attempt has failed.
-enum Why {
-    /// The server says so, or the system.
-    Said(OpenError),
-    /// There was no answer in this time.
-    Late(Duration),
-    /// The server was found to be of no use meanwhile.
-    Off(Off),
-}
-
-impl Failed {
-    /// What becomes of the search: it goes on unless the client has to hear of this.
-    fn weigh(self, full: Full, failures: &mut Failures) -> Result<(), AcquireError> {
-        let target = &self.target;
-        match self.why {
-            Why::Said(OpenError::Refused { code, message, payload })
-                if code != SERVER_FULL || full == Full::Tell =>
-            {
-                if code != SERVER_FULL && !TRY_ELSEWHERE.contains(&code) {
-                    return Err(AcquireError::Server(payload));
-                }
-                failures.note(target, format!("error {code}: {}", String::from_utf8_lossy(&message)));
-                failures.refusal = Some(payload);
-            }
-            Why::Said(OpenError::Login(why)) => {
-                return Err(AcquireError::Proxy(ClientError::backend_login(target, &why)));
-            }
-            Why::Said(error) => failures.note(target, error.to_string()),
-            Why::Late(limit) => failures.note(target, no_answer(limit)),
-            Why::Off(off) => failures.note(target, Gone::Off(off).to_string()),
-        }
-        Ok(())
     }
 }
 
@@ -317,10 +252,6 @@ fn has_had_time(limit: Duration, variables: &MysqlVariables) -> bool {
     if longest < whole { limit >= longest / 2 } else { limit >= whole / 10 * 9 }
 }
 
-fn no_answer(limit: Duration) -> String {
-    format!("no answer within {}ms", limit.as_millis())
-}
-
 /// Counts an attempt that failed; `servers` says whether the server is to blame, which is shunned if that happens too often.
 fn note_failure(worker: &Worker, server: &Server<Target>, servers: bool, why: &dyn fmt::Display) {
     server.note_failed();
@@ -329,177 +260,5 @@ fn note_failure(worker: &Worker, server: &Server<Target>, servers: bool, why: &d
         let hostgroup = server.hostgroup();
         tracing::warn!(server = %server.endpoint(), hostgroup, %why, "shunned: connecting has failed too often");
         worker.shared.watching.note_shunned(hostgroup, &server.endpoint().endpoint, why);
-    }
-}
-
-/// What a session gets that looks for a server.
-enum Place<'a> {
-    /// The right to connect to one.
-    Free(Permit<Target>),
-    /// A connection that nobody uses, and who asked for it.
-    Spare(Box<Entry>, &'a Asker<'a>),
-    /// There is no server, or it is too late.
-    None,
-}
-
-/// A place at a server of `hostgroup`, or a connection that is there; waits in line when all are full.
-async fn place<'a>(
-    worker: &Rc<Worker>,
-    hostgroup: u32,
-    deadline: Instant,
-    failures: &Failures,
-    full: Full,
-    asker: Option<&'a Asker<'a>>,
-) -> Place<'a> {
-    let shared = &worker.shared;
-    let spare = asker.map_or_else(Vec::new, |asker| worker.kept.spare(worker, hostgroup, asker));
-    let avoid = |target: &Target| failures.contain(target);
-    let has_spare = |server: u64| spare.contains(&server);
-    match shared.pool.choose_with(hostgroup, worker.dice.roll(), shared.uptime(), avoid, has_spare) {
-        Choice::Granted(permit) => return Place::Free(permit),
-        Choice::Spare(server) => {
-            if let Some(asker) = asker
-                && let Some(entry) = worker.kept.pop(worker, hostgroup, Some(server.id()), asker)
-            {
-                return Place::Spare(Box::new(entry), asker);
-            }
-        }
-        Choice::NoServer => return Place::None,
-        Choice::Busy if full == Full::Elsewhere && !shared.pool.works(hostgroup, shared.uptime()) => {
-            return Place::None;
-        }
-        Choice::Busy => {}
-    }
-    if let Some(asker) = asker
-        && let Some(entry) = worker.kept.pop(worker, hostgroup, None, asker)
-    {
-        return Place::Spare(Box::new(entry), asker);
-    }
-    wait(worker, hostgroup, deadline, asker).await
-}
-
-/// Waits for a place at a server of `hostgroup`, or for a connection that another session of this worker does not need any more.
-async fn wait<'a>(
-    worker: &Rc<Worker>,
-    hostgroup: u32,
-    deadline: Instant,
-    asker: Option<&'a Asker<'a>>,
-) -> Place<'a> {
-    let shared = &worker.shared;
-    let Some(ticket) = shared.pool.enqueue(hostgroup, worker.dice.roll(), shared.uptime()) else {
-        return Place::None;
-    };
-    if matches!(shared.pool.usage(hostgroup).closed, Some(Closed::Throttled { .. })) {
-        worker.counts.note(Counter::ServersDelayed);
-    }
-    let patience = if asker.is_some() { MOVE_WAIT } else { Duration::ZERO };
-    let handed = asker.map(|asker| (worker.kept.wait(worker, asker, hostgroup), asker));
-    let handed = async {
-        let (handed, asker) = handed?;
-        Some((handed.await.ok()?, asker))
-    };
-    tokio::select! {
-        biased;
-        Some((entry, asker)) = handed => Place::Spare(entry, asker),
-        turn = turn(worker, hostgroup, ticket, deadline, patience) => match turn {
-            Some(Turn::Granted(permit)) => Place::Free(permit),
-            Some(Turn::NoServer) | None => Place::None,
-        },
-    }
-}
-
-/// Waits for a ticket's turn until the deadline, for so long without asking other workers for anything.
-async fn turn(
-    worker: &Rc<Worker>,
-    hostgroup: u32,
-    mut ticket: Ticket<Target>,
-    deadline: Instant,
-    patience: Duration,
-) -> Option<Turn<Target>> {
-    let shared = &worker.shared;
-    let mut patience = Some(patience).filter(|patience| !patience.is_zero());
-    loop {
-        // What nobody uses in this hostgroup is in somebody's way.
-        worker.kept.make_room(worker, hostgroup);
-        if patience.is_none() && shared.pool.resting(hostgroup) > 0 {
-            shared.siblings.make_room(hostgroup);
-        }
-        let change = shared.pool.serve(hostgroup, shared.uptime());
-        let turn = poll_fn(|cx| ticket.poll_turn(cx.waker()).map_or(Poll::Pending, Poll::Ready));
-        let look = change.map_or(LOOK, |change| change.clamp(TICK, LOOK));
-        let look = patience.take().map_or(look, |patience| look.min(patience));
-        // One timer for both: whoever waits does so with nearly every statement.
-        let now = Instant::now();
-        match timeout_at(deadline.min(now + look), turn).await {
-            Ok(turn) => return Some(turn),
-            Err(_) if now + look >= deadline => return None,
-            Err(_) => {}
-        }
-    }
-}
-
-impl Failures {
-    fn note(&mut self, target: &Target, error: String) {
-        self.count += 1;
-        match self.servers.iter_mut().find(|(server, ..)| server == target) {
-            Some((_, count, last)) => {
-                *count += 1;
-                *last = error;
-            }
-            None => self.servers.push((target.clone(), 1, error)),
-        }
-    }
-
-    fn contain(&self, target: &Target) -> bool {
-        self.servers.iter().any(|(server, ..)| server == target)
-    }
-}
-
-impl fmt::Display for Failures {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, (server, count, last)) in self.servers.iter().enumerate() {
-            let comma = if i == 0 { "tried " } else { ", " };
-            let times = if *count == 1 { "time" } else { "times" };
-            write!(f, "{comma}{server} {count} {times} ({last})")?;
-        }
-        Ok(())
-    }
-}
-
-/// Servers that such a message names.
-const SHOWN_SERVERS_MAX: usize = 4;
-
-/// Why there was not even a server to try.
-struct NoPermit<'a> {
-    usage: Usage,
-    candidates: Vec<Candidate>,
-    holders: Rc<Holders>,
-    failures: &'a Failures,
-}
-
-impl fmt::Display for NoPermit<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Usage { servers, available, open, resting: _, allowed, waiting, closed: _, awaited } = self.usage;
-        if servers == 0 && awaited {
-            write!(f, "the monitor knows no server that belongs into this hostgroup")?;
-        } else if servers == 0 {
-            write!(f, "no server is configured for this hostgroup")?;
-        } else if available == 0 || u64::from(open) < allowed {
-            write!(f, "none of its {servers} servers can be taken")?;
-            for (i, Candidate { server, reason, .. }) in
-                self.candidates.iter().take(SHOWN_SERVERS_MAX).enumerate()
-            {
-                write!(f, "{} {server}: {reason}", if i == 0 { ":" } else { ";" })?;
-            }
-        } else {
-            write!(f, "{open} of {allowed} connections of {available} servers are in use")?;
-            write!(f, ", {waiting} more sessions wait")?;
-            let held = self.holders.to_string();
-            write!(f, "{}{held}", if held.is_empty() { "" } else { "; " })?;
-        }
-        if self.failures.count > 0 {
-            write!(f, "; {}", self.failures)?;
-        }
-        Ok(())
     }
 }

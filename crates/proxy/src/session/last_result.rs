@@ -68,8 +68,8 @@ impl Session {
             return Ok(true);
         }
         let id = self.course.results.last_id().known();
-        // Unlike a `SET` of the variable it does all that a generated key does (see `sql_auto_is_null`).
-        let set = (self.query(format!("DO LAST_INSERT_ID({id})").as_bytes()), Answer::Result);
+        // At MySQL anything else would hide how many rows were found.
+        let set = (self.query(format!("SET last_insert_id = {id}").as_bytes()), Answer::Result);
         let replies = match self.errand(&[set]).await? {
             Ok(replies) => replies,
             Err(_) if self.tries_again(decided) => return Ok(false),
@@ -84,9 +84,9 @@ impl Session {
             return Ok(false);
         }
         self.course.results.set_last_id(LastId::Is(id));
-        // That has hidden how many rows the statements before had.
+        // That has hidden how many rows the statement before had.
         self.note_ran();
-        (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
+        self.course.ran_on = NOWHERE;
         if let Some(backend) = &mut self.backend {
             backend.connection_mut().set_last_id(Some(id));
         }

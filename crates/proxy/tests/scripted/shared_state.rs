@@ -87,14 +87,14 @@ fn the_last_key_stays_with_its_session() {
         asked(&mut server, "6").await;
         comes(&mut two, &mut server, "SELECT 2").await;
         two.send_query("SELECT LAST_INSERT_ID()").await;
-        server.expect_query("DO LAST_INSERT_ID(0)").await;
+        server.expect_query("SET last_insert_id = 0").await;
         server.ok().await;
         server.expect_query("SELECT LAST_INSERT_ID()").await;
         server.rows(&["LAST_INSERT_ID()"], &[&[Some("0")]]).await;
         two.expect_rows(&[&[Some("0")]]).await;
         run(&mut one, &mut server, "SELECT 1").await;
         one.send_query("SELECT LAST_INSERT_ID()").await;
-        server.expect_query("DO LAST_INSERT_ID(6)").await;
+        server.expect_query("SET last_insert_id = 6").await;
         server.ok().await;
         server.expect_query("SELECT LAST_INSERT_ID()").await;
         server.rows(&["LAST_INSERT_ID()"], &[&[Some("6")]]).await;

@@ -1,0 +1,142 @@
+//! Why a session got no connection to a server: the attempts that failed, and what the client hears of them.
+
+use std::fmt;
+use std::rc::Rc;
+use std::time::Duration;
+
+use pool::{Off, Usage};
+use route::Candidate;
+
+use super::acquire::{AcquireError, Full};
+use super::{OpenError, Target};
+use crate::error::{ClientError, Gone};
+use crate::holders::Holders;
+
+/// `ER_CON_COUNT_ERROR`: the server is full. Another one may have room, and soon this one, too.
+const SERVER_FULL: u16 = 1040;
+
+/// Refusals that say nothing about other servers: this one shuts down (`ER_SERVER_SHUTDOWN`), has locked this host out
+/// (`ER_HOST_IS_BLOCKED`), or has as many connections of this user as it allows (`ER_TOO_MANY_USER_CONNECTIONS`,
+/// `ER_USER_LIMIT_REACHED`).
+const TRY_ELSEWHERE: [u16; 4] = [1053, 1129, 1203, 1226];
+
+/// The failures of one search for a backend.
+#[derive(Debug, Default)]
+pub(super) struct Failures {
+    pub(super) count: u32,
+    /// The last refusal of a server, which the client shall see if no other server is left to try.
+    pub(super) refusal: Option<Vec<u8>>,
+    /// One entry per server: how often it failed, and how last.
+    servers: Vec<(Target, u32, String)>,
+}
+
+/// An attempt to connect that has failed.
+pub(super) struct Failed {
+    pub(super) target: Target,
+    pub(super) why: Why,
+}
+
+/// Why an attempt has failed.
+pub(super) enum Why {
+    /// The server says so, or the system.
+    Said(OpenError),
+    /// There was no answer in this time.
+    Late(Duration),
+    /// The server was found to be of no use meanwhile.
+    Off(Off),
+}
+
+impl Failed {
+    /// What becomes of the search: it goes on unless the client has to hear of this.
+    pub(super) fn weigh(self, full: Full, failures: &mut Failures) -> Result<(), AcquireError> {
+        let target = &self.target;
+        match self.why {
+            Why::Said(OpenError::Refused { code, message, payload })
+                if code != SERVER_FULL || full == Full::Tell =>
+            {
+                if code != SERVER_FULL && !TRY_ELSEWHERE.contains(&code) {
+                    return Err(AcquireError::Server(payload));
+                }
+                failures.note(target, format!("error {code}: {}", String::from_utf8_lossy(&message)));
+                failures.refusal = Some(payload);
+            }
+            Why::Said(OpenError::Login(why)) => {
+                return Err(AcquireError::Proxy(ClientError::backend_login(target, &why)));
+            }
+            Why::Said(error) => failures.note(target, error.to_string()),
+            Why::Late(limit) => failures.note(target, no_answer(limit)),
+            Why::Off(off) => failures.note(target, Gone::Off(off).to_string()),
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn no_answer(limit: Duration) -> String {
+    format!("no answer within {}ms", limit.as_millis())
+}
+
+impl Failures {
+    fn note(&mut self, target: &Target, error: String) {
+        self.count += 1;
+        match self.servers.iter_mut().find(|(server, ..)| server == target) {
+            Some((_, count, last)) => {
+                *count += 1;
+                *last = error;
+            }
+            None => self.servers.push((target.clone(), 1, error)),
+        }
+    }
+
+    pub(super) fn contain(&self, target: &Target) -> bool {
+        self.servers.iter().any(|(server, ..)| server == target)
+    }
+}
+
+impl fmt::Display for Failures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, (server, count, last)) in self.servers.iter().enumerate() {
+            let comma = if i == 0 { "tried " } else { ", " };
+            let times = if *count == 1 { "time" } else { "times" };
+            write!(f, "{comma}{server} {count} {times} ({last})")?;
+        }
+        Ok(())
+    }
+}
+
+/// Servers that such a message names.
+const SHOWN_SERVERS_MAX: usize = 4;
+
+/// Why there was not even a server to try.
+pub(super) struct NoPermit<'a> {
+    pub(super) usage: Usage,
+    pub(super) candidates: Vec<Candidate>,
+    pub(super) holders: Rc<Holders>,
+    pub(super) failures: &'a Failures,
+}
+
+impl fmt::Display for NoPermit<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Usage { servers, available, open, resting: _, allowed, waiting, closed: _, awaited } = self.usage;
+        if servers == 0 && awaited {
+            write!(f, "the monitor knows no server that belongs into this hostgroup")?;
+        } else if servers == 0 {
+            write!(f, "no server is configured for this hostgroup")?;
+        } else if available == 0 || u64::from(open) < allowed {
+            write!(f, "none of its {servers} servers can be taken")?;
+            for (i, Candidate { server, reason, .. }) in
+                self.candidates.iter().take(SHOWN_SERVERS_MAX).enumerate()
+            {
+                write!(f, "{} {server}: {reason}", if i == 0 { ":" } else { ";" })?;
+            }
+        } else {
+            write!(f, "{open} of {allowed} connections of {available} servers are in use")?;
+            write!(f, ", {waiting} more sessions wait")?;
+            let held = self.holders.to_string();
+            write!(f, "{}{held}", if held.is_empty() { "" } else { "; " })?;
+        }
+        if self.failures.count > 0 {
+            write!(f, "; {}", self.failures)?;
+        }
+        Ok(())
+    }
+}
