@@ -90,7 +90,7 @@ impl OpenError {
 /// Whether it is this machine that can open no connection.
 pub(crate) fn is_ours(error: &io::Error) -> bool {
     let has_none_left = error.raw_os_error().is_some_and(|code| NOTHING_LEFT.contains(&code));
-    has_none_left || error.get_ref().is_some_and(|cause| cause.is::<TooMany>())
+    has_none_left || matches!(error.get_ref(), Some(cause) if cause.is::<TooMany>())
 }
 
 impl From<ReceiveError> for OpenError {
