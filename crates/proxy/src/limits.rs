@@ -267,7 +267,7 @@ pub(crate) const HOLDERS_WAIT_MAX: Duration = Duration::from_millis(100);
 /// Reasons for having a connection that an error names.
 pub(crate) const HOLDERS_SHOWN_MAX: usize = 4;
 
-/// Names of servers that are looked up at the same time: each has a thread of the control runtime until the resolver has answered.
+/// Names of servers that are looked up at the same time: each has a thread until the resolver has answered.
 pub(crate) const NAMES_AT_ONCE_MAX: usize = 8;
 
 /// How often is looked whether it is time to look names up anew.
