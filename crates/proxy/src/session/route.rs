@@ -441,7 +441,7 @@ impl Session {
         };
         let digest_text = digest.map(shown).unwrap_or_default();
         Preparing {
-            text: Some(text.into()),
+            text: self.worker.texts.keep(text),
             moves,
             digest,
             effects: decided.effects,
