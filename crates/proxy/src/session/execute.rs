@@ -14,7 +14,6 @@ use super::course::prepared::definitions::Definitions;
 use super::ids::refusal_with;
 use super::last_result::NOWHERE;
 use super::metadata::Changed;
-use super::renew::NEED_REPREPARE;
 use super::route::names_statement;
 use crate::backend::Full;
 use crate::client::login::ok;
@@ -153,7 +152,7 @@ impl Session {
                     }
                 }
                 Err(NotPrepared::Changed) if kind.answer() != Answer::None => {
-                    self.answer_here(kind, &renewal_needed(self.capabilities())).await?;
+                    self.refuse_here(kind, &ClientError::needs_preparing()).await?;
                     return Ok(false);
                 }
                 Err(NotPrepared::Refused(refusal)) if kind.answer() != Answer::None => {
@@ -435,14 +434,7 @@ impl Session {
     }
 }
 
-/// What a client hears whose statement is something else now than what it was told: that it has to prepare it again.
-fn renewal_needed(capabilities: Capabilities) -> Vec<u8> {
-    let message = b"Prepared statement needs to be re-prepared";
-    let error = packet::Err { code: NEED_REPREPARE, sql_state: Some(*b"HY000"), message };
-    error.encode(capabilities)
-}
-
-/// Whether such a client keeps what it is told of columns when a statement is prepared: servers may not tell it again.
+/// Whether a client with these capabilities keeps what it is told of columns when a statement is prepared: servers may not tell it again.
 pub(super) const fn keeps_definitions(capabilities: Capabilities) -> bool {
     capabilities.contains(Capabilities::MARIADB_CACHE_METADATA)
 }

@@ -9,7 +9,7 @@ use crate::ending::Ending;
 use crate::limits::RENEWALS_MAX;
 
 /// `ER_NEED_REPREPARE`.
-pub(super) const NEED_REPREPARE: u16 = 1615;
+const NEED_REPREPARE: u16 = 1615;
 
 /// Whether this is the number of that error.
 pub(super) const fn needs_preparing(code: u16) -> bool {
