@@ -47,7 +47,8 @@ pub struct Monitor<E> {
     clusters: HashMap<u32, Nodes<E>>,
     /// What is known of the servers of each pair whose replicas are found, by its writer hostgroup.
     families: HashMap<u32, Family<E>>,
-    /// Servers without a row that may be replicas of a pair, with its writer hostgroup.
+    /// Servers of which only is to be known who they are, with the writer hostgroup of the pair: those without a row that may
+    /// be replicas of it, and those of its rows that are not to be used.
     candidates: BTreeMap<E, u32>,
     watches: HashMap<E, Watch>,
     schedule: Schedule<E>,

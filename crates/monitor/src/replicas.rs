@@ -6,7 +6,7 @@
 //!
 //! A replica that was found is there for reads. It becomes a writer only by a promotion: it was read-only, its primary is
 //! none any more, and it says that it takes writes. That it can be written to while it follows a primary says nothing: it was
-//! perhaps never made read-only, and nobody has decided that it may be written to. A promotion ends when the replica says that
+//! perhaps never made read-only, or was made writable long ago, and nobody has decided that it may be written to. A promotion ends when the replica says that
 //! it is read-only, and not with what others say of it: its old primary may still believe that it is followed.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,6 +41,8 @@ pub struct Discover {
 pub struct ReplicaWord<E> {
     /// Its own `server_id`.
     pub id: u32,
+    /// Whether it follows another server, or tries to; `None`: it has not said so.
+    pub follows: Option<bool>,
     /// The replicas that are connected to it.
     pub followers: Vec<Follower<E>>,
 }
@@ -78,11 +80,19 @@ struct Named<E> {
     missing: Option<Duration>,
     /// Whether it has ever said that it is read-only.
     was_read_only: bool,
+    /// What it has said last of that.
+    read_only: Option<bool>,
+    /// Whether it has said since that it follows another server.
+    follows: Option<bool>,
     /// Whether it has said since that it takes writes, and its primary was none any more.
     promoted: bool,
 }
 
 impl<E: Ord> Named<E> {
+    const fn new(ids: BTreeSet<u32>, by: E) -> Self {
+        Self { ids, by, missing: None, was_read_only: false, read_only: None, follows: None, promoted: false }
+    }
+
     /// Whether it is for another primary than `server` to say that it is gone.
     fn is_for_another(&self, server: &E, primaries: &BTreeSet<E>) -> bool {
         self.by != *server && primaries.contains(&self.by)
@@ -99,6 +109,9 @@ impl<E: Clone + Ord> Family<E> {
     /// A server has answered. Only what a primary says of replicas counts.
     pub(crate) fn hear(&mut self, server: &E, word: ReplicaWord<E>, forget_after: Duration, now: Duration) {
         self.ids.insert(server.clone(), Some(word.id));
+        if let Some(named) = self.named.get_mut(server) {
+            named.follows = word.follows;
+        }
         if !self.primaries.contains(server) {
             return;
         }
@@ -125,9 +138,7 @@ impl<E: Clone + Ord> Family<E> {
                     (named.ids, named.by) = (ids, server.clone());
                 }
             } else if self.named.len() < NAMED_MAX {
-                let by = server.clone();
-                self.named
-                    .insert(at, Named { ids, by, missing: None, was_read_only: false, promoted: false });
+                self.named.insert(at, Named::new(ids, server.clone()));
             }
         }
     }
@@ -146,7 +157,9 @@ impl<E: Clone + Ord> Family<E> {
 
     /// Whether nothing follows from a server having said this.
     pub(crate) fn is_no_news(&self, server: &E, word: &ReplicaWord<E>) -> bool {
-        !self.primaries.contains(server) && self.ids.get(server) == Some(&Some(word.id))
+        !self.primaries.contains(server)
+            && self.ids.get(server) == Some(&Some(word.id))
+            && self.named.get(server).is_none_or(|named| named.follows == word.follows)
     }
 
     /// Takes note of what servers say of themselves. The servers that are primaries now and were not before.
@@ -159,9 +172,16 @@ impl<E: Clone + Ord> Family<E> {
         let lead = primaries.clone();
         for at in &self.found {
             let Some(named) = self.named.get_mut(at) else { continue };
-            match watch(at).and_then(Watch::said) {
+            let said = |server: &E| watch(server).and_then(Watch::said);
+            if said(at) != named.read_only {
+                (named.read_only, named.follows) = (said(at), None);
+            }
+            let has_handed_over = || named.follows != Some(true) || said(&named.by) == Some(true);
+            match named.read_only {
                 Some(true) => (named.was_read_only, named.promoted) = (true, false),
-                Some(false) if named.was_read_only && !lead.contains(&named.by) => named.promoted = true,
+                Some(false) if named.was_read_only && !lead.contains(&named.by) && has_handed_over() => {
+                    named.promoted = true;
+                }
                 _ => {}
             }
             if named.promoted && writes(at) {

@@ -55,7 +55,7 @@ fn plan(rows: &[Row<Server>]) -> Plan<Server> {
 /// What a server says: its id, and which replicas may be where.
 fn word(id: u32, followers: &[(u32, &[Server])]) -> Word<Server> {
     let follower = |(id, servers): &(u32, &[Server])| Follower { id: *id, servers: servers.to_vec() };
-    Word::Replicas(ReplicaWord { id, followers: followers.iter().map(follower).collect() })
+    Word::Replicas(ReplicaWord { id, follows: None, followers: followers.iter().map(follower).collect() })
 }
 
 /// A monitor and its time.
@@ -121,6 +121,12 @@ impl Scene {
         followers: &[(u32, &[Server])],
     ) -> Vec<(Server, (u32, Change))> {
         let word = word(id, followers);
+        self.next(server, Check::Replicas, |monitor, now| monitor.hear(&server, Check::Replicas, word, now))
+    }
+
+    /// What a replica without replicas says.
+    fn follows(&mut self, server: Server, id: u32, follows: bool) -> Vec<(Server, (u32, Change))> {
+        let word = Word::Replicas(ReplicaWord { id, follows: Some(follows), followers: Vec::new() });
         self.next(server, Check::Replicas, |monitor, now| monitor.hear(&server, Check::Replicas, word, now))
     }
 
@@ -195,6 +201,38 @@ fn one_that_the_operator_has_named_is_not_found_again() {
     assert_eq!(scene.monitor.discovered(), []);
     assert_eq!(scene.monitor.found_in(&"d"), None, "it is where the operator wants it");
     assert_eq!(scene.monitor.found_in(&"e"), None);
+    assert!(!scene.monitor.is_candidate(&"e"));
+}
+
+#[test]
+fn one_that_is_not_to_be_used_is_not_found_by_another_name() {
+    let rows = [row(WRITERS, "a"), Row { in_use: false, ..row(READERS, "e") }];
+    let mut scene = Scene::new(&rows);
+    scene.is_read_only("a", false);
+    scene.says("a", 1, &[(5, &["e.alias"])]);
+    assert_eq!(scene.says("e.alias", 5, &[]), [], "nobody knows who e is");
+    assert_eq!(scene.says("e", 5, &[]), []);
+    assert_eq!(scene.says("e.alias", 5, &[]), []);
+    assert_eq!(scene.of(READERS), ["e"], "where the operator has set it aside");
+    for check in Check::ALL {
+        assert!(!scene.is_asked("e", check), "{check:?}: it has said who it is");
+    }
+}
+
+#[test]
+fn one_that_is_not_to_be_used_and_is_silent_stops_nobody() {
+    let rows = [row(WRITERS, "a"), Row { in_use: false, ..row(READERS, "e") }, row(60, "e")];
+    for rows in [&rows[..2], &rows] {
+        let mut scene = Scene::new(rows);
+        scene.is_read_only("a", false);
+        scene.says("a", 1, &[(2, &["b"])]);
+        assert_eq!(scene.says("b", 2, &[]), []);
+        assert_eq!(scene.finds("e", Check::Replicas, Finding::Unreachable), [("b", JOINED)]);
+        // It may be there later, and is used elsewhere perhaps.
+        scene.says("e", 5, &[]);
+        assert!(!scene.is_asked("e", Check::Replicas));
+        assert_eq!(scene.is_asked("e", Check::Ping), rows.len() > 2);
+    }
 }
 
 #[test]
@@ -334,6 +372,51 @@ fn c13_a_replica_that_did_not_say_whether_it_is_read_only_was_not_read_only() {
     scene.dies("a");
     assert_eq!(scene.is_read_only("b", false), []);
     assert_eq!(scene.of(READERS), ["b"]);
+}
+
+#[test]
+fn c13_a_replica_that_was_made_writable_and_follows_is_no_writer_when_its_primary_dies() {
+    let mut scene = Scene::with_replica();
+    scene.is_read_only("b", false);
+    assert_eq!(scene.follows("b", 2, true), []);
+    assert_eq!(scene.dies("a"), [("a", (WRITERS, Change::Down))]);
+    assert_eq!(scene.is_read_only("b", false), []);
+    assert_eq!(scene.of(READERS), ["b"]);
+    // Somebody promotes it: it says nothing else of read_only.
+    assert_eq!(scene.follows("b", 2, false), [("b", LEFT), ("b", (WRITERS, Change::Joined))]);
+}
+
+#[test]
+fn c13_what_a_replica_followed_while_it_was_read_only_does_not_delay_its_promotion() {
+    let mut scene = Scene::with_replica();
+    scene.follows("b", 2, true);
+    scene.dies("a");
+    assert_eq!(scene.is_read_only("b", false), [("b", LEFT), ("b", (WRITERS, Change::Joined))]);
+}
+
+#[test]
+fn c13_a_primary_that_says_that_it_is_read_only_hands_over_to_a_writable_replica() {
+    let mut scene = Scene::with_replica();
+    scene.is_read_only("b", false);
+    scene.follows("b", 2, true);
+    scene.is_read_only("a", true);
+    assert_eq!(scene.of(WRITERS), ["b"]);
+}
+
+#[test]
+fn c13_a_replica_that_can_be_written_to_does_not_keep_others_from_being_asked() {
+    let mut scene = Scene::new(&[row(WRITERS, "a"), row(READERS, "c")]);
+    scene.is_read_only("a", false);
+    scene.is_read_only("c", true);
+    scene.says("c", 3, &[]);
+    scene.says("a", 1, &[(2, &["b"])]);
+    scene.says("b", 2, &[]);
+    scene.is_read_only("b", false);
+    assert_eq!(scene.of(READERS), ["b", "c"]);
+    scene.is_read_only("a", true);
+    let orders = scene.monitor.due(scene.now);
+    let is_asked = orders.iter().any(|order| (order.server, order.check) == ("c", Check::ReadOnly));
+    assert!(is_asked, "{orders:?}");
 }
 
 #[test]

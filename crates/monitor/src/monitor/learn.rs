@@ -95,7 +95,11 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
             row.in_use && self.pairs.get(&row.hostgroup).is_some_and(|pair| writers.contains(&pair.writer))
         };
         let beside = || self.plan.rows.iter().filter(is_beside).map(|row| &row.server);
-        if beside().any(|other| self.watches.get(other).is_some_and(Watch::writes)) {
+        // One that is held back says that it takes writes, and gets none.
+        let gets_writes = |other: &E| {
+            self.watches.get(other).is_some_and(Watch::writes) && self.read_only(other) == Some(false)
+        };
+        if beside().any(gets_writes) {
             return;
         }
         let others: Vec<E> = beside().filter(|other| *other != server).cloned().collect();

@@ -275,7 +275,7 @@ impl Prober {
         Ok(rows.and_then(said))
     }
 
-    /// Who a server is, and which replicas follow it.
+    /// Who a server is, which replicas follow it, and whether it follows another one itself.
     async fn ask_replicas(
         &self,
         worker: &Worker,
@@ -298,7 +298,10 @@ impl Prober {
                 Err(error) => return Ok(Err(error)),
             }
         }
-        let word = replicas::read(server, &who, &named, threads.as_ref());
+        // The last: what it says of read_only is newer than this only if it was asked later. It need not say it.
+        let status = self.ask_in_dialects(worker, link, (server, Check::Lag), &question::LAG).await?;
+        let follows = status.ok().and_then(|rows| rows.follows());
+        let word = replicas::read(server, &who, follows, &named, threads.as_ref());
         Ok(word.ok_or_else(|| "it does not say which replicas follow it".to_owned()))
     }
 

@@ -37,6 +37,7 @@ fn host(replicas: &Rows, at: usize) -> Option<String> {
 pub(super) fn read(
     server: &Endpoint,
     who: &Rows,
+    follows: Option<bool>,
     replicas: &Rows,
     threads: Option<&Rows>,
 ) -> Option<Word<Endpoint>> {
@@ -62,7 +63,7 @@ pub(super) fn read(
         Some(Follower { id, servers: hosts.into_iter().map(endpoint).collect() })
     };
     let followers = (0..replicas.len()).map(follower).collect::<Option<_>>()?;
-    Some(Word::Replicas(ReplicaWord { id, followers }))
+    Some(Word::Replicas(ReplicaWord { id, follows, followers }))
 }
 
 /// The host that a thread is connected from: the server says `host:port`.
@@ -100,8 +101,8 @@ mod tests {
         let replicas = answer(&["Server_id", "Host", "Port", "Master_id"], replicas)?;
         let threads = answer(&["host"], threads)?;
         let threads = is_somebody_nameless(&replicas).then_some(&threads);
-        match read(own, &who, &replicas, threads)? {
-            Word::Replicas(ReplicaWord { id: 1, followers }) => Some(followers),
+        match read(own, &who, Some(true), &replicas, threads)? {
+            Word::Replicas(ReplicaWord { id: 1, follows: Some(true), followers }) => Some(followers),
             other => panic!("{other:?}"),
         }
     }
