@@ -334,6 +334,11 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         if is_urgent { interval.min(limit) } else { interval }
     }
 
+    /// Whether this check of a server is made.
+    pub fn makes(&self, server: &E, check: Check) -> bool {
+        self.schedule.has(server, check)
+    }
+
     fn is_in_use(&self, server: &E) -> bool {
         self.rows_of(server).any(|row| row.in_use)
     }

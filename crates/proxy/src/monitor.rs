@@ -159,10 +159,20 @@ impl Watch {
         while let Ok((order, outcome)) = self.outcomes.try_recv() {
             events.append(&mut self.learn(&order, &outcome));
         }
+        let shared = &self.worker.shared;
         if !events.is_empty() {
-            let shared = &self.worker.shared;
             shared.watching.carry_out(shared, &self.monitor, &events);
         }
+        if order.check == Check::Replicas {
+            // Others may be candidates now.
+            self.keep_complaints();
+        }
+    }
+
+    /// Forgets what servers have against checks that are not made any more.
+    fn keep_complaints(&self) {
+        let is_made = |server: &Endpoint, check| self.monitor.makes(server, check);
+        self.worker.shared.watching.records.keep_complaints(is_made);
     }
 
     fn learn(&mut self, order: &Order<Endpoint>, outcome: &Outcome) -> Vec<Event<Endpoint>> {
@@ -207,6 +217,7 @@ impl Watch {
             // What checks that run find out with the old one goes to the new one all the same.
             self.prober = Rc::new(Prober::new(&snapshot, Some(&self.prober)));
             shared.watching.begin(shared, &self.monitor);
+            self.keep_complaints();
         }
         true
     }
