@@ -101,6 +101,13 @@ impl Setup {
         self
     }
 
+    /// Has the proxy have one data-plane thread: all sessions share the same connections.
+    #[must_use]
+    pub fn one_thread(mut self) -> Self {
+        self.variables = self.variables.replacen("threads = 2\n", "threads = 1\n", 1);
+        self
+    }
+
     /// Sets `drain_timeout_ms`.
     #[must_use]
     pub fn drain_timeout_ms(self, ms: u64) -> Self {

@@ -231,7 +231,7 @@ impl Binder {
                 continue;
             }
             given[position] = Some(entry.node.at.clone());
-            if !field.built {
+            if !field.built && field.superseded.is_none() {
                 self.unbuilt.field(section, field.name);
             }
             match field.kind.accept(&entry.node.value, field.secret) {

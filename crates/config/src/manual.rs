@@ -15,12 +15,13 @@ pub fn reference() -> String {
         put(&mut out, format_args!("### `{}`\n\n{}\n\n", section.name, section.doc));
         table(&mut out, section.fields().filter(|field| field.built));
     }
+    superseded(&mut out);
     out.push_str("## Accepted, but without effect so far\n\n");
     let top = std::iter::once(&TOP_LEVEL);
     for section in top.chain(SECTIONS.iter().copied()) {
         if section.name.is_empty() {
             out.push_str("### Outside of every section\n\n");
-        } else if section.built() && section.fields().all(|field| field.built) {
+        } else if section.built() && section.fields().all(|field| field.built || field.superseded.is_some()) {
             continue;
         } else {
             put(
@@ -32,7 +33,7 @@ pub fn reference() -> String {
             put(&mut out, format_args!("{}\n\n", section.doc));
         }
         if section.shape != Shape::Open {
-            table(&mut out, section.fields().filter(|field| !field.built));
+            table(&mut out, section.fields().filter(|field| !field.built && field.superseded.is_none()));
         }
         if !section.removed.is_empty() {
             let names = section.removed.join("`, `");
@@ -42,6 +43,20 @@ pub fn reference() -> String {
     out.truncate(out.trim_end().len());
     out.push('\n');
     out
+}
+
+/// The settings of which the purpose is achieved without them, and how.
+fn superseded(out: &mut String) {
+    out.push_str("## Accepted, and not needed\n\n");
+    out.push_str("What these are for is so whatever they say.\n\n| name | instead |\n|---|---|\n");
+    for section in SECTIONS {
+        for field in section.fields() {
+            if let Some(by) = field.superseded {
+                put(out, format_args!("| `{}{}` | {by} |\n", section.prefix.unwrap_or_default(), field.name));
+            }
+        }
+    }
+    out.push('\n');
 }
 
 /// Appends `text`.

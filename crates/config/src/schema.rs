@@ -186,6 +186,8 @@ pub struct Field {
     pub doc: &'static str,
     /// Whether it does something already.
     pub built: bool,
+    /// Why nothing is to be set here: what does the same without it.
+    pub superseded: Option<&'static str>,
     /// ProxySQL's default, where ours is another one.
     pub proxysql_preset: Option<&'static str>,
     /// Whether its value must not be printed.
@@ -204,6 +206,7 @@ impl Field {
             nullable: false,
             doc,
             built: false,
+            superseded: None,
             proxysql_preset: None,
             secret: false,
             sql_type: None,
@@ -212,6 +215,11 @@ impl Field {
 
     const fn built(mut self) -> Self {
         self.built = true;
+        self
+    }
+
+    const fn superseded(mut self, by: &'static str) -> Self {
+        self.superseded = Some(by);
         self
     }
 

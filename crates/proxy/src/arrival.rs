@@ -2,10 +2,12 @@
 
 use std::fmt;
 use std::io;
+use std::mem::MaybeUninit;
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 
 use pool::Share;
+use socket2::SockRef;
 use wire::proxy_header::{Addresses, ProxyHeader};
 
 use crate::door::Door;
@@ -42,6 +44,21 @@ pub(crate) enum Stream {
 }
 
 impl Stream {
+    /// Whether the client has closed its side, before it has sent anything.
+    pub(crate) fn is_closed(&self) -> bool {
+        let mut byte = [MaybeUninit::uninit()];
+        let peeked = match self {
+            Self::Tcp(stream) => SockRef::from(stream).peek(&mut byte),
+            Self::Unix(stream) => SockRef::from(stream).peek(&mut byte),
+            #[cfg(feature = "memory")]
+            Self::Memory(_) => return false,
+        };
+        match peeked {
+            Ok(read) => read == 0,
+            Err(error) => error.kind() != io::ErrorKind::WouldBlock,
+        }
+    }
+
     /// The socket, registered with the runtime of the calling thread.
     pub(crate) fn into_sock(self) -> io::Result<Sock> {
         match self {

@@ -217,6 +217,11 @@ impl ClientError {
         Self::new(1317, *b"70100", "Query execution was interrupted".to_owned())
     }
 
+    /// 1615: a prepared statement is something else now than what its client was told.
+    pub(crate) fn needs_preparing() -> Self {
+        Self::new(1615, *b"HY000", "Prepared statement needs to be re-prepared".to_owned())
+    }
+
     /// 1907: the statement took longer than a rule, a hint or a variable allows; the code is ProxySQL's.
     pub(crate) fn query_timeout() -> Self {
         let message = "Query execution was interrupted, query_timeout exceeded".to_owned();

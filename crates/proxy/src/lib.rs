@@ -49,6 +49,7 @@ pub mod stage;
 mod state;
 mod statement;
 pub mod stats;
+mod texts;
 mod threads;
 mod tls;
 mod tunnel;

@@ -39,6 +39,9 @@ pub(crate) const FILLS_PER_TURN: usize = 4;
 /// Anybody may send that much, `mysql-max_connections` times at once, for `mysql-connect_timeout_client`.
 pub(crate) const LOGIN_MESSAGE_BYTES_MAX: usize = 72 * 1024;
 
+/// How often is looked whether a client that waits for a place has left.
+pub(crate) const QUEUE_LOOK: Duration = Duration::from_millis(100);
+
 /// What is left of the time for a login when a client is told that there was no place for it in time.
 pub(crate) const LOGIN_REST: Duration = Duration::from_millis(250);
 
@@ -214,6 +217,10 @@ pub(crate) const ERRANDS_LOST_MAX: u8 = 5;
 /// statement that does not fit is executed where it was prepared, and is not counted by its digest.
 pub(crate) const PREPARED_BYTES_MAX: usize = 8 << 20;
 
+/// Bytes of the statements that all sessions have prepared, each text once for those of a worker: what does not fit is executed where it was
+/// prepared.
+pub(crate) const PREPARED_BYTES_OF_ALL_MAX: usize = 256 << 20;
+
 /// Digests of which a worker remembers what statements do.
 pub(crate) const SHAPES_MAX: usize = 4096;
 
@@ -260,7 +267,7 @@ pub(crate) const HOLDERS_WAIT_MAX: Duration = Duration::from_millis(100);
 /// Reasons for having a connection that an error names.
 pub(crate) const HOLDERS_SHOWN_MAX: usize = 4;
 
-/// Names of servers that are looked up at the same time: each has a thread of the control runtime until the resolver has answered.
+/// Names of servers that are looked up at the same time: each has a thread until the resolver has answered.
 pub(crate) const NAMES_AT_ONCE_MAX: usize = 8;
 
 /// How often is looked whether it is time to look names up anew.

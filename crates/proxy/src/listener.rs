@@ -14,13 +14,13 @@ use std::sync::atomic::AtomicU32;
 
 use config::{Address, Listener, MysqlVariables};
 use socket2::{Domain, SockRef, Socket, TcpKeepalive, Type};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 use wire::proxy_header::Addresses;
 
 use crate::arrival::{Arrival, Guest, Peer, Stream};
 use crate::door::Door;
 use crate::error::ClientError;
-use crate::limits::{ACCEPT_PAUSE, LISTEN_BACKLOG};
+use crate::limits::{ACCEPT_PAUSE, LISTEN_BACKLOG, QUEUE_LOOK};
 use crate::queueing::{self, NoPlace};
 use crate::shared::{Shared, Slot};
 use crate::worker::{Inbox, Message};
@@ -88,7 +88,7 @@ impl Bound {
                     tracing::warn!(%error, address = %config.address, "a client could not be accepted");
                     // The client was gone already; anything else is a lack of descriptors or memory, which takes time.
                     if error.kind() != io::ErrorKind::ConnectionAborted {
-                        tokio::time::sleep(ACCEPT_PAUSE).await;
+                        sleep(ACCEPT_PAUSE).await;
                     }
                 }
             }
@@ -203,7 +203,17 @@ fn hand_over(
     };
     let (shared, workers, deadline) = (Arc::clone(shared), Arc::clone(workers), Instant::now() + patience);
     tokio::spawn(async move {
-        match queueing::turn(&shared.clients, line, deadline).await {
+        let left = async {
+            while !stream.is_closed() {
+                sleep(QUEUE_LOOK).await;
+            }
+        };
+        let turn = tokio::select! {
+            biased;
+            () = left => return shared.note_refused(),
+            turn = queueing::turn(&shared.clients, line, deadline) => turn,
+        };
+        match turn {
             Ok(all) => {
                 let guest = Guest { peer, door, slots: (all, listener) };
                 send(Arrival { stream, guest: Box::new(guest) }, &workers);

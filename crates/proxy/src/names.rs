@@ -1,23 +1,22 @@
 //! Names of servers, and the addresses that they have.
 //!
-//! Names are resolved by tasks of the control runtime, a few at a time, so that a slow resolver stops neither a worker nor more
-//! than a few threads. What it says is kept ([`cache`]) and looked up anew when it is older than
+//! Names are resolved on threads of their own ([`resolver`]), a few at a time, so that a slow resolver stops nobody. What it says is kept ([`cache`]) and looked up anew when it is older than
 //! `mysql-monitor_local_dns_cache_ttl`; meanwhile, and when that fails, the addresses that were known go on to hold. Where a
 //! connection cannot be made, its name is looked up at once: the server may have moved.
 
 mod cache;
+mod resolver;
 
 use std::collections::HashMap;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use config::MonitorVariables;
-use tokio::net::{TcpStream, lookup_host};
+use tokio::net::TcpStream;
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{Instant, sleep};
@@ -25,13 +24,13 @@ use tokio::time::{Instant, sleep};
 use crate::limits::{NAMES_AT_ONCE_MAX, NAMES_LOOK};
 use crate::shared::Shared;
 use cache::{Cache, Learned};
+use resolver::{Resolver, Saying};
 
 /// What a name was found to be; shared, as several may wait for it.
 type Answer = Result<Vec<SocketAddr>, Arc<io::Error>>;
 
 /// Whoever asks a resolver.
-type Lookup =
-    dyn Fn(String) -> Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send>> + Send + Sync;
+type Lookup = dyn Fn(String) -> Saying + Send + Sync;
 
 /// How names are kept, as the operator wants it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,12 +97,10 @@ impl fmt::Debug for Names {
 }
 
 impl Names {
-    /// Names that the system's resolver knows, asked on this runtime.
+    /// Names that the system's resolver knows; what waits for it does so on this runtime.
     pub(crate) fn of_system(control: &Handle) -> Arc<Self> {
-        let lookup = |name: String| -> Pin<Box<dyn Future<Output = _> + Send>> {
-            Box::pin(async move { Ok(lookup_host((name, 0)).await?.collect()) })
-        };
-        Self::new(control, Box::new(lookup))
+        let resolver = Arc::<Resolver>::default();
+        Self::new(control, Box::new(move |name| Arc::clone(&resolver).look_up(name)))
     }
 
     fn new(control: &Handle, lookup: Box<Lookup>) -> Arc<Self> {
@@ -169,7 +166,11 @@ impl Names {
         let answer = answer.wait_for(Option::is_some).await;
         let answer = answer.ok().and_then(|answer| answer.clone());
         let answer = answer.ok_or_else(|| io::Error::other("nobody resolves names any more"))?;
-        answer.map_err(|error| io::Error::new(error.kind(), format!("its name cannot be resolved: {error}")))
+        answer.map_err(|error| match error.raw_os_error() {
+            // Also if it is this machine that has nothing left.
+            Some(code) => io::Error::from_raw_os_error(code),
+            None => io::Error::new(error.kind(), format!("its name cannot be resolved: {error}")),
+        })
     }
 
     /// Has a name looked up, unless somebody has it looked up already.
@@ -180,11 +181,7 @@ impl Names {
             return Ok(answer.clone());
         }
         if state.asked.len() >= (keeping.queue as usize).saturating_add(NAMES_AT_ONCE_MAX) {
-            let error = format!(
-                "its name is not resolved: {} others wait for that (mysql-monitor_local_dns_resolver_queue_maxsize)",
-                keeping.queue
-            );
-            return Err(io::Error::other(error));
+            return Err(io::Error::other(TooMany(keeping.queue)));
         }
         let (told, answer) = watch::channel(None);
         state.asked.insert(host.to_owned(), answer.clone());
@@ -251,7 +248,7 @@ impl Names {
 
     /// A server of this name cannot be reached.
     fn doubt(self: &Arc<Self>, host: &str, keeping: Keeping) {
-        let is_old = self.lock().cache.may_be_asked(host, self.now());
+        let is_old = self.lock().cache.doubt(host, self.now());
         if keeping.is_on() && is_old {
             let _ = self.ask(host, keeping);
         }
@@ -266,6 +263,13 @@ impl Names {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// So many names wait to be resolved that the proxy looks up no more at the moment. No server is to blame.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "its name is not resolved: {0} others wait for that (mysql-monitor_local_dns_resolver_queue_maxsize)"
+)]
+pub(crate) struct TooMany(u32);
 
 /// Whether the address of a server is in doubt: it could not be reached.
 struct Doubt<'a> {

@@ -32,7 +32,7 @@ use crate::directory::Seat;
 use crate::holders::{Asked, Holders};
 use crate::keys::RsaError;
 use crate::kill::{Request, Verdict};
-use crate::limits::{KILLS_MAX, SCRATCH_BYTES, SWEEP_INTERVAL};
+use crate::limits::{KILLS_MAX, PREPARED_BYTES_OF_ALL_MAX, SCRATCH_BYTES, SWEEP_INTERVAL};
 use crate::mirror::Mirrors;
 use crate::random::Dice;
 use crate::routing::Routing;
@@ -42,6 +42,7 @@ use crate::snapshot::{Settings, Snapshot};
 use crate::sock::Workshop;
 use crate::sock::tls::Buffers;
 use crate::stats::SessionStats;
+use crate::texts::Texts;
 
 /// What other threads tell a worker.
 #[derive(Debug)]
@@ -160,6 +161,8 @@ pub(crate) struct Worker {
     pub(crate) holders: Asked,
     /// For whom some are opened before they are needed.
     pub(crate) warmth: Warmth,
+    /// What sessions have prepared.
+    pub(crate) texts: Texts,
     /// What servers have taken of what sessions have set.
     pub(crate) taken: Taken,
     /// What sessions begin with.
@@ -201,6 +204,7 @@ impl Worker {
     ) -> Self {
         let snapshot = shared.snapshot();
         shared.siblings.add(inbox.clone());
+        let texts = Texts::new(PREPARED_BYTES_OF_ALL_MAX / usize::from(shared.workers.max(1)));
         let worker = Self {
             routing: RefCell::new(Routing::new(&snapshot.routes)),
             settings: RefCell::new(Rc::new(Settings(snapshot))),
@@ -229,6 +233,7 @@ impl Worker {
             kept: Kept::default(),
             holders: Asked::default(),
             warmth: Warmth::default(),
+            texts,
             taken: Taken::default(),
             alike: Alike::default(),
         };
@@ -447,6 +452,7 @@ impl Worker {
         self.mirrors.sweep(self, now);
         self.kept.sweep(self, now);
         self.warmth.sweep(self);
+        self.texts.sweep();
         self.clock.set(now);
         self.unix_s.set(unix_s());
         self.counts.digests.trim();

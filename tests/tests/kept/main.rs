@@ -1,6 +1,7 @@
 //! Connections that a client has left and the next one gets, at real servers: the next one finds nothing of the one before.
 
 use std::sync::LazyLock;
+use std::time::Instant;
 
 use e2e::{Backend, Proxy, Setup, on_each_server, run, wait_for};
 use testkit::client::{Client, Options, QueryResult};
@@ -24,15 +25,20 @@ fn prepared(backend: Backend) -> Backend {
 on_each_server! {
     c04_nothing_of_a_client_is_left_to_the_next,
     short_connections_cost_few_logins,
+    c03_every_session_begins_with_what_init_connect_says,
+    connections_are_there_before_they_are_needed,
 }
 
 fn proxy(backend: &Backend) -> Proxy {
+    setup(backend).start()
+}
+
+fn setup(backend: &Backend) -> Setup {
     Setup::new(&backend.sandbox)
         .server(&backend.server, "")
         .variable("multiplexing", true)
         .user(USER, PASSWORD, "")
         .admin("mysql_ifaces", "\"127.0.0.1:0\"")
-        .start()
 }
 
 fn options(proxy: &Proxy) -> Options {
@@ -133,4 +139,47 @@ fn short_connections_cost_few_logins(backend: &Backend) {
     });
     // Each worker has its own, and a client may come before the one before has left.
     assert!(created.parse::<u32>().unwrap() <= 20, "200 clients cost {created} logins");
+}
+
+fn c03_every_session_begins_with_what_init_connect_says(backend: &Backend) {
+    let init = "\"SET SESSION max_sort_length = 77; SET @begun = 'yes', @also = ';'\"";
+    let proxy = setup(backend).one_thread().variable("init_connect", init).start();
+    run(async {
+        let options = options(&proxy);
+        let (mut one, mut two) =
+            (Client::connect(&options).await.unwrap(), Client::connect(&options).await.unwrap());
+        // They take turns on one connection, which is reset for the second, and for whoever comes when both have gone.
+        one.query("SET SESSION max_sort_length = 99, @begun = 'no'").await.unwrap();
+        let begun = "SELECT CONCAT(@@max_sort_length, @begun, @also)";
+        assert_eq!(value(&mut two, begun).await.as_deref(), Some("77yes;"));
+        assert_eq!(value(&mut one, begun).await.as_deref(), Some("99no;"));
+        assert_eq!(value(&mut two, begun).await.as_deref(), Some("77yes;"));
+        one.quit().await.unwrap();
+        two.quit().await.unwrap();
+        let mut three = Client::connect(&options).await.unwrap();
+        assert_eq!(value(&mut three, begun).await.as_deref(), Some("77yes;"));
+    });
+}
+
+fn connections_are_there_before_they_are_needed(backend: &Backend) {
+    let proxy = setup(backend)
+        .one_thread()
+        .row(
+            "mysql_hostgroup_attributes",
+            "hostgroup_id = 0\nhostgroup_settings = '{\"min_idle_connections\": 3}'",
+        )
+        .start();
+    run(async {
+        let mut client = Client::connect(&options(&proxy)).await.unwrap();
+        client.query("BEGIN").await.unwrap();
+        let deadline = Instant::now() + e2e::WAIT_MAX;
+        while kept(&proxy).await != "3" {
+            assert!(Instant::now() < deadline, "three connections that nobody uses");
+        }
+        for _ in 0..3 {
+            let mut next = Client::connect(&options(&proxy)).await.unwrap();
+            assert_eq!(value(&mut next, "SELECT DATABASE()").await.as_deref(), Some("test"));
+        }
+        client.query("ROLLBACK").await.unwrap();
+    });
 }

@@ -25,7 +25,9 @@ impl Unbuilt {
                 continue;
             }
             let presets = Row::presets(section);
-            let quiet = |field: &Field| field.built || field.doc.starts_with("read only");
+            let quiet = |field: &Field| {
+                field.built || field.superseded.is_some() || field.doc.starts_with("read only")
+            };
             for (at, field) in section.fields().enumerate().filter(|(_, field)| !quiet(field)) {
                 let preset = presets.cells().get(at);
                 if in_turns(rows).any(|row| row.cells().get(at) != preset) {

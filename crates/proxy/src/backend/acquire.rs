@@ -97,7 +97,7 @@ async fn search(
         // Where a server has failed, its other connections may be no better.
         let asker = asker.filter(|_| failures.count == 0 && lent < LENT_MAX);
         if let Some(asker) = asker {
-            worker.warmth.note(worker, hostgroup, asker);
+            worker.warmth.note(worker, hostgroup, asker.identity);
         }
         let place = match quota.filter(|_| share.is_none()) {
             None => place(worker, hostgroup, deadline, &failures, full, asker).await,

@@ -10,7 +10,7 @@ use tokio::net::UnixStream;
 use crate::choosing::is_about_session;
 use crate::exchange::ReceiveError;
 use crate::listener::tune;
-use crate::names::{Keeping, Names};
+use crate::names::{Keeping, Names, TooMany};
 use crate::snapshot::Settings;
 use crate::sock::Sock;
 
@@ -89,7 +89,8 @@ impl OpenError {
 
 /// Whether it is this machine that can open no connection.
 pub(crate) fn is_ours(error: &io::Error) -> bool {
-    error.raw_os_error().is_some_and(|code| NOTHING_LEFT.contains(&code))
+    let has_none_left = error.raw_os_error().is_some_and(|code| NOTHING_LEFT.contains(&code));
+    has_none_left || matches!(error.get_ref(), Some(cause) if cause.is::<TooMany>())
 }
 
 impl From<ReceiveError> for OpenError {

@@ -13,7 +13,7 @@ use route::Caller;
 use tokio::time::{Instant, sleep};
 
 use super::acquire::attempt;
-use super::kept::{Asker, Left};
+use super::kept::Left;
 use super::{Passport, Target, open_in};
 use crate::client::login::Identity;
 use crate::worker::Worker;
@@ -40,20 +40,21 @@ struct Guest {
 }
 
 impl Warmth {
-    /// A session asks for a connection of this hostgroup.
-    pub(super) fn note(&self, worker: &Worker, hostgroup: u32, asker: &Asker<'_>) {
+    /// A client asks for a connection of this hostgroup.
+    pub(super) fn note(&self, worker: &Worker, hostgroup: u32, client: &Identity) {
         if !worker.settings().warms(hostgroup) {
             return;
         }
+        let passport = Passport::new(client);
         let mut kinds = self.0.borrow_mut();
-        if kinds.get(&hostgroup).is_some_and(|kind| kind.guest.passport.hash() == asker.passport.hash()) {
+        if kinds.get(&hostgroup).is_some_and(|kind| kind.guest.passport.hash() == passport.hash()) {
             return;
         }
-        let identity = asker.identity.for_others(worker.shared.connection_id());
-        let passport = Rc::clone(asker.passport);
+        let identity = client.for_others(worker.shared.connection_id());
         let caller = Arc::new(Caller::new(&identity.account.user.name, b"", "", 0));
         let is_busy = kinds.get(&hostgroup).is_some_and(|kind| kind.is_busy);
-        kinds.insert(hostgroup, Kind { guest: Rc::new(Guest { identity, passport, caller }), is_busy });
+        let guest = Guest { identity, passport: Rc::new(passport), caller };
+        kinds.insert(hostgroup, Kind { guest: Rc::new(guest), is_busy });
     }
 
     /// Opens what lacks, and forgets what nobody wants any more.

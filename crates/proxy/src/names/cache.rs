@@ -71,13 +71,13 @@ impl Cache {
             addresses.sort_unstable();
             addresses
         };
-        let before = std::mem::replace(&mut record.addresses, addresses.to_vec());
-        let (before, now) = (sorted(&before), sorted(addresses));
-        match (before.is_empty(), before == now) {
-            (true, _) => Learned::New,
-            (_, true) => Learned::Nothing,
-            (_, false) => Learned::Other { before, now },
+        let (before, now) = (sorted(&record.addresses), sorted(addresses));
+        // The same ones keep their order, in which the first one is not in doubt.
+        if before == now {
+            return Learned::Nothing;
         }
+        record.addresses = addresses.to_vec();
+        if before.is_empty() { Learned::New } else { Learned::Other { before, now } }
     }
 
     /// A name is not kept any more.
@@ -85,18 +85,26 @@ impl Cache {
         self.names.remove(name);
     }
 
-    /// The names whose addresses are older than `ttl`. Those that nobody wants to know are forgotten.
+    /// The names whose addresses are older than `ttl`, those first that were looked up longest ago: there may be more than can be
+    /// looked up at once. Those that nobody wants to know are forgotten.
     pub(super) fn due(&mut self, ttl: Duration, now: Duration) -> Vec<String> {
         self.names.retain(|_, record| now.saturating_sub(record.used) < UNUSED);
         let is_due = |record: &Record| {
             record.has_failed || !record.addresses.is_empty() && now.saturating_sub(record.learned) >= ttl
         };
-        self.names.iter().filter(|(_, record)| is_due(record)).map(|(name, _)| name.clone()).collect()
+        let mut due: Vec<_> = self.names.iter().filter(|(_, record)| is_due(record)).collect();
+        due.sort_unstable_by_key(|(_, record)| record.asked);
+        due.into_iter().map(|(name, _)| name.clone()).collect()
     }
 
-    /// Whether a name may be looked up because a server of it cannot be reached.
-    pub(super) fn may_be_asked(&self, name: &str, now: Duration) -> bool {
-        self.names.get(name).is_some_and(|record| now.saturating_sub(record.asked) >= DOUBT_PAUSE)
+    /// A server of this name cannot be reached: whoever comes next tries another of its addresses first, as the first one may be one that
+    /// swallows all that is sent there. Whether the name may be looked up because of that.
+    pub(super) fn doubt(&mut self, name: &str, now: Duration) -> bool {
+        let Some(record) = self.names.get_mut(name) else { return false };
+        if !record.addresses.is_empty() {
+            record.addresses.rotate_left(1);
+        }
+        now.saturating_sub(record.asked) >= DOUBT_PAUSE
     }
 }
 
@@ -123,7 +131,7 @@ mod tests {
         assert_eq!(cache.learn("db", Some(&[at(1), at(2)]), s(2)), Learned::Nothing, "the same");
         assert_eq!(cache.learn("db", None, s(3)), Learned::Failed);
         assert_eq!(cache.learn("db", None, s(4)), Learned::Nothing, "it was told");
-        assert_eq!(cache.get("db", s(1_000)), Some(vec![at(1), at(2)]));
+        assert_eq!(cache.get("db", s(1_000)), Some(vec![at(2), at(1)]));
         let other = Learned::Other { before: vec![at(1), at(2)], now: vec![at(3)] };
         assert_eq!(cache.learn("db", Some(&[at(3)]), s(1_001)), other);
         assert_eq!(cache.get("db", s(1_002)), Some(vec![at(3)]));
@@ -139,9 +147,13 @@ mod tests {
         cache.learn("young", Some(&[at(2)]), s(90));
         cache.learn("failed", Some(&[at(3)]), s(90));
         cache.learn("failed", None, s(95));
-        let mut due = cache.due(s(60), s(100));
-        due.sort_unstable();
-        assert_eq!(due, ["failed", "old"]);
+        assert_eq!(cache.due(s(60), s(100)).len(), 2);
+        // Those that wait longest come first.
+        for (first, second) in [("old", "failed"), ("failed", "old")] {
+            cache.note_asked(second, s(101));
+            cache.note_asked(first, s(100));
+            assert_eq!(cache.due(s(60), s(102)), [first, second]);
+        }
     }
 
     #[test]
@@ -155,11 +167,21 @@ mod tests {
     }
 
     #[test]
+    fn the_next_address_comes_first_when_one_cannot_be_reached() {
+        let mut cache = Cache::default();
+        cache.learn("db", Some(&[at(1), at(2)]), s(0));
+        cache.doubt("db", s(1));
+        assert_eq!(cache.get("db", s(2)), Some(vec![at(2), at(1)]));
+        cache.learn("db", Some(&[at(1), at(2)]), s(3));
+        assert_eq!(cache.get("db", s(4)), Some(vec![at(2), at(1)]), "the first one is still in doubt");
+    }
+
+    #[test]
     fn a_server_that_cannot_be_reached_is_no_storm_of_lookups() {
         let mut cache = Cache::default();
-        assert!(!cache.may_be_asked("db", s(5)), "nobody has ever asked");
+        assert!(!cache.doubt("db", s(5)), "nobody has ever asked");
         cache.note_asked("db", s(5));
-        assert!(!cache.may_be_asked("db", s(5) + s(1) / 2));
-        assert!(cache.may_be_asked("db", s(6)));
+        assert!(!cache.doubt("db", s(5) + s(1) / 2));
+        assert!(cache.doubt("db", s(6)));
     }
 }

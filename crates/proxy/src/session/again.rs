@@ -45,6 +45,15 @@ pub(super) struct Refused {
     renews: bool,
 }
 
+/// The whole answer to the only statement that was sent.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Heard<'a> {
+    pub(super) event: Event,
+    pub(super) output: &'a [u8],
+    /// The kind of the command that it answers, and its bytes.
+    pub(super) runs: (Option<Kind>, Option<usize>),
+}
+
 /// Whether an answer that ends with this event, and is `output`, is such a refusal.
 pub(super) fn is_refusal(event: Event, output: &[u8]) -> bool {
     let Event::Done(Outcome { end: End::Err { code }, .. }) = event else { return false };
@@ -59,17 +68,15 @@ fn has(output: &[u8], words: &[u8]) -> bool {
     output.windows(words.len()).any(|part| part == words)
 }
 
-/// What is to be done about the refusal `output` of the only statement that was sent; `status` is what the server has said before
-/// it, `runs` the kind of the command and its bytes. It may be sent again if all of it is known, and it is outside a transaction.
+/// What is to be done about a refusal; `status` is what the server has said before it. The statement may be sent again if all of it is known, and it is outside a transaction.
 pub(super) fn refused(
     course: &Course,
     control: &Control,
     status: StatusFlags,
     caps: Capabilities,
-    runs: (Option<Kind>, Option<usize>),
-    event: Event,
-    output: &[u8],
+    heard: &Heard<'_>,
 ) -> Option<Box<Refused>> {
+    let Heard { event, output, runs } = *heard;
     if let Event::Done(Outcome { end: End::Err { code }, .. }) = event
         && needs_preparing(code)
     {

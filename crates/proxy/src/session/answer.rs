@@ -10,10 +10,10 @@ use wire::reply::{Answer, End, Event, Outcome, ReplyScanner};
 use wire::{Capabilities, StatusFlags, WireError};
 
 use super::Session;
-use super::again::{is_refusal, refused};
+use super::again::{Heard, is_refusal, refused};
 use super::correction::correction;
 use super::course::Course;
-use super::execute::refusal_with_own_id;
+use super::execute::{keeps_definitions, refusal_with_own_id};
 use super::ids::{refusal_with_session, translate};
 use super::measure::answered;
 use super::overdue::{is_interrupted, timed_out};
@@ -96,6 +96,7 @@ impl Session {
         if self.control.is_recalled() {
             self.break_off(reply)?;
         }
+        let caps = self.identity.capabilities;
         for _ in 0..FILLS_PER_TURN {
             // Back-pressure: as long as the client does not read, nothing is read for it.
             ready!(self.poll_flush_client(cx))?;
@@ -132,6 +133,7 @@ impl Session {
                 scanned += scan.len;
                 self.control.running.add_answered(scan.len);
                 Watched::read(&mut self.course.watched, &self.worker, rest, scan.len);
+                hear_definitions(&mut self.course, &self.control, rest.get(..scan.len), caps);
                 if let Event::Done(outcome) = scan.event {
                     note_prepared(&mut self.course, &self.control, backend, reply);
                     let bytes = rest.get(..scan.len).filter(|_| begins_with_packet);
@@ -145,30 +147,23 @@ impl Session {
                         // There is one: it was seen above.
                         let Some(next) = self.owed.pop() else { break scan.event };
                         let answer = work_at(&self.control, &next);
-                        *reply = ReplyScanner::new(answer, self.identity.capabilities);
+                        *reply = ReplyScanner::new(answer, caps);
                     }
                     (event, _) => break event,
                 }
             };
-            let offers_files = self.identity.capabilities.contains(Capabilities::LOCAL_FILES);
+            let offers_files = caps.contains(Capabilities::LOCAL_FILES);
             let expects_file = self.may_ask_for_file && self.owed.is_empty() && offers_files;
             if event == Event::LocalInfile && !expects_file {
                 return Poll::Ready(Err(self.file_not_expected(between_packets, seq)));
             }
             let output = input.get(..scanned).unwrap_or(input);
+            let heard = Heard { event, output, runs };
             if (seq, between_packets) == (1, true)
                 && scanned == n
                 && self.owed.is_empty()
                 && is_refusal(event, output)
-                && let Some(refused) = refused(
-                    &self.course,
-                    &self.control,
-                    self.status,
-                    self.identity.capabilities,
-                    runs,
-                    event,
-                    output,
-                )
+                && let Some(refused) = refused(&self.course, &self.control, self.status, caps, &heard)
             {
                 self.course.refused = Some(refused);
                 return Poll::Ready(Ok(event));
@@ -380,6 +375,17 @@ fn behind_prologue<'a>(
 fn work_at(control: &Control, next: &Step) -> Answer {
     control.running.go_on(next.measured, &next.also, Instant::now());
     next.answer
+}
+
+/// Takes note of what a server says of a statement that it prepares, for a client that keeps that.
+#[inline]
+fn hear_definitions(course: &mut Course, control: &Control, bytes: Option<&[u8]>, caps: Capabilities) {
+    if keeps_definitions(caps)
+        && control.running.kind() == Some(Kind::StmtPrepare)
+        && let Some((registry, bytes)) = course.prepared.as_mut().zip(bytes)
+    {
+        registry.hear(bytes);
+    }
 }
 
 /// Takes note of what a server has said of a statement, if that is what it was asked for.

@@ -4,12 +4,13 @@ use route::Effects;
 use wire::command::{Kind, StmtExecute};
 use wire::frame::{HEADER_LEN, MAX_PAYLOAD, put_message};
 use wire::reply::Answer;
-use wire::{Codec as _, packet};
+use wire::{Capabilities, Codec as _, packet};
 
 use super::Session;
 use super::backlog::{front, whole_front};
 use super::course::Course;
 use super::course::decided::Decided;
+use super::course::prepared::definitions::Definitions;
 use super::ids::refusal_with;
 use super::last_result::NOWHERE;
 use super::metadata::Changed;
@@ -36,7 +37,9 @@ pub(super) enum NotPrepared {
     Refused(Vec<u8>),
     /// The connection is lost.
     Lost(ClientError),
-    /// Its text is not kept, or it is another statement there.
+    /// It has other parameters or columns there, or has got them since.
+    Changed,
+    /// Its text is not kept.
     Cannot,
 }
 
@@ -126,7 +129,7 @@ impl Session {
         let known_as = self.course.prepared.as_ref().and_then(|all| all.get(id)?.id_at(hostgroup));
         let known_as = match known_as {
             Some(known_as) => known_as,
-            None => match self.prepare_again(id, false).await? {
+            None => match self.prepare_again(id).await? {
                 Ok(known_as) => known_as,
                 Err(NotPrepared::Lost(_)) if self.tries_again(decided) => return Ok(false),
                 Err(NotPrepared::Lost(error)) => {
@@ -147,6 +150,10 @@ impl Session {
                         Some(known_as) => known_as,
                         None => return self.refuse_statement(kind, id).await,
                     }
+                }
+                Err(NotPrepared::Changed) if kind.answer() != Answer::None => {
+                    self.refuse_here(kind, &ClientError::needs_preparing()).await?;
+                    return Ok(false);
                 }
                 Err(NotPrepared::Refused(refusal)) if kind.answer() != Answer::None => {
                     self.answer_here(kind, &refusal).await?;
@@ -180,19 +187,14 @@ impl Session {
         let missing = self.course.prepared.as_ref().map(|all| all.missing_at(hostgroup).collect::<Vec<_>>());
         for id in missing.unwrap_or_default() {
             if self.backend.is_some() {
-                let _ = self.prepare_again(id, false).await?;
+                let _ = self.prepare_again(id).await?;
             }
         }
         Ok(())
     }
 
-    /// Prepares a statement at the backend in use; the number that it has there, or why it has none. With `renews` it may have become
-    /// another one since it was prepared first.
-    pub(super) async fn prepare_again(
-        &mut self,
-        id: u32,
-        renews: bool,
-    ) -> Result<Result<u32, NotPrepared>, Ending> {
+    /// Prepares a statement at the backend in use; the number that it has there, or why it has none.
+    pub(super) async fn prepare_again(&mut self, id: u32) -> Result<Result<u32, NotPrepared>, Ending> {
         let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id));
         let Some(text) = prepared.and_then(|prepared| prepared.what.text.as_deref()) else {
             return Ok(Err(NotPrepared::Cannot));
@@ -216,10 +218,16 @@ impl Session {
         if let Some(backend) = &mut self.backend {
             backend.connection_mut().note_prepared(statement.id);
         }
-        let same = self.course.prepared.as_mut().is_some_and(|all| {
-            (!renews || all.renew(id, statement)) && all.add_place(id, hostgroup, statement, is_told)
-        });
-        Ok(if same { Ok(statement.id) } else { Err(NotPrepared::Cannot) })
+        let same = self.course.prepared.as_ref().is_some_and(|all| all.is_same(id, statement, &reply.bytes));
+        if !same {
+            // It must not be executed there.
+            self.close_at(hostgroup, statement.id).await?;
+            return Ok(Err(NotPrepared::Changed));
+        }
+        if let Some(all) = &mut self.course.prepared {
+            all.add_place(id, hostgroup, statement, is_told);
+        }
+        Ok(Ok(statement.id))
     }
 
     /// An execution of this statement is about to be sent: if it has other columns there than the client knows, the answer says so.
@@ -373,7 +381,8 @@ impl Session {
                 backend.connection_mut().note_prepared(statement.id);
             }
             let id = all.client_id(statement.id);
-            all.enter(id, preparing, hostgroup, statement);
+            let told = keeps_definitions(self.identity.capabilities).then(|| Definitions::of(&reply.bytes));
+            all.enter(id, preparing, hostgroup, statement, told);
             if let Some(bytes) = reply.bytes.get_mut(HEADER_LEN + ID.start..HEADER_LEN + ID.end) {
                 bytes.copy_from_slice(&id.to_le_bytes());
             }
@@ -423,6 +432,11 @@ impl Session {
             _ => {}
         }
     }
+}
+
+/// Whether a client with these capabilities keeps what it is told of columns when a statement is prepared: servers may not tell it again.
+pub(super) const fn keeps_definitions(capabilities: Capabilities) -> bool {
+    capabilities.contains(Capabilities::MARIADB_CACHE_METADATA)
 }
 
 /// The number of the statement in a command's payload.

@@ -28,14 +28,16 @@ impl Session {
             return self.write_to_client(answer).await;
         };
         self.close_here(statement).await?;
-        match self.prepare_again(statement, true).await? {
+        match self.prepare_again(statement).await? {
             Ok(_) => {
                 command.append(&mut self.backlog);
                 self.backlog = command;
                 Ok(())
             }
             Err(NotPrepared::Lost(error)) => self.reply_error(1, &error).await,
-            Err(NotPrepared::Refused(_) | NotPrepared::Cannot) => self.write_to_client(answer).await,
+            Err(NotPrepared::Refused(_) | NotPrepared::Changed | NotPrepared::Cannot) => {
+                self.write_to_client(answer).await
+            }
         }
     }
 }

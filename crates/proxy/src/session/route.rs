@@ -193,7 +193,7 @@ impl Session {
         Circumstances {
             caller: &self.course.caller,
             client_addr: &self.course.client_addr,
-            account: self.course.account,
+            account: *self.course.account,
             hints: self.course.hints,
             session,
             flag_in: self.course.flag_in,
@@ -441,7 +441,7 @@ impl Session {
         };
         let digest_text = digest.map(shown).unwrap_or_default();
         Preparing {
-            text: Some(text.into()),
+            text: self.worker.texts.keep(text),
             moves,
             digest,
             effects: decided.effects,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use config::{Config, HostgroupAttributes};
+use config::{CheckLogins, Config, HostgroupAttributes};
 use proxy::stage::Stage;
 use testkit::script::ScriptedServer;
 use wire::StatusFlags;
@@ -112,6 +112,19 @@ fn as_many_as_are_wished_stay_although_nobody_uses_them() {
         client.expect_ok().await;
         pass(secs(60)).await;
         assert_eq!(open(&stage), (3, 3));
+    });
+}
+
+#[test]
+fn a_client_that_has_logged_in_is_enough() {
+    let mut config = config_with(10, |row| row.hostgroup_settings.min_idle_connections = Some(2));
+    config.pointsman.check_logins = CheckLogins::First;
+    play(async || {
+        let (stage, servers) = stage(config.clone());
+        obliging(servers);
+        let _client = log_in(&stage).await;
+        pass(secs(3)).await;
+        assert_eq!(open(&stage), (3, 2), "its own, and those that it does not use");
     });
 }
 

@@ -1,9 +1,13 @@
 //! Prepared statements that a server wants to have prepared again (error 1615), and those that cannot be executed twice.
 
+use testkit::client::CAPABILITIES;
+use testkit::script::{CAPABILITIES as SERVERS, NONCE, ScriptedServer};
 use wire::command::Kind;
-use wire::{Codec as _, StatusFlags, packet};
+use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
-use super::support::{Client, Database, begin, play, session};
+use super::support::{
+    Client, Database, Servers, begin, config, log_in, log_in_as, options, play, session, settle, stage,
+};
 
 /// The text of every statement here.
 const TEXT: &[u8] = b"SELECT a FROM t";
@@ -120,4 +124,72 @@ fn c16_an_execution_with_values_in_parts_is_not_sent_twice() {
         drop(server);
         client.expect_err(1213).await;
     });
+}
+
+/// What a server says that has MariaDB's own capabilities.
+fn mariadb() -> packet::Greeting<'static> {
+    packet::Greeting {
+        server_version: b"5.5.5-10.11.6-MariaDB-scripted",
+        connection_id: 7,
+        nonce: NONCE,
+        capabilities: (SERVERS - Capabilities::LONG_PASSWORD) | Capabilities::MARIADB_CACHE_METADATA,
+        collation: 45,
+        status: StatusFlags::AUTOCOMMIT,
+        auth_plugin: b"mysql_native_password",
+    }
+}
+
+/// The next connection, to such a server.
+async fn accept(servers: &mut Servers) -> Database {
+    let mut server = ScriptedServer::new(servers.dialled().await.1);
+    server.greet_with(&mariadb()).await;
+    let login = server.read_login().await;
+    server.let_in(&login).await;
+    server
+}
+
+/// A statement with one column, and what the server says of that.
+async fn tells(server: &mut Database, id: u32, column: &[u8]) {
+    server.expect_command(Kind::StmtPrepare, TEXT).await;
+    let ok =
+        packet::PrepareOk { statement_id: id, columns: 1, params: 0, warnings: 0, metadata_follows: None };
+    server.send_packet(&ok).await;
+    server.send(column).await;
+}
+
+/// Servers leave out what they have told. They have told it to whoever has prepared the statement: that was the proxy.
+#[test]
+fn c15_a_client_that_keeps_columns_hears_that_they_are_others() {
+    for (again, is_same) in [(&b"a column"[..], true), (b"another one", false)] {
+        play(async || {
+            let (stage, mut servers) = stage(config());
+            // From now on it is known what the server can do.
+            let mut first = log_in(&stage).await;
+            first.send_query("DO 0").await;
+            let mut known = accept(&mut servers).await;
+            known.expect_query("DO 0").await;
+            known.ok().await;
+            first.expect_ok().await;
+            let caches = (CAPABILITIES - Capabilities::LONG_PASSWORD) | Capabilities::MARIADB_CACHE_METADATA;
+            let mut client = log_in_as(&stage, &options().capabilities(caches)).await;
+            client.send_command(Kind::StmtPrepare, TEXT).await;
+            let mut server = accept(&mut servers).await;
+            tells(&mut server, 5, b"a column").await;
+            client.read().await;
+            client.expect(b"a column").await;
+            drop(server);
+            settle().await;
+            client.send_command(Kind::StmtExecute, &execute(5)).await;
+            let mut server = accept(&mut servers).await;
+            tells(&mut server, 5, again).await;
+            if is_same {
+                server.expect_command(Kind::StmtExecute, &execute(5)).await;
+                server.ok().await;
+                client.expect_ok().await;
+            } else {
+                server.expect_command(Kind::StmtClose, &5u32.to_le_bytes()).await;
+                client.expect_err(1615).await;
+            }
+        });
+    }
 }

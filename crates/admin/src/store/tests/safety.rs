@@ -111,7 +111,7 @@ fn schemas_have_their_tables() {
         );
         assert_eq!(store.sql(&sql), proxysql.to_string(), "{schema}");
     }
-    for (prefix, count) in [("mysql-", 166), ("admin-", 51), ("sqliteserver-", 2)] {
+    for (prefix, count) in [("mysql-", 169), ("admin-", 51), ("sqliteserver-", 2)] {
         let sql = format!("SELECT COUNT(*) FROM global_variables WHERE variable_name LIKE '{prefix}%'");
         assert_eq!(store.sql(&sql), count.to_string(), "{prefix}");
     }

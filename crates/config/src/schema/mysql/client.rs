@@ -130,13 +130,16 @@ pub(super) const FIELDS: &[Field] = &[
     ),
     ms("poll_timeout", 2_000, (10, 20_000), "longest wait of the event loop"),
     ms("poll_timeout_on_failure", 100, (10, 20_000), "longest wait of the event loop after a failed connect"),
-    ms("session_idle_ms", 1, (1, 3_600_000), "idle time before a session moves to the idle threads"),
+    ms("session_idle_ms", 1, (1, 3_600_000), "idle time before a session moves to the idle threads")
+    .superseded("sessions that wait cost no thread: there are no idle threads"),
     switch(
         "session_idle_show_processlist",
         true,
         "show the sessions of the idle threads in the process list",
-    ),
-    switch("sessions_sort", true, "serve sessions in the order in which they wait"),
+    )
+    .superseded("all sessions are shown"),
+    switch("sessions_sort", true, "serve sessions in the order in which they wait")
+    .superseded("sessions are served when their sockets are ready; who waits for a server waits in line"),
     int("show_processlist_extended", 0, (0, 2), "JSON column in the process list: 1 compact, 2 indented"),
     int(
         "client_host_cache_size",

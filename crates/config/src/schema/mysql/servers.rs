@@ -50,13 +50,15 @@ pub(super) const FIELDS: &[Field] = &[
         50,
         (0, 10_000),
         "connections that wait for their reset, with algorithm 1; further ones are closed",
-    ),
+    )
+    .superseded("a connection is reset together with what is said for the next session, by the worker that needs it"),
     int(
         "reset_connection_algorithm",
         2,
         (1, 2),
         "who resets used connections: 1 a background thread, 2 the worker",
-    ),
+    )
+    .superseded("the same"),
     switch("default_reconnect", true, "no effect in ProxySQL either"),
     ms(
         "ping_interval_server_msec",
@@ -67,31 +69,37 @@ pub(super) const FIELDS: &[Field] = &[
     .built(),
     ms("ping_timeout_server", 200, (10, 600_000), "longest time for an answer to that ping").built(),
     switch("multiplexing", false, "sessions share connections to servers").built(),
-    ms("connection_delay_multiplex_ms", 0, (0, 300_000), "keep a connection this long after its last use"),
+    ms("connection_delay_multiplex_ms", 0, (0, 300_000), "keep a connection this long after its last use")
+    .superseded("a session that comes back gets the connection that it had, as long as nobody else has needed it"),
     int(
         "auto_increment_delay_multiplex",
         5,
         (0, 1_000_000),
         "statements for which a connection is kept after it generated an insert id",
-    ),
+    )
+    .superseded("`LAST_INSERT_ID()` is kept for each session, and said at the connection that a statement goes to"),
     ms(
         "auto_increment_delay_multiplex_timeout_ms",
         10_000,
         (0, 3_600_000),
         "time for which a connection is kept after it generated an insert id",
-    ),
+    )
+    .superseded("the same"),
     text(
         "keep_multiplexing_variables",
         "tx_isolation,transaction_isolation,version",
         "`@@` variables whose use does not keep the connection",
-    ),
+    )
+    .superseded("no variable that is read keeps a connection, but for `@@pseudo_thread_id`"),
     int(
         "set_query_lock_on_hostgroup",
         1,
         (0, 1),
         "a SET that is not understood ties the session to its hostgroup",
-    ),
-    int("set_parser_algorithm", 2, (1, 2), "generation of the SET parser"),
+    )
+    .superseded("a `SET` that is not understood keeps its connection (the pin `setting`) until a reset, and statements that cannot do without it do not leave its hostgroup (error 9006)"),
+    int("set_parser_algorithm", 2, (1, 2), "generation of the SET parser")
+    .superseded("there is one parser"),
     switch("kill_backend_connection_when_disconnect", true, "KILL the statement of a client that vanished")
         .built(),
     int(
@@ -99,8 +107,10 @@ pub(super) const FIELDS: &[Field] = &[
         20,
         (1, 1_024),
         "prepared statements of a connection above which it is reset",
-    ),
-    int("max_stmts_cache", 10_000, (128, 1_048_576), "prepared statements kept in the process"),
+    )
+    .superseded("statements that were prepared for a session are closed when its connection becomes another one's"),
+    int("max_stmts_cache", 10_000, (128, 1_048_576), "prepared statements kept in the process")
+    .superseded("a text that sessions of a thread have prepared is kept once, 256 MiB of texts in all; a statement beyond that is executed where it was prepared"),
     bytes(
         "threshold_query_length",
         524_288,
@@ -116,8 +126,10 @@ pub(super) const FIELDS: &[Field] = &[
         false,
         "set autocommit on the server before a plain SELECT as well",
     ),
-    switch("autocommit_false_is_transaction", false, "treat autocommit=0 as an open transaction"),
-    switch("autocommit_false_not_reusable", false, "do not pool connections with autocommit=0"),
+    switch("autocommit_false_is_transaction", false, "treat autocommit=0 as an open transaction")
+    .superseded("with `autocommit = 0` a transaction is open from the first statement that uses a table, as servers say"),
+    switch("autocommit_false_not_reusable", false, "do not pool connections with autocommit=0")
+    .superseded("whether `autocommit` is on is said for each session"),
     switch("log_unhealthy_connections", true, "log the connections that are dropped from the pool"),
     text(
         "ssl_p2s_ca",

@@ -4,6 +4,7 @@
 //! already, it gets one that servers do not give. At other servers the proxy prepares a statement when an execution of
 //! it goes there.
 
+pub(in crate::session) mod definitions;
 mod sites;
 
 use std::collections::{HashMap, VecDeque};
@@ -12,11 +13,13 @@ use std::sync::Arc;
 use route::Effects;
 use wire::reply;
 
+use definitions::Definitions;
 use sites::{Freedom, Sites};
 
 use super::Change;
 use crate::limits::PREPARED_BYTES_MAX;
 use crate::statement::class::Class;
+use crate::texts::Text;
 
 /// MariaDB: the statement that was prepared last.
 const LAST: u32 = u32::MAX;
@@ -28,7 +31,7 @@ const FIRST_OWN_ID: u32 = 1 << 30;
 #[derive(Debug, Clone)]
 pub(in crate::session) struct Preparing {
     /// The statement, if it could be prepared elsewhere.
-    pub(in crate::session) text: Option<Box<[u8]>>,
+    pub(in crate::session) text: Option<Text>,
     /// Whether each execution is judged: it may go elsewhere. If not, it goes where the statement was prepared, or to another server of
     /// the same hostgroup if that is lost.
     pub(in crate::session) moves: bool,
@@ -65,6 +68,8 @@ pub(in crate::session) struct Prepared {
     params: u16,
     /// How many columns the client knows of.
     columns: u16,
+    /// What it was told of parameters and columns, if it keeps that.
+    told: Option<u64>,
     places: Vec<Place>,
     /// The types of its parameters, as they were sent last, and how often they were.
     types: Option<Box<[u8]>>,
@@ -92,6 +97,8 @@ struct Place {
 pub(in crate::session) struct Registry {
     /// What servers are preparing, in the order of the commands.
     awaiting: VecDeque<Preparing>,
+    /// What has come of the answer to the first of them, if the client keeps what it says.
+    hearing: Option<Definitions>,
     by_id: HashMap<u32, Prepared>,
     sites: Sites,
     last: u32,
@@ -103,6 +110,7 @@ impl Default for Registry {
     fn default() -> Self {
         Self {
             awaiting: VecDeque::new(),
+            hearing: None,
             by_id: HashMap::new(),
             sites: Sites::default(),
             last: LAST,
@@ -124,10 +132,16 @@ impl Registry {
         self.awaiting.push_back(what);
     }
 
+    /// The next bytes of the answer to the first statement that was awaited, for a client that keeps what it says.
+    pub(in crate::session) fn hear(&mut self, bytes: &[u8]) {
+        self.hearing.get_or_insert_default().read(bytes);
+    }
+
     /// The server of this hostgroup has answered the first statement that was awaited: with this, or with an error.
     pub(in crate::session) fn answered(&mut self, hostgroup: u32, statement: Option<reply::Prepared>) {
+        let told = self.hearing.take().map(|heard| heard.finish());
         if let Some((what, statement)) = self.awaiting.pop_front().zip(statement) {
-            self.enter(statement.id, what, hostgroup, statement);
+            self.enter(statement.id, what, hostgroup, statement, told);
         }
     }
 
@@ -138,6 +152,7 @@ impl Registry {
         what: Preparing,
         home: u32,
         statement: reply::Prepared,
+        told: Option<u64>,
     ) {
         self.close(id);
         self.bytes += what.bytes();
@@ -148,6 +163,7 @@ impl Registry {
             home,
             params: statement.params,
             columns: statement.columns,
+            told,
             places,
             types: None,
             types_version: 0,
@@ -282,17 +298,15 @@ impl Registry {
         }
     }
 
-    /// The server says that what it had prepared as the statement that the client knows as `id` is something else now; so it is that
-    /// from now on, as it is without a proxy. False if it has other parameters.
-    pub(in crate::session) fn renew(&mut self, id: u32, statement: reply::Prepared) -> bool {
-        let Some(prepared) = self.get_mut(id).filter(|prepared| prepared.params() == statement.params) else {
-            return false;
-        };
-        // Of other columns its execution tells.
-        if (prepared.columns == 0) != (statement.columns == 0) {
-            prepared.columns = statement.columns;
-        }
-        true
+    /// Whether a server that gives this `answer` to the text of the statement that the client knows as `id` has prepared what the client may
+    /// execute: it needs as many values, and returns rows if it did. Of other columns it is told when it executes the statement, unless
+    /// it keeps those that it was told.
+    pub(in crate::session) fn is_same(&self, id: u32, statement: reply::Prepared, answer: &[u8]) -> bool {
+        self.get(id).is_some_and(|prepared| {
+            prepared.params == statement.params
+                && (prepared.columns == 0) == (statement.columns == 0)
+                && prepared.is_as_told(answer)
+        })
     }
 
     /// Forgets a statement. Returns where it was.
@@ -321,19 +335,19 @@ impl Registry {
         }
     }
 
-    /// The statement that the client knows as `id` was prepared at this hostgroup as well, maybe for one execution; false if it is something
-    /// else there, so that it must not be executed there.
+    /// The statement that the client knows as `id` was prepared at this hostgroup as well, maybe for one execution.
     pub(in crate::session) fn add_place(
         &mut self,
         id: u32,
         hostgroup: u32,
         statement: reply::Prepared,
         is_for_once: bool,
-    ) -> bool {
+    ) {
         let id = self.meant(id);
-        let Some(prepared) = self.by_id.get_mut(&id) else { return false };
-        self.sites.place(hostgroup, id, statement.id);
-        prepared.add_place(hostgroup, statement, is_for_once)
+        if let Some(prepared) = self.by_id.get_mut(&id) {
+            self.sites.place(hostgroup, id, statement.id);
+            prepared.places.push(Place { hostgroup, statement, types_version: 0, is_for_once });
+        }
     }
 
     /// It is not at this hostgroup any more. Returns its number there.
@@ -349,6 +363,11 @@ impl Prepared {
     /// Whether the next commands for it belong to where it lives.
     pub(in crate::session) const fn is_at_home(&self) -> bool {
         self.is_at_home
+    }
+
+    /// Whether this answer says of its parameters and columns what the client was told, if it keeps that.
+    fn is_as_told(&self, answer: &[u8]) -> bool {
+        self.told.is_none_or(|told| told == Definitions::of(answer))
     }
 
     /// It is executed.
@@ -412,13 +431,6 @@ impl Prepared {
         std::mem::replace(&mut self.columns, columns) != columns
     }
 
-    /// It was prepared at another hostgroup, maybe for one execution; false if it is something else there, so that it must not be
-    /// executed there: it needs other values, or returns rows there alone.
-    fn add_place(&mut self, hostgroup: u32, statement: reply::Prepared, is_for_once: bool) -> bool {
-        self.places.push(Place { hostgroup, statement, types_version: 0, is_for_once });
-        self.params == statement.params && (self.columns == 0) == (statement.columns == 0)
-    }
-
     /// How many values an execution needs.
     pub(in crate::session) const fn params(&self) -> u16 {
         self.params
@@ -444,13 +456,14 @@ impl Prepared {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::texts::Texts;
 
     const fn statement(id: u32, params: u16) -> reply::Prepared {
         reply::Prepared { id, params, columns: 1 }
     }
 
     fn what(text: &str) -> Preparing {
-        let text = Some(text.as_bytes().into());
+        let text = Texts::new(usize::MAX).keep(text.as_bytes());
         Preparing {
             text,
             moves: true,
@@ -484,9 +497,9 @@ mod tests {
     #[test]
     fn numbers_do_not_collide() {
         let mut all = Registry::default();
-        all.enter(1, what("a"), 0, statement(1, 0));
+        all.enter(1, what("a"), 0, statement(1, 0), None);
         assert_eq!((all.client_id(1), all.client_id(2)), (FIRST_OWN_ID, 2));
-        all.enter(FIRST_OWN_ID, what("b"), 7, statement(1, 0));
+        all.enter(FIRST_OWN_ID, what("b"), 7, statement(1, 0), None);
         assert_eq!(all.client_id(1), FIRST_OWN_ID + 1);
         assert!(!all.has_other_homes(0) && all.has_other_homes(7), "the server of 7 may call another one 1");
         all.close(1);
@@ -496,17 +509,18 @@ mod tests {
     #[test]
     fn c16_types_reach_a_server_that_does_not_know_them() {
         let mut all = Registry::default();
-        all.enter(1, what("a"), 0, statement(1, 1));
+        all.enter(1, what("a"), 0, statement(1, 1), None);
         let one = all.get_mut(1).unwrap();
         assert_eq!(one.types_for(0, Some(b"\x03\x00")), None);
         assert_eq!(one.types_for(0, None), None, "it knows them");
-        assert!(all.add_place(1, 1, statement(9, 1), false) && all.get(1).unwrap().id_at(1) == Some(9));
+        assert!(all.is_same(1, statement(9, 1), b"") && !all.is_same(1, statement(9, 2), b""));
+        all.add_place(1, 1, statement(9, 1), false);
+        assert_eq!(all.get(1).unwrap().id_at(1), Some(9));
         let one = all.get_mut(1).unwrap();
         assert_eq!(one.types_for(1, None), Some(&b"\x03\x00"[..]));
         assert_eq!(one.types_for(1, None), None);
         assert_eq!(one.types_for(1, Some(b"\x08\x00")), None);
         assert_eq!(one.types_for(0, None), Some(&b"\x08\x00"[..]), "they have changed elsewhere");
-        assert!(!one.add_place(2, statement(9, 2), false), "something else");
     }
 
     /// What is looked up is what a search among all statements would find.
@@ -531,10 +545,10 @@ mod tests {
                 let at = hostgroup as usize;
                 match step {
                     0 => {
-                        let text = (id > 0).then(|| b"SELECT 1"[..].into());
+                        let text = what("SELECT 1").text.filter(|_| id > 0);
                         let (known_as, client) = (next[at], all.client_id(next[at]));
                         next[at] += 1;
-                        all.enter(client, Preparing { text, modes, ..what("") }, hostgroup, statement(known_as, 0));
+                        all.enter(client, Preparing { text, modes, ..what("") }, hostgroup, statement(known_as, 0), None);
                     }
                     1 => drop(all.close(id)),
                     2 if all.get(id).is_some_and(|one| one.id_at(hostgroup).is_none()) => {

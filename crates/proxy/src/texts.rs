@@ -1,0 +1,102 @@
+//! Texts of prepared statements, each once for all sessions of a worker that have prepared it, within a budget.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
+use std::ops::Deref;
+use std::rc::{Rc, Weak};
+
+/// The texts of one worker.
+#[derive(Debug)]
+pub(crate) struct Texts {
+    known: RefCell<HashMap<u64, Weak<Kept>>>,
+    state: RandomState,
+    /// Bytes of all of them.
+    bytes: Rc<Cell<usize>>,
+    max: usize,
+}
+
+/// A text that is kept as long as somebody has it.
+#[derive(Debug, Clone)]
+pub(crate) struct Text(Rc<Kept>);
+
+#[derive(Debug)]
+struct Kept {
+    text: Box<[u8]>,
+    bytes: Rc<Cell<usize>>,
+}
+
+impl Texts {
+    /// Keeps `max` bytes at most.
+    pub(crate) fn new(max: usize) -> Self {
+        Self { known: RefCell::default(), state: RandomState::new(), bytes: Rc::default(), max }
+    }
+
+    /// The text, if there is room for it.
+    pub(crate) fn keep(&self, text: &[u8]) -> Option<Text> {
+        let hash = self.state.hash_one(text);
+        let mut known = self.known.borrow_mut();
+        // Of two texts with one hash the later one is kept alone.
+        let there = known.get(&hash).and_then(Weak::upgrade).filter(|kept| *kept.text == *text);
+        if let Some(kept) = there {
+            return Some(Text(kept));
+        }
+        let bytes = self.bytes.get() + text.len();
+        if bytes > self.max {
+            return None;
+        }
+        self.bytes.set(bytes);
+        let kept = Rc::new(Kept { text: text.into(), bytes: Rc::clone(&self.bytes) });
+        known.insert(hash, Rc::downgrade(&kept));
+        Some(Text(kept))
+    }
+
+    /// Forgets where texts were that nobody has any more.
+    pub(crate) fn sweep(&self) {
+        let mut known = self.known.borrow_mut();
+        known.retain(|_, kept| kept.strong_count() > 0);
+        if known.capacity() > 4 * known.len() {
+            known.shrink_to_fit();
+        }
+    }
+}
+
+impl Deref for Text {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0.text
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.bytes.set(self.bytes.get() - self.text.len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_there_once() {
+        let texts = Texts::new(100);
+        let (one, two) = (texts.keep(b"SELECT 1").unwrap(), texts.keep(b"SELECT 1").unwrap());
+        assert!(Rc::ptr_eq(&one.0, &two.0) && *one == *b"SELECT 1");
+        assert_eq!(texts.bytes.get(), 8);
+        drop((one, two));
+        assert_eq!(texts.bytes.get(), 0);
+        texts.sweep();
+        assert!(texts.known.borrow().is_empty());
+    }
+
+    #[test]
+    fn c29_there_is_an_end_to_what_is_kept() {
+        let texts = Texts::new(10);
+        let one = texts.keep(b"12345678");
+        assert!(one.is_some() && texts.keep(b"123").is_none() && texts.keep(b"12345678").is_some());
+        drop(one);
+        assert!(texts.keep(b"123").is_some());
+    }
+}
