@@ -1,6 +1,7 @@
 //! Replicas of plain replication that only their primary knows: when they are found, what they are used for, and when they are
 //! forgotten.
 
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use monitor::{
@@ -516,14 +517,55 @@ fn a_primary_that_names_the_world_finds_some_of_it() {
     assert_eq!(found, 64);
 }
 
+/// What servers have said of themselves.
+#[derive(Default)]
+struct Said {
+    /// The last word of each.
+    read_only: HashMap<Server, bool>,
+    /// Who has ever said that it is read-only.
+    were_read_only: HashSet<Server>,
+    /// Who has not answered since it has said something.
+    silent: HashSet<Server>,
+}
+
+impl Said {
+    fn note(&mut self, server: Server, finding: Finding) {
+        match finding {
+            Finding::Well(Told::ReadOnly(read_only)) => {
+                self.read_only.insert(server, read_only);
+                self.silent.remove(server);
+                if read_only {
+                    self.were_read_only.insert(server);
+                }
+            }
+            Finding::TimedOut => drop(self.silent.insert(server)),
+            _ => {}
+        }
+    }
+
+    fn may_be_writer(&self, server: Server) -> bool {
+        match self.read_only.get(server) {
+            // One that the operator has named may be one before it has said anything.
+            None => server == "a",
+            Some(read_only) => !read_only && (server <= "b" || self.were_read_only.contains(server)),
+        }
+    }
+
+    /// Whether one that is the writer has said that it is none, or says nothing.
+    fn gives_up(&self, server: Server) -> bool {
+        self.silent.contains(server) || self.read_only.get(server) == Some(&true)
+    }
+}
+
 proptest! {
-    /// Whatever is said, everybody is in a place once, those that the operator has named are never lost, and there is no writer that
-    /// was not one or promoted.
+    /// Whatever is said, everybody is in a place once, those that the operator has named are never lost, there is no writer that
+    /// was not one or promoted, and those that were promoted are writers until they say something else.
     #[test]
     fn promises_hold(steps in prop::collection::vec((0..8_u32, 0..4_u32, 0..4_u32, 0..30_u64), 1..50)) {
         const NAMES: [Server; 4] = ["a", "b", "c", "d"];
         let mut monitor = Monitor::new(plan(&[row(WRITERS, "a"), row(READERS, "b")]), s(100));
         let mut now = s(100);
+        let (mut said, mut promoted) = (Said::default(), Vec::new());
         for (kind, one, other, step) in steps {
             now += s(step);
             for order in monitor.due(now) {
@@ -540,6 +582,9 @@ proptest! {
                         (6, _) => Finding::TimedOut,
                         _ => Finding::Unreachable,
                     };
+                    if check == Check::ReadOnly {
+                        said.note(server, finding);
+                    }
                     monitor.observe(&server, check, finding, "", now)
                 };
                 for event in events.iter().filter(|event| event.change == Change::Joined) {
@@ -553,10 +598,15 @@ proptest! {
                 prop_assert!(times <= 1, "{name}: {all:?}");
                 prop_assert!(times == 1 || name > "b", "{name}: {all:?}");
             }
-            for writer in writers {
-                let read_only = monitor.read_only(&writer);
-                prop_assert!(read_only != Some(true), "{writer}");
+            for writer in &writers {
+                prop_assert!(said.may_be_writer(writer), "{writer}");
             }
+            let found = monitor.discovered();
+            for server in promoted.drain(..) {
+                let is_gone = said.gives_up(server) || !found.contains(&(WRITERS, server));
+                prop_assert!(is_gone || writers.contains(&server), "{server} of {writers:?}");
+            }
+            promoted.extend(writers.into_iter().filter(|writer| *writer > "b"));
         }
     }
 }

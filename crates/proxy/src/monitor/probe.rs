@@ -294,6 +294,10 @@ impl Prober {
         let mut threads = None;
         if replicas::is_somebody_nameless(&named) {
             match query(worker, link, replicas::THREADS).await? {
+                Ok(rows) if replicas::is_nobody_to_be_seen(&named, &rows) => {
+                    let why = "its replicas do not say where they are, and it does not show their threads (PROCESS)";
+                    return Ok(Err(why.to_owned()));
+                }
                 Ok(rows) => threads = Some(rows),
                 Err(error) => return Ok(Err(error)),
             }
