@@ -163,15 +163,17 @@ impl Watch {
         if !events.is_empty() {
             shared.watching.carry_out(shared, &self.monitor, &events);
         }
-        if order.check == Check::Replicas {
-            // Others may be candidates now.
-            self.keep_complaints();
+        // Others may be candidates now, or discovered.
+        if order.check == Check::Replicas || !events.is_empty() {
+            self.forget_others();
         }
     }
 
-    /// Forgets what servers have against checks that are not made any more.
-    fn keep_complaints(&self) {
+    /// Forgets what is kept of servers that are not watched any more, and what servers have against checks that are not made any
+    /// more.
+    fn forget_others(&self) {
         let is_made = |server: &Endpoint, check| self.monitor.makes(server, check);
+        self.prober.keep(|server| Check::ALL.into_iter().any(|check| is_made(server, check)));
         self.worker.shared.watching.records.keep_complaints(is_made);
     }
 
@@ -217,7 +219,7 @@ impl Watch {
             // What checks that run find out with the old one goes to the new one all the same.
             self.prober = Rc::new(Prober::new(&snapshot, Some(&self.prober)));
             shared.watching.begin(shared, &self.monitor);
-            self.keep_complaints();
+            self.forget_others();
         }
         true
     }

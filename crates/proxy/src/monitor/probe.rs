@@ -150,6 +150,13 @@ impl Prober {
         Arc::ptr_eq(&self.snapshot, snapshot)
     }
 
+    /// Ends connections to servers that are not watched any more, and forgets what they understand: others are found for them.
+    pub(super) fn keep(&self, is_watched: impl Fn(&Endpoint) -> bool) {
+        let gone: Vec<_> = self.idle.borrow_mut().extract_if(|server, _| !is_watched(server)).collect();
+        gone.into_iter().flat_map(|(_, links)| links).for_each(part);
+        self.dialects.borrow_mut().retain(|(server, _), _| is_watched(server));
+    }
+
     /// Makes a check, and says what came of it. `found_in` is the writer hostgroup of the pair or cluster where a server was or may be
     /// found that is in no row.
     pub(super) async fn check(
@@ -364,10 +371,13 @@ impl Prober {
 impl Drop for Prober {
     /// Without a goodbye servers would count and log aborted connections.
     fn drop(&mut self) {
-        for mut link in self.idle.take().into_values().flatten() {
-            let _: Poll<_> = link.poll_write(&mut Context::from_waker(Waker::noop()), &QUIT);
-        }
+        self.idle.take().into_values().flatten().for_each(part);
     }
+}
+
+/// Ends a connection with what goodbye there is room for.
+fn part(mut link: Connection) {
+    let _: Poll<_> = link.poll_write(&mut Context::from_waker(Waker::noop()), &QUIT);
 }
 
 /// The error of a check that takes too long, as in ProxySQL.
