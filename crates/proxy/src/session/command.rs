@@ -63,6 +63,9 @@ impl Session {
         if self.control.is_held() {
             return Poll::Pending;
         }
+        if self.control.take_spared() {
+            self.lay_aside();
+        }
         self.client_waits = false;
         self.poll_idle_backend(cx)?;
         if is_visible(&self.backlog) {
