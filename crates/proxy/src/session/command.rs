@@ -154,7 +154,7 @@ impl Session {
                 // All that is known of its length.
                 measured.bytes = rest.first_chunk().map_or(0, |header| Header::parse(*header).len);
             }
-            self.note_sent(kind, payload, &mut decided);
+            self.note_sent(kind, payload, scanned.done, &mut decided);
             let upload = Upload { scanner, complete: scanned.done, answer: answer(kind, payload) };
             self.mirror(kind, payload, &upload, &decided);
             let also = if runs.is_some() { self.also(kind, payload) } else { Also::default() };
