@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use self::desk::Desk;
 use crate::answer::{AdminError, Answer};
-use crate::limits::{NICE, QUEUE_MAX};
+use crate::limits::{NICE, QUEUE_MAX, TIMER_SLACK_NS};
 use crate::plane::DataPlane;
 use crate::settings::Settings;
 use crate::store::Store;
@@ -159,6 +159,10 @@ fn stand_back() {
     // Linux keeps this value for each thread.
     if let Err(error) = rustix::process::setpriority_process(None, NICE) {
         tracing::debug!(%error, "the admin port's thread has the priority of all others");
+    }
+    // So that its rests are as short as they say.
+    if let Err(error) = rustix::thread::set_current_timer_slack(Some(TIMER_SLACK_NS)) {
+        tracing::debug!(%error, "the admin port's thread rests longer than it should");
     }
 }
 

@@ -80,3 +80,7 @@ pub(crate) const HEALTH_HEADER_BYTES_MAX: usize = 8 * 1024;
 
 /// The nice value of the thread that executes statements: next to busy workers it gets about a tenth of a processor.
 pub(crate) const NICE: i32 = 10;
+
+/// By how much the kernel may let this thread sleep longer than it asks for, in ns: not at all. Unless told, it takes 50 us, as much as
+/// the thread's rests themselves.
+pub(crate) const TIMER_SLACK_NS: std::num::NonZeroU64 = std::num::NonZeroU64::MIN;

@@ -9,11 +9,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Rows between two looks at the clock.
-const ROWS: u32 = 16;
-/// Longest work without a rest: less than a statement takes on a busy machine.
-const WORK: Duration = Duration::from_micros(300);
-/// Length of a rest. The kernel adds its timer slack to it (50 us); together they make long work a third longer.
+const ROWS: u32 = 8;
+/// Length of a rest. The kernel adds its timer slack to it: 50 us, unless the thread has said that it wants less.
 const REST: Duration = Duration::from_micros(50);
+/// Work without a rest. What wakes at the same core waits so long at most, since the scheduler lets a thread that runs finish its
+/// slice.
+const WORK: Duration = Duration::from_micros(100);
+/// The same where rests last longer than they should, because others run meanwhile: then there are fewer of them, or the work would
+/// never end.
+const WORK_MAX: Duration = Duration::from_micros(300);
 
 /// `rows`, with a rest every now and then.
 pub fn in_turns<I: IntoIterator>(rows: I) -> impl Iterator<Item = I::Item> {
@@ -32,12 +36,14 @@ pub struct Turns {
     rows: u32,
     /// Since when this thread works, as far as is known.
     since: Instant,
+    /// How long it works before its next rest.
+    work: Duration,
 }
 
 impl Default for Turns {
     /// Work that begins now.
     fn default() -> Self {
-        Self { rows: 0, since: Instant::now() }
+        Self { rows: 0, since: Instant::now(), work: WORK }
     }
 }
 
@@ -53,9 +59,11 @@ impl Turns {
 
     /// One more step of work that takes some microseconds: the same without counting.
     pub fn step(&mut self) {
-        if self.since.elapsed() >= WORK {
+        let now = Instant::now();
+        if now - self.since >= self.work {
             thread::sleep(REST);
             self.since = Instant::now();
+            self.work = (self.since - now).clamp(WORK, WORK_MAX);
         }
     }
 }

@@ -47,7 +47,8 @@ pub struct Monitor<E> {
     clusters: HashMap<u32, Nodes<E>>,
     /// What is known of the servers of each pair whose replicas are found, by its writer hostgroup.
     families: HashMap<u32, Family<E>>,
-    /// Servers without a row that may be replicas of a pair, with its writer hostgroup.
+    /// Servers of which only is to be known who they are, with the writer hostgroup of the pair: those without a row that may
+    /// be replicas of it, and those of its rows that are not to be used.
     candidates: BTreeMap<E, u32>,
     watches: HashMap<E, Watch>,
     schedule: Schedule<E>,
@@ -146,7 +147,8 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         let limited: Vec<u32> = self.limited(server).map(|(row, _)| row.hostgroup).collect();
         let watch = self.watches.entry(server.clone()).or_default();
         if !is_of_pair {
-            (watch.read_only, watch.read_only_timeouts, watch.returning) = (None, 0, false);
+            (watch.read_only, watch.is_assumed) = (None, false);
+            (watch.read_only_timeouts, watch.returning) = (0, false);
         }
         watch.lags.retain(|hostgroup, _| limited.contains(hostgroup));
     }
@@ -330,6 +332,11 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         let is_bad = finding.is_miss() || is_down && !finding.is_sign_of_life();
         let is_urgent = check == Check::Ping && is_bad;
         if is_urgent { interval.min(limit) } else { interval }
+    }
+
+    /// Whether this check of a server is made.
+    pub fn makes(&self, server: &E, check: Check) -> bool {
+        self.schedule.has(server, check)
     }
 
     fn is_in_use(&self, server: &E) -> bool {

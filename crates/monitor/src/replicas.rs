@@ -6,12 +6,14 @@
 //!
 //! A replica that was found is there for reads. It becomes a writer only by a promotion: it was read-only, its primary is
 //! none any more, and it says that it takes writes. That it can be written to while it follows a primary says nothing: it was
-//! perhaps never made read-only, and nobody has decided that it may be written to.
+//! perhaps never made read-only, or was made writable long ago, and nobody has decided that it may be written to. A promotion ends when the replica says that
+//! it is read-only, and not with what others say of it: its old primary may still believe that it is followed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::Pace;
+use crate::watch::Watch;
 
 /// The most addresses where replicas of one pair may be.
 const NAMED_MAX: usize = 64;
@@ -39,6 +41,8 @@ pub struct Discover {
 pub struct ReplicaWord<E> {
     /// Its own `server_id`.
     pub id: u32,
+    /// Whether it follows another server, or tries to; `None`: it has not said so.
+    pub follows: Option<bool>,
     /// The replicas that are connected to it.
     pub followers: Vec<Follower<E>>,
 }
@@ -76,8 +80,23 @@ struct Named<E> {
     missing: Option<Duration>,
     /// Whether it has ever said that it is read-only.
     was_read_only: bool,
+    /// What it has said last of that.
+    read_only: Option<bool>,
+    /// Whether it has said since that it follows another server.
+    follows: Option<bool>,
     /// Whether it has said since that it takes writes, and its primary was none any more.
     promoted: bool,
+}
+
+impl<E: Ord> Named<E> {
+    const fn new(ids: BTreeSet<u32>, by: E) -> Self {
+        Self { ids, by, missing: None, was_read_only: false, read_only: None, follows: None, promoted: false }
+    }
+
+    /// Whether it is for another primary than `server` to say that it is gone.
+    fn is_for_another(&self, server: &E, primaries: &BTreeSet<E>) -> bool {
+        self.by != *server && primaries.contains(&self.by)
+    }
 }
 
 impl<E> Default for Family<E> {
@@ -90,6 +109,9 @@ impl<E: Clone + Ord> Family<E> {
     /// A server has answered. Only what a primary says of replicas counts.
     pub(crate) fn hear(&mut self, server: &E, word: ReplicaWord<E>, forget_after: Duration, now: Duration) {
         self.ids.insert(server.clone(), Some(word.id));
+        if let Some(named) = self.named.get_mut(server) {
+            named.follows = word.follows;
+        }
         if !self.primaries.contains(server) {
             return;
         }
@@ -105,15 +127,18 @@ impl<E: Clone + Ord> Family<E> {
                 named.missing = None;
                 return true;
             }
+            if named.is_for_another(server, primaries) {
+                return true;
+            }
             now.saturating_sub(*named.missing.get_or_insert(now)) < forget_after
         });
         for (at, ids) in here {
             if let Some(named) = self.named.get_mut(&at) {
-                (named.ids, named.by, named.promoted) = (ids, server.clone(), false);
+                if !named.promoted {
+                    (named.ids, named.by) = (ids, server.clone());
+                }
             } else if self.named.len() < NAMED_MAX {
-                let by = server.clone();
-                self.named
-                    .insert(at, Named { ids, by, missing: None, was_read_only: false, promoted: false });
+                self.named.insert(at, Named::new(ids, server.clone()));
             }
         }
     }
@@ -123,25 +148,23 @@ impl<E: Clone + Ord> Family<E> {
         self.ids.entry(server.clone()).or_default();
         if self.primaries.contains(server) {
             for named in self.named.values_mut() {
-                named.missing = None;
+                if !named.is_for_another(server, &self.primaries) {
+                    named.missing = None;
+                }
             }
         }
     }
 
     /// Whether nothing follows from a server having said this.
     pub(crate) fn is_no_news(&self, server: &E, word: &ReplicaWord<E>) -> bool {
-        !self.primaries.contains(server) && self.ids.get(server) == Some(&Some(word.id))
+        !self.primaries.contains(server)
+            && self.ids.get(server) == Some(&Some(word.id))
+            && self.named.get(server).is_none_or(|named| named.follows == word.follows)
     }
 
-    /// Takes note of what servers say of themselves: `read_only` is whether one takes no writes, `answers` whether it is
-    /// there. The servers that are primaries now and were not before.
-    pub(crate) fn look(
-        &mut self,
-        servers: &[E],
-        read_only: impl Fn(&E) -> Option<bool>,
-        answers: impl Fn(&E) -> bool,
-    ) -> Vec<E> {
-        let writes = |server: &E| read_only(server) == Some(false) && answers(server);
+    /// Takes note of what servers say of themselves. The servers that are primaries now and were not before.
+    pub(crate) fn look<'a>(&mut self, servers: &[E], watch: impl Fn(&E) -> Option<&'a Watch>) -> Vec<E> {
+        let writes = |server: &E| watch(server).is_some_and(Watch::writes);
         let is_promoted = |at: &E| self.named.get(at).is_some_and(|named| named.promoted);
         let can_lead = |server: &&E| !self.found.contains(server) || is_promoted(server);
         let mut primaries: BTreeSet<E> =
@@ -149,9 +172,16 @@ impl<E: Clone + Ord> Family<E> {
         let lead = primaries.clone();
         for at in &self.found {
             let Some(named) = self.named.get_mut(at) else { continue };
-            match read_only(at) {
+            let said = |server: &E| watch(server).and_then(Watch::said);
+            if said(at) != named.read_only {
+                (named.read_only, named.follows) = (said(at), None);
+            }
+            let has_handed_over = || named.follows != Some(true) || said(&named.by) == Some(true);
+            match named.read_only {
                 Some(true) => (named.was_read_only, named.promoted) = (true, false),
-                Some(false) if named.was_read_only && !lead.contains(&named.by) => named.promoted = true,
+                Some(false) if named.was_read_only && !lead.contains(&named.by) && has_handed_over() => {
+                    named.promoted = true;
+                }
                 _ => {}
             }
             if named.promoted && writes(at) {

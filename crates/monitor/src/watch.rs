@@ -15,6 +15,8 @@ pub(crate) struct Watch {
     pub(crate) returning: bool,
     /// What it has said last, or what is assumed of it.
     pub(crate) read_only: Option<bool>,
+    /// Whether that is assumed.
+    pub(crate) is_assumed: bool,
     /// Timeouts of that check in a row.
     pub(crate) read_only_timeouts: u32,
     /// By the hostgroup of its row.
@@ -27,11 +29,16 @@ impl Watch {
         self.read_only == Some(false) && !self.down
     }
 
-    /// Whether the server is to be used in the same way.
+    /// Whether it is read-only, if it has said so itself.
+    pub(crate) fn said(&self) -> Option<bool> {
+        self.read_only.filter(|_| !self.is_assumed)
+    }
+
+    /// Whether the same follows from both.
     pub(crate) fn means_the_same_as(&self, other: &Self) -> bool {
         let lag = |watch: &Self, hostgroup| watch.lags.get(hostgroup).is_some_and(|row| row.lag.is_some());
         self.down == other.down
-            && self.read_only == other.read_only
+            && (self.read_only, self.is_assumed) == (other.read_only, other.is_assumed)
             && self.lags.keys().all(|hostgroup| lag(self, hostgroup) == lag(other, hostgroup))
     }
 }

@@ -1,6 +1,7 @@
 //! Replicas of plain replication that only their primary knows: when they are found, what they are used for, and when they are
 //! forgotten.
 
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use monitor::{
@@ -55,7 +56,7 @@ fn plan(rows: &[Row<Server>]) -> Plan<Server> {
 /// What a server says: its id, and which replicas may be where.
 fn word(id: u32, followers: &[(u32, &[Server])]) -> Word<Server> {
     let follower = |(id, servers): &(u32, &[Server])| Follower { id: *id, servers: servers.to_vec() };
-    Word::Replicas(ReplicaWord { id, followers: followers.iter().map(follower).collect() })
+    Word::Replicas(ReplicaWord { id, follows: None, followers: followers.iter().map(follower).collect() })
 }
 
 /// A monitor and its time.
@@ -121,6 +122,12 @@ impl Scene {
         followers: &[(u32, &[Server])],
     ) -> Vec<(Server, (u32, Change))> {
         let word = word(id, followers);
+        self.next(server, Check::Replicas, |monitor, now| monitor.hear(&server, Check::Replicas, word, now))
+    }
+
+    /// What a replica without replicas says.
+    fn follows(&mut self, server: Server, id: u32, follows: bool) -> Vec<(Server, (u32, Change))> {
+        let word = Word::Replicas(ReplicaWord { id, follows: Some(follows), followers: Vec::new() });
         self.next(server, Check::Replicas, |monitor, now| monitor.hear(&server, Check::Replicas, word, now))
     }
 
@@ -195,6 +202,38 @@ fn one_that_the_operator_has_named_is_not_found_again() {
     assert_eq!(scene.monitor.discovered(), []);
     assert_eq!(scene.monitor.found_in(&"d"), None, "it is where the operator wants it");
     assert_eq!(scene.monitor.found_in(&"e"), None);
+    assert!(!scene.monitor.is_candidate(&"e"));
+}
+
+#[test]
+fn one_that_is_not_to_be_used_is_not_found_by_another_name() {
+    let rows = [row(WRITERS, "a"), Row { in_use: false, ..row(READERS, "e") }];
+    let mut scene = Scene::new(&rows);
+    scene.is_read_only("a", false);
+    scene.says("a", 1, &[(5, &["e.alias"])]);
+    assert_eq!(scene.says("e.alias", 5, &[]), [], "nobody knows who e is");
+    assert_eq!(scene.says("e", 5, &[]), []);
+    assert_eq!(scene.says("e.alias", 5, &[]), []);
+    assert_eq!(scene.of(READERS), ["e"], "where the operator has set it aside");
+    for check in Check::ALL {
+        assert!(!scene.is_asked("e", check), "{check:?}: it has said who it is");
+    }
+}
+
+#[test]
+fn one_that_is_not_to_be_used_and_is_silent_stops_nobody() {
+    let rows = [row(WRITERS, "a"), Row { in_use: false, ..row(READERS, "e") }, row(60, "e")];
+    for rows in [&rows[..2], &rows] {
+        let mut scene = Scene::new(rows);
+        scene.is_read_only("a", false);
+        scene.says("a", 1, &[(2, &["b"])]);
+        assert_eq!(scene.says("b", 2, &[]), []);
+        assert_eq!(scene.finds("e", Check::Replicas, Finding::Unreachable), [("b", JOINED)]);
+        // It may be there later, and is used elsewhere perhaps.
+        scene.says("e", 5, &[]);
+        assert!(!scene.is_asked("e", Check::Replicas));
+        assert_eq!(scene.is_asked("e", Check::Ping), rows.len() > 2);
+    }
 }
 
 #[test]
@@ -286,6 +325,165 @@ fn a_replica_that_is_promoted_is_the_writer() {
 }
 
 #[test]
+fn c13_an_old_primary_that_thaws_does_not_take_the_writes_back() {
+    let mut scene = Scene::with_replica();
+    scene.dies("a");
+    scene.is_read_only("b", false);
+    // Nobody has made it read-only, and it has not noticed yet that its replica is gone.
+    scene.finds("a", Check::Ping, Finding::Well(Told::Alive));
+    scene.is_read_only("a", false);
+    assert_eq!(scene.says("a", 1, &[(2, &["b"])]), []);
+    assert_eq!(scene.of(WRITERS), ["a", "b"], "both say that they take writes");
+    // Not even when the new one is away for a moment.
+    scene.dies("b");
+    scene.says("a", 1, &[(2, &["b"])]);
+    scene.finds("b", Check::Ping, Finding::Well(Told::Alive));
+    scene.is_read_only("b", false);
+    assert_eq!(scene.of(WRITERS), ["a", "b"]);
+    scene.is_read_only("a", true);
+    assert_eq!((scene.of(WRITERS), scene.of(READERS)), (vec!["b"], vec!["a"]));
+}
+
+#[test]
+fn c13_a_promoted_one_that_does_not_say_what_it_is_is_the_writer_again_when_it_does() {
+    let mut scene = Scene::with_replica();
+    scene.dies("a");
+    scene.is_read_only("b", false);
+    for _ in 0..3 {
+        scene.finds("b", Check::ReadOnly, Finding::TimedOut);
+    }
+    assert_eq!(scene.of(WRITERS), ["a"]);
+    scene.finds("a", Check::Ping, Finding::Well(Told::Alive));
+    scene.is_read_only("a", false);
+    scene.is_read_only("b", false);
+    assert_eq!(scene.of(WRITERS), ["a", "b"]);
+}
+
+#[test]
+fn c13_a_replica_that_did_not_say_whether_it_is_read_only_was_not_read_only() {
+    let mut scene = Scene::with_primary();
+    scene.says("a", 1, &[(2, &["b"])]);
+    scene.says("b", 2, &[]);
+    scene.is_read_only("b", false);
+    for _ in 0..3 {
+        assert_eq!(scene.finds("b", Check::ReadOnly, Finding::TimedOut), []);
+    }
+    assert_eq!(scene.finds("b", Check::ReadOnly, Finding::Unreachable), [], "nothing new");
+    scene.is_read_only("b", false);
+    scene.dies("a");
+    assert_eq!(scene.is_read_only("b", false), []);
+    assert_eq!(scene.of(READERS), ["b"]);
+}
+
+#[test]
+fn c13_a_replica_that_was_made_writable_and_follows_is_no_writer_when_its_primary_dies() {
+    let mut scene = Scene::with_replica();
+    scene.is_read_only("b", false);
+    assert_eq!(scene.follows("b", 2, true), []);
+    assert_eq!(scene.dies("a"), [("a", (WRITERS, Change::Down))]);
+    assert_eq!(scene.is_read_only("b", false), []);
+    assert_eq!(scene.of(READERS), ["b"]);
+    // Somebody promotes it: it says nothing else of read_only.
+    assert_eq!(scene.follows("b", 2, false), [("b", LEFT), ("b", (WRITERS, Change::Joined))]);
+}
+
+#[test]
+fn c13_what_a_replica_followed_while_it_was_read_only_does_not_delay_its_promotion() {
+    let mut scene = Scene::with_replica();
+    scene.follows("b", 2, true);
+    scene.dies("a");
+    assert_eq!(scene.is_read_only("b", false), [("b", LEFT), ("b", (WRITERS, Change::Joined))]);
+}
+
+#[test]
+fn c13_a_primary_that_says_that_it_is_read_only_hands_over_to_a_writable_replica() {
+    let mut scene = Scene::with_replica();
+    scene.is_read_only("b", false);
+    scene.follows("b", 2, true);
+    scene.is_read_only("a", true);
+    assert_eq!(scene.of(WRITERS), ["b"]);
+}
+
+#[test]
+fn c13_a_replica_that_can_be_written_to_does_not_keep_others_from_being_asked() {
+    let mut scene = Scene::new(&[row(WRITERS, "a"), row(READERS, "c")]);
+    scene.is_read_only("a", false);
+    scene.is_read_only("c", true);
+    scene.says("c", 3, &[]);
+    scene.says("a", 1, &[(2, &["b"])]);
+    scene.says("b", 2, &[]);
+    scene.is_read_only("b", false);
+    assert_eq!(scene.of(READERS), ["b", "c"]);
+    scene.is_read_only("a", true);
+    let orders = scene.monitor.due(scene.now);
+    let is_asked = orders.iter().any(|order| (order.server, order.check) == ("c", Check::ReadOnly));
+    assert!(is_asked, "{orders:?}");
+}
+
+#[test]
+fn c13_one_that_says_late_that_it_is_read_only_can_be_promoted() {
+    let mut scene = Scene::with_primary();
+    scene.says("a", 1, &[(2, &["b"])]);
+    scene.says("b", 2, &[]);
+    for _ in 0..3 {
+        scene.finds("b", Check::ReadOnly, Finding::TimedOut);
+    }
+    scene.is_read_only("b", true);
+    scene.dies("a");
+    scene.is_read_only("b", false);
+    assert_eq!(scene.of(WRITERS), ["a", "b"]);
+}
+
+#[test]
+fn c13_a_primary_that_does_not_name_its_replicas_does_not_come_back_as_what_it_was() {
+    for check in [Check::Replicas, Check::Lag] {
+        let mut scene = Scene::new(&[Row { max_lag: Some(s(5)), ..row(WRITERS, "a") }]);
+        scene.is_read_only("a", false);
+        scene.dies("a");
+        assert_eq!(scene.finds("a", check, Finding::Refused), [], "{check:?}: it lacks a privilege");
+        assert_eq!(scene.finds("a", Check::Ping, Finding::Well(Told::Alive)), []);
+        assert_eq!(scene.finds("a", check, Finding::Refused), [], "{check:?}");
+        let events = scene.is_read_only("a", true);
+        let expected = [("a", (WRITERS, Change::Left)), ("a", JOINED), ("a", (READERS, Change::Up))];
+        assert_eq!(events, expected);
+    }
+}
+
+#[test]
+fn what_one_primary_does_not_say_keeps_no_replicas_of_another() {
+    for silence in [Finding::Refused, Finding::TimedOut] {
+        let mut scene = Scene::new(&[row(WRITERS, "a"), row(WRITERS, "x")]);
+        scene.is_read_only("a", false);
+        scene.is_read_only("x", false);
+        scene.finds("x", Check::Replicas, silence);
+        scene.says("a", 1, &[(2, &["b"])]);
+        assert_eq!(scene.says("b", 2, &[]), [("b", JOINED)]);
+        let begun = scene.now;
+        while scene.of(READERS) == ["b"] && scene.now < begun + s(300) {
+            scene.says("a", 1, &[]);
+            scene.finds("x", Check::Replicas, silence);
+        }
+        assert_eq!(scene.of(READERS), [] as [&str; 0], "{silence:?}");
+    }
+}
+
+#[test]
+fn a_primary_that_never_had_a_replica_does_not_say_that_it_is_gone() {
+    let mut scene = Scene::new(&[row(WRITERS, "a"), row(WRITERS, "x")]);
+    scene.is_read_only("a", false);
+    scene.is_read_only("x", false);
+    scene.says("x", 9, &[]);
+    scene.says("a", 1, &[(2, &["b"])]);
+    scene.says("b", 2, &[]);
+    let begun = scene.now;
+    while scene.now < begun + s(300) {
+        scene.finds("a", Check::Replicas, Finding::TimedOut);
+        assert_eq!(scene.says("x", 9, &[]), []);
+    }
+    assert_eq!(scene.of(READERS), ["b"]);
+}
+
+#[test]
 fn a_switch_that_is_planned_makes_it_the_writer() {
     let mut scene = Scene::with_replica();
     scene.is_read_only("b", false);
@@ -319,14 +517,55 @@ fn a_primary_that_names_the_world_finds_some_of_it() {
     assert_eq!(found, 64);
 }
 
+/// What servers have said of themselves.
+#[derive(Default)]
+struct Said {
+    /// The last word of each.
+    read_only: HashMap<Server, bool>,
+    /// Who has ever said that it is read-only.
+    were_read_only: HashSet<Server>,
+    /// Who has not answered since it has said something.
+    silent: HashSet<Server>,
+}
+
+impl Said {
+    fn note(&mut self, server: Server, finding: Finding) {
+        match finding {
+            Finding::Well(Told::ReadOnly(read_only)) => {
+                self.read_only.insert(server, read_only);
+                self.silent.remove(server);
+                if read_only {
+                    self.were_read_only.insert(server);
+                }
+            }
+            Finding::TimedOut => drop(self.silent.insert(server)),
+            _ => {}
+        }
+    }
+
+    fn may_be_writer(&self, server: Server) -> bool {
+        match self.read_only.get(server) {
+            // One that the operator has named may be one before it has said anything.
+            None => server == "a",
+            Some(read_only) => !read_only && (server <= "b" || self.were_read_only.contains(server)),
+        }
+    }
+
+    /// Whether one that is the writer has said that it is none, or says nothing.
+    fn gives_up(&self, server: Server) -> bool {
+        self.silent.contains(server) || self.read_only.get(server) == Some(&true)
+    }
+}
+
 proptest! {
-    /// Whatever is said, everybody is in a place once, those that the operator has named are never lost, and there is no writer that
-    /// was not one or promoted.
+    /// Whatever is said, everybody is in a place once, those that the operator has named are never lost, there is no writer that
+    /// was not one or promoted, and those that were promoted are writers until they say something else.
     #[test]
     fn promises_hold(steps in prop::collection::vec((0..8_u32, 0..4_u32, 0..4_u32, 0..30_u64), 1..50)) {
         const NAMES: [Server; 4] = ["a", "b", "c", "d"];
         let mut monitor = Monitor::new(plan(&[row(WRITERS, "a"), row(READERS, "b")]), s(100));
         let mut now = s(100);
+        let (mut said, mut promoted) = (Said::default(), Vec::new());
         for (kind, one, other, step) in steps {
             now += s(step);
             for order in monitor.due(now) {
@@ -343,6 +582,9 @@ proptest! {
                         (6, _) => Finding::TimedOut,
                         _ => Finding::Unreachable,
                     };
+                    if check == Check::ReadOnly {
+                        said.note(server, finding);
+                    }
                     monitor.observe(&server, check, finding, "", now)
                 };
                 for event in events.iter().filter(|event| event.change == Change::Joined) {
@@ -356,10 +598,15 @@ proptest! {
                 prop_assert!(times <= 1, "{name}: {all:?}");
                 prop_assert!(times == 1 || name > "b", "{name}: {all:?}");
             }
-            for writer in writers {
-                let read_only = monitor.read_only(&writer);
-                prop_assert!(read_only != Some(true), "{writer}");
+            for writer in &writers {
+                prop_assert!(said.may_be_writer(writer), "{writer}");
             }
+            let found = monitor.discovered();
+            for server in promoted.drain(..) {
+                let is_gone = said.gives_up(server) || !found.contains(&(WRITERS, server));
+                prop_assert!(is_gone || writers.contains(&server), "{server} of {writers:?}");
+            }
+            promoted.extend(writers.into_iter().filter(|writer| *writer > "b"));
         }
     }
 }

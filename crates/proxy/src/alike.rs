@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use route::Caller;
+use route::{Account, Caller};
 
 use crate::arrival::Peer;
 use crate::backend::Passport;
@@ -16,6 +16,8 @@ use crate::state::Settings;
 /// What a session begins with.
 #[derive(Debug)]
 pub(crate) struct Beginning {
+    /// What the user's row and the listener say.
+    pub(crate) account: Rc<Account>,
     /// Whom the rules see.
     pub(crate) caller: Arc<Caller>,
     /// For whom its connections are good.
@@ -27,16 +29,18 @@ pub(crate) struct Beginning {
 /// What the sessions that have begun last began with.
 #[derive(Debug, Default)]
 pub(crate) struct Alike {
+    accounts: Last<Rc<Account>>,
     callers: Last<Arc<Caller>>,
     passports: Last<Rc<Passport>>,
     settings: Rc<Settings>,
 }
 
 impl Alike {
-    /// What the session of this client begins with.
-    pub(crate) fn beginning(&self, identity: &Identity) -> Beginning {
+    /// What the session of this client begins with, for which the user's row and the listener say `account`.
+    pub(crate) fn beginning(&self, identity: &Identity, account: Account) -> Beginning {
         let schema = identity.account.schema.as_deref().unwrap_or_default();
         Beginning {
+            account: self.accounts.share(Rc::new(account)),
             caller: self.callers.share(Arc::new(caller(identity, schema))),
             passport: self.passports.share(Rc::new(Passport::new(identity))),
             settings: Rc::clone(&self.settings),
@@ -45,6 +49,7 @@ impl Alike {
 
     /// Nobody begins as before: the configuration is another one.
     pub(crate) fn clear(&self) {
+        self.accounts.0.borrow_mut().clear();
         self.callers.0.borrow_mut().clear();
         self.passports.0.borrow_mut().clear();
     }

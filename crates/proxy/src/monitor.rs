@@ -159,10 +159,22 @@ impl Watch {
         while let Ok((order, outcome)) = self.outcomes.try_recv() {
             events.append(&mut self.learn(&order, &outcome));
         }
+        let shared = &self.worker.shared;
         if !events.is_empty() {
-            let shared = &self.worker.shared;
             shared.watching.carry_out(shared, &self.monitor, &events);
         }
+        // Others may be candidates now, or discovered.
+        if order.check == Check::Replicas || !events.is_empty() {
+            self.forget_others();
+        }
+    }
+
+    /// Forgets what is kept of servers that are not watched any more, and what servers have against checks that are not made any
+    /// more.
+    fn forget_others(&self) {
+        let is_made = |server: &Endpoint, check| self.monitor.makes(server, check);
+        self.prober.keep(|server| Check::ALL.into_iter().any(|check| is_made(server, check)));
+        self.worker.shared.watching.records.keep_complaints(is_made);
     }
 
     fn learn(&mut self, order: &Order<Endpoint>, outcome: &Outcome) -> Vec<Event<Endpoint>> {
@@ -207,6 +219,7 @@ impl Watch {
             // What checks that run find out with the old one goes to the new one all the same.
             self.prober = Rc::new(Prober::new(&snapshot, Some(&self.prober)));
             shared.watching.begin(shared, &self.monitor);
+            self.forget_others();
         }
         true
     }

@@ -126,7 +126,7 @@ struct Past {
 /// The beginning of a session.
 fn course_of(worker: &Worker, identity: &Identity) -> Box<Course> {
     let account = identity.route_account(&worker.routing.borrow().routes().pairs);
-    Box::new(Course::new(identity, account, worker.alike.beginning(identity)))
+    Box::new(Course::new(identity, worker.alike.beginning(identity, account)))
 }
 
 impl Session {

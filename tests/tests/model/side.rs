@@ -250,7 +250,9 @@ impl Side {
                     }
                 }
                 // MySQL tells how many warnings there were before, if its diagnostics were not emptied since.
-                [0, 0, 0, _, _, warnings, _, ..] if matches!(command, Command::Plain(Kind::InitDb, _)) => {
+                [0, 0, 0, _, _, warnings, _, ..]
+                    if matches!(command, Command::Plain(Kind::InitDb | Kind::Ping, _)) =>
+                {
                     *warnings = 0;
                 }
                 [0xff, ..] if command.names_statement() => mask_statements(&self.names, &mut frame.payload),

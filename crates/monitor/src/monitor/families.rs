@@ -16,12 +16,13 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         let rows = self.rows.get(server).into_iter().flatten();
         let found = rows.filter(|at| **at >= self.configured).filter_map(|at| self.plan.rows.get(*at));
         let mut writers = found.filter_map(|row| self.writer_of(row.hostgroup));
-        writers.next().or_else(|| self.candidates.get(server).copied())
+        let candidate = || self.candidates.get(server).copied().filter(|_| !self.rows.contains_key(server));
+        writers.next().or_else(candidate)
     }
 
     /// Whether a server may be a replica, and has not been found to be one.
     pub fn is_candidate(&self, server: &E) -> bool {
-        self.candidates.contains_key(server)
+        self.candidates.contains_key(server) && !self.rows.contains_key(server)
     }
 
     /// The writer hostgroup of the pair or cluster that this one is part of.
@@ -104,18 +105,40 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         };
         let mut candidates: BTreeMap<E, u32> = self.families.iter().flat_map(named).collect();
         candidates.retain(|server, _| !self.rows.contains_key(server));
-        let is_gone = |server: &&E| !candidates.contains_key(*server) && !self.is_in_use(server);
-        let gone: Vec<E> = self.candidates.keys().filter(is_gone).cloned().collect();
-        for server in gone {
-            self.schedule.forget(&server);
+        candidates.extend(self.set_aside());
+        let before = std::mem::replace(&mut self.candidates, candidates);
+        for server in before.keys().filter(|server| !self.candidates.contains_key(*server)) {
+            if !self.is_in_use(server) {
+                self.schedule.forget(server);
+            } else if !self.wants(server, Check::Replicas) {
+                self.schedule.stop(server, Check::Replicas);
+            }
         }
-        self.candidates = candidates;
         let servers: Vec<E> = self.candidates.keys().cloned().collect();
         for server in &servers {
             if !self.schedule.has(server, Check::Replicas) {
                 self.schedule.plan(server, Check::Replicas, now);
             }
         }
+    }
+
+    /// Servers that the operator does not want to be used in such a pair, until they have said who they are: a primary may know
+    /// them by other names.
+    fn set_aside(&self) -> Vec<(E, u32)> {
+        if self.families.is_empty() {
+            return Vec::new();
+        }
+        let unknown = |row: &Row<E>| {
+            let writer = self.pairs.get(&row.hostgroup)?.writer;
+            let is_here =
+                |row: &Row<E>| self.pairs.get(&row.hostgroup).is_some_and(|pair| pair.writer == writer);
+            let is_used = self.rows_of(&row.server).any(|row| row.in_use && is_here(row));
+            let is_known = self.families.get(&writer)?.id(&row.server).is_some();
+            let is_asked = !is_used && !is_known && !self.is_clustered(&row.server);
+            is_asked.then(|| (row.server.clone(), writer))
+        };
+        let rows = self.plan.rows.iter().take(self.configured).filter(|row| !row.in_use);
+        rows.filter_map(unknown).collect()
     }
 
     /// A check of a server of such a pair, or of one that may be, is over: that may change the places of all of them.
@@ -222,15 +245,9 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
             servers.iter().filter(|(_, (_, in_use))| *in_use).map(|(server, _)| (*server).clone()).collect();
         let configured: Vec<E> =
             servers.iter().filter(|(_, (named, _))| *named).map(|(server, _)| (*server).clone()).collect();
-        let asked: Vec<E> = (configured.iter())
-            .filter(|server| in_use.contains(server) && self.wants(server, Check::Replicas))
-            .cloned()
-            .collect();
-        let new = family.look(
-            &in_use,
-            |server| self.watches.get(server)?.read_only,
-            |server| self.watches.get(server).is_some_and(|watch| !watch.down),
-        );
+        let asked: Vec<E> =
+            configured.iter().filter(|server| self.wants(server, Check::Replicas)).cloned().collect();
+        let new = family.look(&in_use, |server| self.watches.get(server));
         let is_other = family.find(&configured, &asked);
         self.families.insert(writer, family);
         if is_other {

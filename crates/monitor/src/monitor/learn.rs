@@ -41,12 +41,13 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         if check == Check::ReadOnly {
             match finding {
                 Finding::Well(Told::ReadOnly(read_only)) => {
-                    (watch.read_only, watch.read_only_timeouts) = (Some(read_only), 0);
+                    (watch.read_only, watch.is_assumed) = (Some(read_only), false);
+                    watch.read_only_timeouts = 0;
                 }
                 Finding::TimedOut => {
                     watch.read_only_timeouts = watch.read_only_timeouts.saturating_add(1);
                     if watch.read_only_timeouts >= settings.read_only_timeouts.max(1) {
-                        watch.read_only = Some(true);
+                        (watch.read_only, watch.is_assumed) = (Some(true), true);
                         // Nothing more is waited for: it answers, if not to this.
                         if watch.returning {
                             (watch.down, watch.returning) = (false, false);
@@ -60,8 +61,10 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
                 _ => watch.read_only_timeouts = 0,
             }
         }
-        // Whether it writes is known of a server that comes back before anybody gets it.
-        let says_its_role = check == Check::ReadOnly || finding == Finding::Refused || !is_of_pair;
+        // Whether it writes is known of a server that comes back before anybody gets it. One that refuses a login never says
+        // it; one that refuses a statement lacks a privilege for that.
+        let refuses_login = finding == Finding::Refused && matches!(check, Check::Ping | Check::Connect);
+        let says_its_role = check == Check::ReadOnly || refuses_login || !is_of_pair;
         if finding.is_sign_of_life() {
             watch.missed = 0;
             watch.returning = watch.down && !says_its_role;
@@ -92,7 +95,11 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
             row.in_use && self.pairs.get(&row.hostgroup).is_some_and(|pair| writers.contains(&pair.writer))
         };
         let beside = || self.plan.rows.iter().filter(is_beside).map(|row| &row.server);
-        if beside().any(|other| self.watches.get(other).is_some_and(Watch::writes)) {
+        // One that is held back says that it takes writes, and gets none.
+        let gets_writes = |other: &E| {
+            self.watches.get(other).is_some_and(Watch::writes) && self.read_only(other) == Some(false)
+        };
+        if beside().any(gets_writes) {
             return;
         }
         let others: Vec<E> = beside().filter(|other| *other != server).cloned().collect();

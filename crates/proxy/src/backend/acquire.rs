@@ -210,13 +210,32 @@ pub(crate) async fn while_of_use<T>(
     server: &Server<Target>,
     work: impl Future<Output = T>,
 ) -> Result<T, Off> {
+    until_off(worker, server, |_| true, work).await
+}
+
+/// The same for a statement that runs: one at a server that has only left its hostgroup may end.
+pub(crate) async fn until_broken_off<T>(
+    worker: &Worker,
+    server: &Server<Target>,
+    work: impl Future<Output = T>,
+) -> Result<T, Off> {
+    until_off(worker, server, Off::breaks_off, work).await
+}
+
+/// Does something until the server is off in this way.
+async fn until_off<T>(
+    worker: &Worker,
+    server: &Server<Target>,
+    is_over: impl Fn(Off) -> bool,
+    work: impl Future<Output = T>,
+) -> Result<T, Off> {
     let (mut work, mut recalled) = (pin!(work), pin!(worker.recalled.notified()));
     poll_fn(|cx| {
         // It calls from now on.
         while recalled.as_mut().poll(cx).is_ready() {
             recalled.set(worker.recalled.notified());
         }
-        match server.off() {
+        match server.off().filter(|off| is_over(*off)) {
             Some(off) => Poll::Ready(Err(off)),
             None => work.as_mut().poll(cx).map(Ok),
         }

@@ -17,7 +17,7 @@ use super::Copy;
 use super::comparison::{Half, Sum};
 use super::idle::Login;
 use super::tally::Tally;
-use crate::backend::{AcquireError, Backend, Connection, Full, Target, acquire, open_in, while_of_use};
+use crate::backend::{AcquireError, Backend, Connection, Full, Target, acquire, open_in, until_broken_off};
 use crate::error::Gone;
 use crate::limits::FILLS_PER_TURN;
 use crate::routing::Circumstances;
@@ -62,7 +62,7 @@ pub(super) async fn run(worker: &Rc<Worker>, copy: Copy) -> Result<(), String> {
     let text = rewritten.as_deref().unwrap_or(&text);
     let server = Arc::clone(backend.server());
     let answer = ask(worker, &mut backend, &login, text, compared, hostgroup);
-    let outcome = while_of_use(worker, &server, answer)
+    let outcome = until_broken_off(worker, &server, answer)
         .await
         .map_err(|off| format!("{}: {}", server.endpoint(), Gone::Off(off)))??;
     let leaves_nothing = !judged.facts.effects.any_of(LEAVES_SOMETHING) && is_at_rest(outcome);

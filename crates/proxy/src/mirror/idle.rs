@@ -71,14 +71,16 @@ impl Login {
 }
 
 impl Idle {
-    /// A connection for `login` that its server has not closed.
+    /// A connection for `login` that its server has not closed, and to a server that is not switched off.
     pub(super) async fn take(&self, login: &Login) -> Option<Backend> {
         loop {
             let mut backend = {
                 let mut idle = self.0.borrow_mut();
-                let at = idle
-                    .iter()
-                    .rposition(|kept| kept.login.is_like(login, kept.backend.server().endpoint()))?;
+                let is_good = |kept: &Connection| {
+                    let server = kept.backend.server();
+                    !server.is_off() && kept.login.is_like(login, server.endpoint())
+                };
+                let at = idle.iter().rposition(is_good)?;
                 idle.swap_remove(at).backend
             };
             let input = poll_fn(|cx| Poll::Ready(backend.connection_mut().poll_input(cx))).await;

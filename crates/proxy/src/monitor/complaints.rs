@@ -5,6 +5,9 @@ use std::collections::HashMap;
 use config::Endpoint;
 use monitor::{Check, Finding};
 
+/// What stands for all reasons why a server cannot be reached.
+const OUT_OF_REACH: &str = "it cannot be reached";
+
 /// What each server has against each check. One that lets the monitor in may still not say how far it is behind.
 #[derive(Debug, Default)]
 pub(super) struct Complaints {
@@ -50,6 +53,20 @@ impl Complaints {
             _ => None,
         }
     }
+
+    /// What is to be logged of a server that cannot be reached where a replica may be: whoever names it goes on to do so, and
+    /// each time it is for another reason perhaps.
+    pub(super) fn note_out_of_reach(&mut self, server: &Endpoint, check: Check) -> Option<Remark> {
+        self.note(server, check, Finding::Refused, Some(OUT_OF_REACH))
+    }
+
+    /// Forgets what servers have against checks that are not made any more: nobody would ever hear that this is over.
+    pub(super) fn keep(&mut self, is_made: impl Fn(&Endpoint, Check) -> bool) {
+        self.servers.retain(|server, known| {
+            known.retain(|(check, _)| is_made(server, *check));
+            !known.is_empty()
+        });
+    }
 }
 
 #[cfg(test)]
@@ -77,6 +94,29 @@ mod tests {
         assert_eq!(note(Check::Lag, Finding::TimedOut, Some("timeout")), None);
         assert_eq!(note(Check::Lag, WELL, None), Some(Remark::Over));
         assert_eq!(note(Check::Lag, WELL, None), None);
+    }
+
+    #[test]
+    fn what_a_check_met_that_is_not_made_any_more_hides_nothing() {
+        let mut complaints = Complaints::default();
+        let denied = Some("error 1045: Access denied");
+        let refuse =
+            |complaints: &mut Complaints, check| complaints.note(&server(), check, Finding::Refused, denied);
+        assert_eq!(refuse(&mut complaints, Check::Lag), Some(Remark::New));
+        assert_eq!(refuse(&mut complaints, Check::Ping), None);
+        complaints.keep(|_, check| check != Check::Lag);
+        assert_eq!(complaints.note(&server(), Check::Ping, WELL, None), Some(Remark::Over));
+        assert_eq!(refuse(&mut complaints, Check::Ping), Some(Remark::New));
+        complaints.keep(|_, _| false);
+        assert!(complaints.servers.is_empty(), "nothing is kept of servers that are gone");
+    }
+
+    #[test]
+    fn where_a_replica_may_be_is_out_of_reach_once() {
+        let mut complaints = Complaints::default();
+        assert_eq!(complaints.note_out_of_reach(&server(), Check::Replicas), Some(Remark::New));
+        assert_eq!(complaints.note_out_of_reach(&server(), Check::Replicas), None);
+        assert_eq!(complaints.note(&server(), Check::Replicas, WELL, None), Some(Remark::Over));
     }
 
     #[test]

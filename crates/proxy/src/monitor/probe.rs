@@ -150,6 +150,13 @@ impl Prober {
         Arc::ptr_eq(&self.snapshot, snapshot)
     }
 
+    /// Ends connections to servers that are not watched any more, and forgets what they understand: others are found for them.
+    pub(super) fn keep(&self, is_watched: impl Fn(&Endpoint) -> bool) {
+        let gone: Vec<_> = self.idle.borrow_mut().extract_if(|server, _| !is_watched(server)).collect();
+        gone.into_iter().flat_map(|(_, links)| links).for_each(part);
+        self.dialects.borrow_mut().retain(|(server, _), _| is_watched(server));
+    }
+
     /// Makes a check, and says what came of it. `found_in` is the writer hostgroup of the pair or cluster where a server was or may be
     /// found that is in no row.
     pub(super) async fn check(
@@ -275,7 +282,7 @@ impl Prober {
         Ok(rows.and_then(said))
     }
 
-    /// Who a server is, and which replicas follow it.
+    /// Who a server is, which replicas follow it, and whether it follows another one itself.
     async fn ask_replicas(
         &self,
         worker: &Worker,
@@ -294,11 +301,18 @@ impl Prober {
         let mut threads = None;
         if replicas::is_somebody_nameless(&named) {
             match query(worker, link, replicas::THREADS).await? {
+                Ok(rows) if replicas::is_nobody_to_be_seen(&named, &rows) => {
+                    let why = "its replicas do not say where they are, and it does not show their threads (PROCESS)";
+                    return Ok(Err(why.to_owned()));
+                }
                 Ok(rows) => threads = Some(rows),
                 Err(error) => return Ok(Err(error)),
             }
         }
-        let word = replicas::read(server, &who, &named, threads.as_ref());
+        // The last: what it says of read_only is newer than this only if it was asked later. It need not say it.
+        let status = self.ask_in_dialects(worker, link, (server, Check::Lag), &question::LAG).await?;
+        let follows = status.ok().and_then(|rows| rows.follows());
+        let word = replicas::read(server, &who, follows, &named, threads.as_ref());
         Ok(word.ok_or_else(|| "it does not say which replicas follow it".to_owned()))
     }
 
@@ -357,10 +371,13 @@ impl Prober {
 impl Drop for Prober {
     /// Without a goodbye servers would count and log aborted connections.
     fn drop(&mut self) {
-        for mut link in self.idle.take().into_values().flatten() {
-            let _: Poll<_> = link.poll_write(&mut Context::from_waker(Waker::noop()), &QUIT);
-        }
+        self.idle.take().into_values().flatten().for_each(part);
     }
+}
+
+/// Ends a connection with what goodbye there is room for.
+fn part(mut link: Connection) {
+    let _: Poll<_> = link.poll_write(&mut Context::from_waker(Waker::noop()), &QUIT);
 }
 
 /// The error of a check that takes too long, as in ProxySQL.

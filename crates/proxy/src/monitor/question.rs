@@ -14,6 +14,9 @@ pub(super) const LAG: [&str; 3] = ["SHOW ALL SLAVES STATUS", "SHOW REPLICA STATU
 /// The column of the lag in the answers to them.
 const LAG_COLUMNS: [&[u8]; 2] = [b"Seconds_Behind_Master", b"Seconds_Behind_Source"];
 
+/// The column in the answers to them that says whether a replica gets changes, or tries to.
+const FOLLOWS_COLUMNS: [&str; 2] = ["Slave_IO_Running", "Replica_IO_Running"];
+
 /// Packets shorter than this that begin like an EOF packet are one.
 const EOF_BYTES_END: usize = 9;
 
@@ -93,6 +96,14 @@ impl Rows {
         Some(Told::ReadOnly(!(cell == b"0" || cell.eq_ignore_ascii_case(b"off"))))
     }
 
+    /// Whether the server follows another one, or tries to; `None` if it does not say so.
+    pub(super) fn follows(&self) -> Option<bool> {
+        let has =
+            |name: &&&str| self.columns.iter().any(|column| column.eq_ignore_ascii_case(name.as_bytes()));
+        let column = FOLLOWS_COLUMNS.iter().find(has)?;
+        Some((0..self.len()).any(|at| self.text(at, column).is_some_and(|running| running != "No")))
+    }
+
     /// How far the server is behind the source that it is farthest behind.
     pub(super) fn lag(&self) -> Option<Told> {
         let is_lag = |name: &Vec<u8>| LAG_COLUMNS.iter().any(|lag| name.eq_ignore_ascii_case(lag));
@@ -161,6 +172,18 @@ pub(super) mod tests {
         assert_eq!(lag(&[&[Some("a"), Some("3")], &[Some("b"), None]]), Some(Told::Lag(Lag::Unknown)));
         assert_eq!(lag(&[&[Some("a"), Some("-1")]]), behind(0));
         assert_eq!(answer(&["x"], &[&[Some("1")]]).unwrap().lag(), None);
+    }
+
+    #[test]
+    fn servers_say_whether_they_follow_another_one() {
+        for column in ["Slave_IO_Running", "Replica_IO_Running"] {
+            let follows = |rows: &[&[Option<&str>]]| answer(&["Host", column], rows).unwrap().follows();
+            assert_eq!(follows(&[]), Some(false));
+            assert_eq!(follows(&[&[Some("a"), Some("No")]]), Some(false));
+            assert_eq!(follows(&[&[Some("a"), Some("No")], &[Some("b"), Some("Connecting")]]), Some(true));
+            assert_eq!(follows(&[&[Some("a"), Some("Yes")]]), Some(true));
+        }
+        assert_eq!(answer(&["x"], &[&[Some("Yes")]]).unwrap().follows(), None);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use config::Endpoint;
-use monitor::{Check, Finding};
+use monitor::Check;
 
 use super::aurora_records::AuroraRecords;
 use super::cluster::details;
@@ -101,10 +101,15 @@ impl Records {
     /// Logs that a server cannot be reached where a replica may be: whoever waits for it to be found has to know.
     pub(super) fn complain_of_candidate(&self, server: &Endpoint, outcome: &Outcome) {
         let Some(error) = outcome.error.as_deref().filter(|_| outcome.finding.is_miss()) else { return };
-        let remark = lock(&self.complaints).note(server, Check::Replicas, Finding::Refused, Some(error));
+        let remark = lock(&self.complaints).note_out_of_reach(server, Check::Replicas);
         if remark == Some(Remark::New) {
             tracing::warn!(%server, %error, "a primary names a replica that may be here, and it cannot be reached");
         }
+    }
+
+    /// Forgets complaints of checks that are not made any more.
+    pub(super) fn keep_complaints(&self, is_made: impl Fn(&Endpoint, Check) -> bool) {
+        lock(&self.complaints).keep(is_made);
     }
 
     /// Keeps an event.

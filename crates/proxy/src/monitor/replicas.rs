@@ -29,6 +29,12 @@ pub(super) fn is_somebody_nameless(replicas: &Rows) -> bool {
     (0..replicas.len()).any(|at| host(replicas, at).is_none())
 }
 
+/// Whether none of these replicas says where it is, and no thread does: one that has registered is connected, so that the monitor
+/// is not let see the threads of others.
+pub(super) fn is_nobody_to_be_seen(replicas: &Rows, threads: &Rows) -> bool {
+    (0..replicas.len()).all(|at| host(replicas, at).is_none()) && origins(threads).is_empty()
+}
+
 fn host(replicas: &Rows, at: usize) -> Option<String> {
     replicas.text(at, "Host").filter(|host| !host.is_empty())
 }
@@ -37,6 +43,7 @@ fn host(replicas: &Rows, at: usize) -> Option<String> {
 pub(super) fn read(
     server: &Endpoint,
     who: &Rows,
+    follows: Option<bool>,
     replicas: &Rows,
     threads: Option<&Rows>,
 ) -> Option<Word<Endpoint>> {
@@ -45,10 +52,7 @@ pub(super) fn read(
         Endpoint::Tcp { host, .. } => Some(&**host),
         Endpoint::Unix(_) => None,
     };
-    let connected: BTreeSet<String> = threads
-        .into_iter()
-        .flat_map(|threads| (0..threads.len()).filter_map(|at| origin(threads, at)))
-        .collect();
+    let connected = threads.map(origins).unwrap_or_default();
     let follower = |at: usize| {
         let id = replicas.text(at, "Server_id")?.parse().ok()?;
         let port = replicas.text(at, "Port").and_then(|port| port.parse().ok()).filter(|port| *port > 0);
@@ -62,7 +66,12 @@ pub(super) fn read(
         Some(Follower { id, servers: hosts.into_iter().map(endpoint).collect() })
     };
     let followers = (0..replicas.len()).map(follower).collect::<Option<_>>()?;
-    Some(Word::Replicas(ReplicaWord { id, followers }))
+    Some(Word::Replicas(ReplicaWord { id, follows, followers }))
+}
+
+/// The hosts that threads are connected from.
+fn origins(threads: &Rows) -> BTreeSet<String> {
+    (0..threads.len()).filter_map(|at| origin(threads, at)).collect()
 }
 
 /// The host that a thread is connected from: the server says `host:port`.
@@ -100,8 +109,8 @@ mod tests {
         let replicas = answer(&["Server_id", "Host", "Port", "Master_id"], replicas)?;
         let threads = answer(&["host"], threads)?;
         let threads = is_somebody_nameless(&replicas).then_some(&threads);
-        match read(own, &who, &replicas, threads)? {
-            Word::Replicas(ReplicaWord { id: 1, followers }) => Some(followers),
+        match read(own, &who, Some(true), &replicas, threads)? {
+            Word::Replicas(ReplicaWord { id: 1, follows: Some(true), followers }) => Some(followers),
             other => panic!("{other:?}"),
         }
     }
@@ -132,6 +141,16 @@ mod tests {
         let servers = vec![tcp("10.0.0.8", 3307), tcp("db9", 3307), tcp("fd00::1", 3307)];
         let expected = vec![Follower { id: 2, servers }];
         assert_eq!(said(&tcp("db1", 3306), &rows, &threads), Some(expected));
+    }
+
+    #[test]
+    fn whoever_may_not_see_threads_is_told_so() {
+        let rows =
+            |host| answer(&["Server_id", "Host", "Port"], &[&[Some("2"), host, Some("3307")]]).unwrap();
+        let threads = |rows: &[&[Option<&str>]]| answer(&["host"], rows).unwrap();
+        assert!(is_nobody_to_be_seen(&rows(Some("")), &threads(&[])));
+        assert!(!is_nobody_to_be_seen(&rows(Some("")), &threads(&[&[Some("10.0.0.8:4000")]])));
+        assert!(!is_nobody_to_be_seen(&rows(Some("db2")), &threads(&[])));
     }
 
     #[test]

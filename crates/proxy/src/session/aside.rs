@@ -104,7 +104,9 @@ impl Ran {
 
     /// Whether the last one was a `GET DIAGNOSTICS`, which leaves what it asks about as it was, unless it warns.
     fn is_diagnosis(&self) -> bool {
-        self.class == Some(Class::Unknown) && self.last.any_of(Effects::LAST_RESULT)
+        // It puts what it finds into user variables; a `DO` does not.
+        let asks = self.last.any_of(Effects::LAST_RESULT) && self.last.any_of(Effects::SETS_USER_VARIABLES);
+        self.class == Some(Class::Unknown) && asks
     }
 
     /// Whether all that ran was one of these, and `ROW_COUNT()` is what it was where the statement before ran.
@@ -343,7 +345,9 @@ mod tests {
         assert_eq!(of(Class::Explain, Effects::NONE, 0, 2), (-1, 9));
         let counts = Effects::LAST_RESULT.with(Effects::FOUND_ROWS);
         assert_eq!(of(Class::Show, counts, 0, 1), (-1, 1), "SHOW COUNT(*) WARNINGS");
-        assert_eq!(of(Class::Unknown, Effects::LAST_RESULT, 0, 0), (1, 9), "GET DIAGNOSTICS");
+        let asks = Effects::LAST_RESULT.with(Effects::SETS_USER_VARIABLES);
+        assert_eq!(of(Class::Unknown, asks, 0, 0), (1, 9), "GET DIAGNOSTICS");
+        assert_eq!(of(Class::Unknown, Effects::LAST_RESULT, 0, 0), (0, 9), "DO ROW_COUNT()");
         let mut ran = Ran { class: Some(Class::Select), ..Ran::default() };
         let ping = ran.note_end(Outcome { end: ok(0), rows: 0 }, Counted { changed: -1, found: 9 });
         assert_eq!(ping, Counted { changed: 1, found: 9 });

@@ -38,7 +38,7 @@ impl Session {
             caller: std::sync::Arc::clone(&self.course.caller),
             client_addr: self.course.client_addr.clone(),
             // The listener says where statements go, not where their copies do.
-            account: Account { listener: None, ..self.course.account },
+            account: Account { listener: None, ..*self.course.account },
             reading: self.course.reading(self.status),
             compared,
         };

@@ -193,7 +193,7 @@ impl Session {
         Circumstances {
             caller: &self.course.caller,
             client_addr: &self.course.client_addr,
-            account: self.course.account,
+            account: *self.course.account,
             hints: self.course.hints,
             session,
             flag_in: self.course.flag_in,

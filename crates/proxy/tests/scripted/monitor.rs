@@ -6,7 +6,7 @@ use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
-use config::{Config, QueryRule, Server};
+use config::{Config, HostgroupAttributes, QueryRule, Server};
 use proxy::memory::End;
 use proxy::stage::Stage;
 use testkit::script::ScriptedServer;
@@ -29,6 +29,12 @@ pub(super) struct World {
     pub(super) read_only: RefCell<HashSet<String>>,
     /// Those that do not answer any more, and do not close connections either.
     pub(super) frozen: RefCell<HashSet<String>>,
+    /// The replicas that servers name.
+    followers: RefCell<HashMap<String, &'static str>>,
+    /// How many connections each server has.
+    open: RefCell<HashMap<String, u32>>,
+    /// Those that do not answer clients any more.
+    slow: RefCell<HashSet<String>>,
     /// Those that cannot be reached.
     pub(super) gone: RefCell<HashSet<String>>,
     /// The proxy can open no more connections, with this error of the system.
@@ -96,7 +102,11 @@ async fn converse(world: Rc<World>, name: String, end: End) {
         return;
     }
     server.let_in(&login).await;
+    *world.open.borrow_mut().entry(name.clone()).or_default() += 1;
     while let Some(command) = server.next_command().await {
+        if command.first() == Some(&(Kind::Quit as u8)) {
+            break;
+        }
         world.thaw(&name).await;
         if is_monitor {
             world.asked.borrow_mut().push(command.clone());
@@ -112,8 +122,12 @@ async fn converse(world: Rc<World>, name: String, end: End) {
                 return sleep(PATIENCE).await;
             }
         }
+        while !is_monitor && world.slow.borrow().contains(&name) {
+            sleep(ms(50)).await;
+        }
         answer(&world, &name, &mut server, &command).await;
     }
+    *world.open.borrow_mut().entry(name).or_default() -= 1;
 }
 
 async fn answer(world: &World, name: &str, server: &mut Database, command: &[u8]) {
@@ -125,6 +139,17 @@ async fn answer(world: &World, name: &str, server: &mut Database, command: &[u8]
         "SELECT @@global.read_only read_only" => {
             let said = if world.read_only.borrow().contains(name) { "1" } else { "0" };
             server.rows(&["read_only"], &[&[Some(said)]]).await;
+        }
+        "SELECT @@global.server_id id" => {
+            let id = name.bytes().next().unwrap_or_default().to_string();
+            server.rows(&["id"], &[&[Some(&id)]]).await;
+        }
+        "SHOW SLAVE HOSTS" => {
+            let follower = world.followers.borrow().get(name).copied();
+            let id = follower.and_then(|host| host.bytes().next()).unwrap_or_default().to_string();
+            let row = follower.map(|host| [Some(&*id), Some(host), Some("3306")]);
+            let rows: Vec<&[Option<&str>]> = row.iter().map(|row| &row[..]).collect();
+            server.rows(&["Server_id", "Host", "Port"], &rows).await;
         }
         "SHOW ALL SLAVES STATUS" => {
             let lag = world.lag.borrow().get(name).copied();
@@ -584,6 +609,74 @@ fn c24_no_copy_waits_for_the_answer_of_a_server_that_is_found_down() {
         until(&stage, (1, "copies", "SHUNNED")).await;
         sleep(ms(10)).await;
         assert_eq!(stage.usage(1).open, 0, "what was begun is over");
+    });
+}
+
+#[test]
+fn a_copy_goes_to_a_server_that_is_well_when_the_one_it_knows_is_found_down() {
+    play(async || {
+        let mut config = mirrored();
+        config.servers.push(Server { hostgroup_id: 1, ..database("other") });
+        config.servers[1].weight = 1_000_000;
+        let (world, stage) = World::of(config);
+        let mut client = log_in(&stage).await;
+        say(&mut client, "SELECT 1").await;
+        sleep(ms(100)).await;
+        assert_eq!(world.told("SELECT 1"), ["a:3306", "copies:3306"]);
+        world.frozen.borrow_mut().insert("copies:3306".to_owned());
+        while status(&stage, 1, "copies") == Some("ONLINE") {
+            sleep(ms(1)).await;
+        }
+        say(&mut client, "SELECT 2").await;
+        sleep(ms(100)).await;
+        assert_eq!(world.told("SELECT 2"), ["a:3306", "other:3306"]);
+        assert_eq!((stage.global("Mirror_done"), stage.global("Mirror_failed")), (2, 0));
+    });
+}
+
+#[test]
+fn a_copy_that_runs_at_a_server_that_leaves_may_end() {
+    play(async || {
+        let mut config = pair();
+        config.monitor.writer_is_also_reader = false;
+        config.query_rules = vec![QueryRule { mirror_hostgroup: Some(1), ..rule(1, "^SELECT") }];
+        let (world, stage) = World::of(config);
+        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        let mut client = log_in(&stage).await;
+        world.slow.borrow_mut().insert("b:3306".to_owned());
+        say(&mut client, "SELECT 1").await;
+        sleep(ms(100)).await;
+        assert_eq!(stage.global("Mirror_concurrency"), 1);
+        world.read_only.borrow_mut().clear();
+        until(&stage, (1, "b", "LEFT")).await;
+        sleep(ms(100)).await;
+        world.slow.borrow_mut().clear();
+        sleep(ms(100)).await;
+        assert_eq!(world.told("SELECT 1"), ["a:3306", "b:3306"]);
+        assert_eq!((stage.global("Mirror_done"), stage.global("Mirror_failed")), (1, 0));
+    });
+}
+
+#[test]
+fn c29_nothing_stays_open_to_a_replica_that_is_forgotten() {
+    play(async || {
+        let mut config = pair();
+        config.servers.truncate(1);
+        let mut attributes = HostgroupAttributes { hostgroup_id: 0, ..HostgroupAttributes::default() };
+        attributes.hostgroup_settings.discover_replicas = Some(true);
+        attributes.hostgroup_settings.forget_replicas_after = Some(5);
+        config.hostgroup_attributes.push(attributes);
+        let (world, stage) = World::of(config);
+        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        world.followers.borrow_mut().insert("a:3306".to_owned(), "b");
+        until(&stage, (1, "b", "JOINED")).await;
+        sleep(ms(20_000)).await;
+        assert!(world.open.borrow()["b:3306"] > 0);
+        world.followers.borrow_mut().clear();
+        until(&stage, (1, "b", "LEFT")).await;
+        sleep(ms(100)).await;
+        assert_eq!(world.open.borrow()["b:3306"], 0);
+        assert!(world.open.borrow()["a:3306"] > 0);
     });
 }
 

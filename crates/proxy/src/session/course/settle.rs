@@ -95,8 +95,12 @@ impl Course {
             Rc::make_mut(&mut settings).reset();
             let applied = settings.version();
             let was_reset = true;
-            let caller = Arc::clone(&self.caller);
-            let beginning = Beginning { caller, passport: Rc::clone(&self.passport), settings };
+            let beginning = Beginning {
+                account: Rc::clone(&self.account),
+                caller: Arc::clone(&self.caller),
+                passport: Rc::clone(&self.passport),
+                settings,
+            };
             *self = Self {
                 hostgroup,
                 applied,
@@ -105,7 +109,7 @@ impl Course {
                 was_reset,
                 pins,
                 ran: Ran::command(),
-                ..Self::new(identity, self.account, beginning)
+                ..Self::new(identity, beginning)
             };
             return true;
         }
