@@ -126,9 +126,8 @@ async fn turn(
         match timeout_at(deadline.min(now + look), turn).await {
             Ok(Turn::Granted(permit)) => return Some(permit),
             Ok(Turn::NoServer) => return None,
-            Ok(Turn::First) => {}
             Err(_) if now + look >= deadline => return None,
-            Err(_) => {}
+            Ok(Turn::First) | Err(_) => {}
         }
     }
 }

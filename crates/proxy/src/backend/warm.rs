@@ -86,10 +86,8 @@ async fn warm(worker: &Rc<Worker>, hostgroup: u32, guest: &Guest) {
     // Servers to which none can be opened now: the others get theirs all the same.
     let mut failed = Vec::new();
     while is_wanted(worker, hostgroup, guest) && !worker.is_draining() {
-        let resting = |server: u64| match failed.contains(&server) {
-            true => u32::MAX,
-            false => worker.kept.resting_at(hostgroup, server),
-        };
+        let rests = |server| worker.kept.resting_at(hostgroup, server);
+        let resting = |server| if failed.contains(&server) { u32::MAX } else { rests(server) };
         let ahead = Ahead { workers: u32::from(shared.workers), resting };
         match shared.pool.open_ahead(hostgroup, &ahead, shared.uptime()) {
             Ok(permit) => {

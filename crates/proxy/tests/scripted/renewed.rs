@@ -202,7 +202,7 @@ fn c15_a_client_that_keeps_columns_hears_that_they_are_others() {
 fn a_statement_whose_text_is_not_kept_stays_where_it_is() {
     play(async || {
         let (_stage, mut client, mut server) = session().await;
-        let text = [TEXT, &[b' '; 60_000]].concat();
+        let text = [TEXT, &vec![b' '; 60_000]].concat();
         let last = u32::try_from(KEPT / text.len()).unwrap() + 1;
         for id in 1..=last {
             client.send_command(Kind::StmtPrepare, &text).await;
