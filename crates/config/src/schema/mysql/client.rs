@@ -128,8 +128,10 @@ pub(super) const FIELDS: &[Field] = &[
         (0, 100),
         "stop reading from a server that is this many times faster than the client; 0: never",
     ),
-    ms("poll_timeout", 2_000, (10, 20_000), "longest wait of the event loop"),
-    ms("poll_timeout_on_failure", 100, (10, 20_000), "longest wait of the event loop after a failed connect"),
+    ms("poll_timeout", 2_000, (10, 20_000), "longest wait of the event loop")
+    .superseded("a thread wakes when there is something to do"),
+    ms("poll_timeout_on_failure", 100, (10, 20_000), "longest wait of the event loop after a failed connect")
+    .superseded("the same"),
     ms("session_idle_ms", 1, (1, 3_600_000), "idle time before a session moves to the idle threads")
     .superseded("sessions that wait cost no thread: there are no idle threads"),
     switch(

@@ -123,9 +123,11 @@ pub(super) const FIELDS: &[Field] = &[
     ),
     ms("monitor_query_interval", 60_000, INTERVAL, "no effect in ProxySQL either"),
     ms("monitor_query_timeout", 100, TIMEOUT, "no effect in ProxySQL either"),
-    int("monitor_threads_min", 8, (2, 256), "fewest threads of checks"),
-    int("monitor_threads_max", 128, (4, 1_024), "most threads of checks"),
-    int("monitor_threads_queue_maxsize", 128, QUEUE, "checks that wait before a thread is added"),
+    int("monitor_threads_min", 8, (2, 256), "fewest threads of checks")
+    .superseded("one thread makes all checks, and waits for none of them"),
+    int("monitor_threads_max", 128, (4, 1_024), "most threads of checks").superseded("the same"),
+    int("monitor_threads_queue_maxsize", 128, QUEUE, "checks that wait before a thread is added")
+    .superseded("the same"),
     ms(
         "monitor_local_dns_cache_ttl",
         300_000,
@@ -141,5 +143,6 @@ pub(super) const FIELDS: &[Field] = &[
     )
     .built(),
     int("monitor_local_dns_resolver_queue_maxsize", 128, QUEUE, "names that wait to be resolved").built(),
-    switch("monitor_wait_timeout", true, "SET wait_timeout on the connections of checks"),
+    switch("monitor_wait_timeout", true, "SET wait_timeout on the connections of checks")
+    .superseded("a check whose connection its server has closed meanwhile opens another one"),
 ];

@@ -65,7 +65,8 @@ pub(super) const FIELDS: &[Field] = &[
     int("query_processor_iterations", 0, (0, 1_000_000), "times that flagOUT may start the rules again")
     .built(),
     int("query_processor_regex", 1, (1, 2), "engine of the rules: 1 PCRE, 2 RE2").built(),
-    int("query_rules_fast_routing_algorithm", 1, (1, 2), "copies of the map: 1 one per thread, 2 one"),
+    int("query_rules_fast_routing_algorithm", 1, (1, 2), "copies of the map: 1 one per thread, 2 one")
+    .superseded("there is one map"),
     int(
         "mirror_max_concurrency",
         16,
@@ -82,7 +83,8 @@ pub(super) const FIELDS: &[Field] = &[
     .built(),
     switch("verbose_query_error", false, "log user, schema and digest with a failed statement"),
     switch("log_mysql_warnings_enabled", false, "log the warnings of statements"),
-    int("handle_warnings", 1, (0, 1), "1: keep the connection so that SHOW WARNINGS works"),
+    int("handle_warnings", 1, (0, 1), "1: keep the connection so that SHOW WARNINGS works")
+    .superseded("warnings keep their connection until the next statement with tables (the pin `warnings`)"),
     ms("long_query_time", 1_000, (0, DAYS_20_MS), "a statement that takes longer counts as slow").built(),
     switch("automatic_detect_sqli", false, "look for SQL injection"),
     switch("firewall_whitelist_enabled", false, "refuse statements that are on no list"),

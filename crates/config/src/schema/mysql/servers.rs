@@ -117,7 +117,8 @@ pub(super) const FIELDS: &[Field] = &[
         THRESHOLD,
         "a connection that sent a longer statement is not pooled",
     ),
-    bytes("threshold_resultset_size", 4_194_304, THRESHOLD, "a longer result is streamed to the client"),
+    bytes("threshold_resultset_size", 4_194_304, THRESHOLD, "a longer result is streamed to the client")
+    .superseded("every result is passed on as it comes"),
     text("init_connect", "", "statement that every new connection to a server starts with").built(),
     text("ldap_user_variable", "", "LDAP: session variable that carries the client's user"),
     text("add_ldap_user_comment", "", "LDAP: comment that carries the client's user"),
