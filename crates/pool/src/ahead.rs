@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::choice::ready;
 use crate::hostgroup::Hostgroup;
 use crate::policy::Policy;
-use crate::{Permit, Server};
+use crate::{Closed, Permit, Server};
 
 /// One of several workers that open connections ahead, each its share.
 #[derive(Debug, Clone, Copy)]
@@ -17,32 +17,36 @@ pub struct Ahead<F> {
     pub resting: F,
 }
 
-/// A permit for a connection that is to be opened ahead of need, to the server that lacks most; `None`: there are enough, or others need
-/// what could be had.
+/// A permit for a connection that is to be opened ahead of need, to the server that lacks most. `Err`: when to ask again, if one lacks and
+/// may be opened only then; nothing if there are enough, or others need what could be had.
 pub(crate) fn open_ahead<E>(
     group: &Arc<Hostgroup<E>>,
     ahead: &Ahead<impl Fn(u64) -> u32>,
     now: Duration,
-) -> Option<Permit<E>> {
+) -> Result<Permit<E>, Option<Duration>> {
     let members = group.members();
     let policy = &members.policy;
     if !policy.warming && policy.min_resting == 0 || group.queue.waiting() > 0 {
-        return None;
+        return Err(None);
     }
     let candidates = ready(&members.servers, policy, now).into_iter();
     let lacking = candidates.map(|(_, server)| (lacking(server, policy, ahead), server));
-    let (_, server) = lacking.filter(|(lacking, _)| *lacking > 0).max_by_key(|(lacking, _)| *lacking)?;
+    let (_, server) =
+        lacking.filter(|(lacking, _)| *lacking > 0).max_by_key(|(lacking, _)| *lacking).ok_or(None)?;
     if !group.gate.try_enter(policy, now) {
-        return None;
+        return Err(match group.gate.closed(policy, now) {
+            Some(Closed::Throttled { left, .. }) => Some(left),
+            Some(Closed::Full { .. }) | None => None,
+        });
     }
     // What is kept for use is bounded by this worker's share, what is warmed by all that the server has: other workers open some, too.
     let max =
         if rests_too_few(server, policy, ahead) { u32::MAX } else { policy.warmed(server.max_connections()) };
     if server.try_take_below(max) {
-        return Some(Permit::new(Arc::clone(group), Arc::clone(server)));
+        return Ok(Permit::new(Arc::clone(group), Arc::clone(server)));
     }
     group.gate.give_back(policy);
-    None
+    Err(None)
 }
 
 /// How many connections a server lacks, as far as this worker is concerned.

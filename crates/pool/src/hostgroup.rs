@@ -122,15 +122,24 @@ impl<E> Hostgroup<E> {
 
     /// Time until a server that those who wait cannot get now can be had, if nothing but time has to pass.
     pub(crate) fn changes_in(&self, now: Duration) -> Option<Duration> {
+        self.recovers_in(now).into_iter().chain(self.opens_in(now)).min()
+    }
+
+    /// Time until a server is back, if nothing but time has to pass.
+    pub(crate) fn recovers_in(&self, now: Duration) -> Option<Duration> {
         let members = self.members();
         // Whoever waits has found no other server: what was shunned is tried early for him.
         let shunning = members.policy.desperate().shunning;
         let standings = members.servers.iter().map(|server| server.standing(now, &shunning));
-        let opens = match self.gate.closed(&members.policy, now) {
+        standings.filter_map(crate::Standing::changes_in).min()
+    }
+
+    /// Time until the next connection may be opened, where they are opened one after the other.
+    fn opens_in(&self, now: Duration) -> Option<Duration> {
+        match self.gate.closed(&self.members().policy, now) {
             Some(Closed::Throttled { left, .. }) => Some(left),
             Some(Closed::Full { .. }) | None => None,
-        };
-        standings.filter_map(crate::Standing::changes_in).chain(opens).min()
+        }
     }
 
     /// The most connections that this server may have which nobody uses: none if it takes no new ones.

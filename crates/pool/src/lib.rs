@@ -171,15 +171,18 @@ impl<E> Pool<E> {
         group.changes_in(now)
     }
 
-    /// A permit for a connection to a server of `hostgroup` that is to be opened before anybody needs it, as its [`Policy`] says;
-    /// `None`: there are enough, or others need what could be had.
+    /// A permit for a connection to a server of `hostgroup` that is to be opened before anybody needs it, as its [`Policy`] says.
+    ///
+    /// # Errors
+    ///
+    /// When to ask again, if one lacks and may be opened only then; nothing if there are enough, or others need what could be had.
     pub fn open_ahead(
         &self,
         hostgroup: u32,
         ahead: &Ahead<impl Fn(u64) -> u32>,
         now: Duration,
-    ) -> Option<Permit<E>> {
-        let group = self.hostgroup(hostgroup)?;
+    ) -> Result<Permit<E>, Option<Duration>> {
+        let group = self.hostgroup(hostgroup).ok_or(None)?;
         group.tell(now);
         ahead::open_ahead(&group, ahead, now)
     }

@@ -44,6 +44,8 @@ pub enum Turn<E> {
     Granted(Permit<E>),
     /// No server of the hostgroup takes connections any more; waiting longer would not help.
     NoServer,
+    /// Nothing yet, but nobody waits longer by now: this one has to [look](Ticket::look) when the next connection may be opened.
+    First,
 }
 
 impl<E> Default for WaitQueue<E> {
@@ -70,12 +72,13 @@ impl<E> WaitQueue<E> {
     /// Gives free permits to those who wait longest; sends all away if there is no server for them. Called whenever a
     /// permit came back, servers have changed, or time has passed.
     pub(crate) fn serve(&self, group: &Arc<Hostgroup<E>>) {
+        let mut has_served = false;
         while self.waiting() > 0 && !group.is_full() {
-            let Some(random) = lock(&self.queue).front().map(|place| place.random) else { return };
+            let Some(random) = lock(&self.queue).front().map(|place| place.random) else { break };
             let turn = match choice::choose(group, random, group.time(), |_| false, |_| false) {
                 Choice::Granted(permit) => Turn::Granted(permit),
                 Choice::NoServer => Turn::NoServer,
-                Choice::Busy | Choice::Spare(_) => return,
+                Choice::Busy | Choice::Spare(_) => break,
             };
             let front = {
                 let mut queue = lock(&self.queue);
@@ -84,16 +87,30 @@ impl<E> WaitQueue<E> {
                 front
             };
             // Nobody left to serve: a permit is dropped and looks at the queue once more by itself.
-            let Some(place) = front else { return };
-            let waker = {
-                let mut state = lock(&place.state);
-                state.turn = Some(turn);
-                state.waker.take()
-            };
-            if let Some(waker) = waker {
-                waker.wake();
-            }
+            let Some(place) = front else { break };
+            place.tell(|told| *told = Some(turn));
+            has_served = true;
         }
+        if has_served {
+            self.tell_first(group);
+        }
+    }
+
+    /// Tells who waits longest by now to look when the next connection may be opened, if it is that which they wait for.
+    fn tell_first(&self, group: &Hostgroup<E>) {
+        if self.waiting() == 0 || !group.is_throttled() {
+            return;
+        }
+        let front = lock(&self.queue).front().map(Arc::clone);
+        if let Some(front) = front {
+            front.tell(|told| {
+                told.get_or_insert(Turn::First);
+            });
+        }
+    }
+
+    fn is_first(&self, place: &Arc<Place<E>>) -> bool {
+        lock(&self.queue).front().is_some_and(|first| Arc::ptr_eq(first, place))
     }
 
     fn push(&self, place: Arc<Place<E>>) {
@@ -102,12 +119,29 @@ impl<E> WaitQueue<E> {
         self.waiting.store(queue.len(), Ordering::SeqCst);
     }
 
-    fn remove(&self, place: &Arc<Place<E>>) {
+    /// Whether it was the first.
+    fn remove(&self, place: &Arc<Place<E>>) -> bool {
         let mut queue = lock(&self.queue);
         // Mostly it is near the front: places leave in about the order in which they came.
-        if let Some(at) = queue.iter().position(|other| Arc::ptr_eq(other, place)) {
+        let at = queue.iter().position(|other| Arc::ptr_eq(other, place));
+        if let Some(at) = at {
             queue.remove(at);
             self.waiting.store(queue.len(), Ordering::SeqCst);
+        }
+        at == Some(0)
+    }
+}
+
+impl<E> Place<E> {
+    /// Changes what it is told, and wakes who waits for that.
+    fn tell(&self, change: impl FnOnce(&mut Option<Turn<E>>)) {
+        let waker = {
+            let mut state = lock(&self.state);
+            change(&mut state.turn);
+            state.waker.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
         }
     }
 }
@@ -135,6 +169,16 @@ impl<E> Ticket<E> {
         self.group.is_throttled()
     }
 
+    /// Gives those who wait what has become free because time has passed, as [`Pool::serve`](crate::Pool::serve) does, and returns when
+    /// this one has to look again at the latest. For connections that are opened one after the other only the first in line looks: all
+    /// of them together would do nothing else.
+    pub fn look(&self, now: Duration) -> Option<Duration> {
+        let group = &self.group;
+        group.tell(now);
+        group.queue.serve(group);
+        if group.queue.is_first(&self.place) { group.changes_in(now) } else { group.recovers_in(now) }
+    }
+
     /// What has come of waiting, once; until then `waker` is kept and called when it may be.
     pub fn poll_turn(&mut self, waker: &Waker) -> Option<Turn<E>> {
         let mut state = lock(&self.place.state);
@@ -147,7 +191,9 @@ impl<E> Ticket<E> {
 
 impl<E> Drop for Ticket<E> {
     fn drop(&mut self) {
-        self.group.queue.remove(&self.place);
+        if self.group.queue.remove(&self.place) {
+            self.group.queue.tell_first(&self.group);
+        }
         // Taken out before it is dropped: returning a permit serves the queue, which locks other places.
         let unclaimed = lock(&self.place.state).turn.take();
         drop(unclaimed);

@@ -379,7 +379,7 @@ fn wait(mut ticket: Ticket<&'static str>) -> Permit<&'static str> {
     loop {
         match ticket.poll_turn(&waker) {
             Some(Turn::Granted(permit)) => return permit,
-            Some(Turn::NoServer) => panic!("the server is online"),
+            Some(Turn::NoServer | Turn::First) => panic!("the server is online"),
             None => std::thread::park(),
         }
     }

@@ -46,8 +46,10 @@ pub(crate) async fn serve(worker: Rc<Worker>, registered: Registered, arrival: A
         Role::Auto | Role::ReadWrite | Role::ReadOnly => {
             let login = Box::pin(log_in(&worker, &registered.control, sock, guest.peer, guest.door));
             let logged_in = login.await;
-            note_host(&worker, &guest.peer, logged_in.is_none());
-            let Some((sock, identity)) = logged_in else {
+            if !matches!(logged_in, Err(Refused::Blameless)) {
+                note_host(&worker, &guest.peer, logged_in.is_err());
+            }
+            let Ok((sock, identity)) = logged_in else {
                 return worker.counts.note(Counter::ClientsAborted);
             };
             // Of whom it is the session knows all that matters; thousands of them wait.
@@ -82,6 +84,15 @@ async fn serve_tcp(worker: &Rc<Worker>, registered: &Registered, mut sock: Sock,
     }
 }
 
+/// Why a client was not let in.
+#[derive(Debug, Clone, Copy)]
+enum Refused {
+    /// It has not come through its login.
+    Failed,
+    /// There was no place for it, or the proxy ends.
+    Blameless,
+}
+
 /// Logs a client in, and says what there is to say to one that is not let in. Boxed by the caller: its buffers and states
 /// are gone when the session begins.
 async fn log_in(
@@ -90,7 +101,7 @@ async fn log_in(
     mut sock: Sock,
     peer: Peer,
     door: Door,
-) -> Option<(Sock, Box<Identity>)> {
+) -> Result<(Sock, Box<Identity>), Refused> {
     let deadline = Instant::now() + worker.settings().variables.connect_timeout_client;
     // Boxed: a wait with a deadline takes room for twice what it waits for.
     let login = Box::pin(async {
@@ -102,13 +113,15 @@ async fn log_in(
         Ok(identity)
     });
     match control.until(Signal::Drain, timeout_at(deadline, login)).await {
-        Ok(Ok(Ok(identity))) => Some((sock, identity)),
+        Ok(Ok(Ok(identity))) => Ok((sock, identity)),
         Ok(Ok(Err(ending))) => {
+            let why = if matches!(ending, Ending::NoPlace(_)) { Refused::Blameless } else { Refused::Failed };
             Box::pin(say_goodbye(worker, sock, ending)).await;
-            None
+            Err(why)
         }
         // Too late, or the proxy ends: there is nothing that this client would understand.
-        Ok(Err(_)) | Err(_) => None,
+        Ok(Err(_)) => Err(Refused::Failed),
+        Err(_) => Err(Refused::Blameless),
     }
 }
 
@@ -119,7 +132,7 @@ fn place_of(worker: &Worker, client: Peer) -> Result<Option<Box<Place>>, Ending>
     let place = worker.shared.addresses.take(ip, max);
     place.map(|place| Some(Box::new(place))).ok_or_else(|| {
         worker.counts.note(Counter::OwnErrors);
-        Ending::tell(&ClientError::too_many_from(&ip, max), 0, Capabilities::empty())
+        Ending::no_place(&ClientError::too_many_from(&ip, max), 0, Capabilities::empty())
     })
 }
 

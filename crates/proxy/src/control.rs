@@ -236,6 +236,33 @@ impl Control {
         self.turns.current()
     }
 
+    /// What is the same as long as no statement begins or ends.
+    pub(crate) const fn moment(&self) -> u64 {
+        self.turns.moment()
+    }
+
+    /// From now until [`spare`](Self::spare) somebody means the session's connection to be killed, by what its server calls it:
+    /// nobody else may have it.
+    pub(crate) fn aim(&self) {
+        self.turns.aim();
+    }
+
+    pub(crate) fn spare(&self) {
+        if self.turns.spare() {
+            self.wake();
+        }
+    }
+
+    /// Whether somebody does.
+    pub(crate) const fn is_aimed_at(&self) -> bool {
+        self.turns.is_aimed_at()
+    }
+
+    /// Whether nobody does any more, once each time.
+    pub(crate) const fn take_spared(&self) -> bool {
+        self.turns.take_spared()
+    }
+
     /// Whether the next statement has to wait, because a KILL is on its way to the server.
     pub(crate) const fn is_held(&self) -> bool {
         self.turns.is_held()

@@ -36,12 +36,22 @@ pub(crate) enum Ending {
         /// Whether the client may be sending: then the connection stays open until it has read this.
         linger: bool,
     },
+    /// There was no place for the client, which has done nothing wrong: these packets tell it.
+    NoPlace(Box<[u8]>),
 }
 
 impl Ending {
     /// The client, which waits for this, is told `error` in a packet with sequence id `seq`.
     pub(crate) fn tell(error: &ClientError, seq: u8, caps: Capabilities) -> Self {
         Self::say(error, seq, caps, false)
+    }
+
+    /// The same for a client that gets no place because others have all of them.
+    pub(crate) fn no_place(error: &ClientError, seq: u8, caps: Capabilities) -> Self {
+        match Self::tell(error, seq, caps) {
+            Self::Say { packets, .. } => Self::NoPlace(packets),
+            ending => ending,
+        }
     }
 
     /// The client, which may still be sending, is told `error` in a packet with sequence id `seq`.
@@ -68,7 +78,11 @@ impl From<io::Error> for Ending {
 
 /// Says what there is to say and closes the connection so that the client can read it.
 pub(crate) async fn say_goodbye(worker: &Rc<Worker>, mut sock: Sock, ending: Ending) {
-    let Ending::Say { packets, linger } = ending else { return };
+    let (packets, linger) = match ending {
+        Ending::Say { packets, linger } => (packets, linger),
+        Ending::NoPlace(packets) => (packets, false),
+        _ => return,
+    };
     let last_words = async {
         sock.write_all(&packets).await?;
         sock.shutdown_write()?;

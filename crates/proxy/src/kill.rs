@@ -74,12 +74,13 @@ pub(crate) struct Shot {
     pub(crate) identity: Box<Identity>,
 }
 
-/// The statement that is meant.
+/// The statement that is meant, or that there is none, at the connection that its session has: as long as this lives, nobody else
+/// gets that.
 #[derive(Debug)]
 pub(crate) struct Victim {
-    pub(crate) control: Rc<Control>,
-    /// The statement's number in its session; `None` for doing nothing.
-    pub(crate) number: Option<u64>,
+    control: Rc<Control>,
+    /// The session's [moment](Control::moment) in which it was meant.
+    moment: u64,
 }
 
 /// The time from the decision to kill to the server's answer, in which the victim gets no other statement to its server.
@@ -90,12 +91,29 @@ struct Aim<'a> {
 }
 
 impl Victim {
+    /// What the session does now.
+    pub(crate) fn new(control: &Rc<Control>) -> Self {
+        control.aim();
+        Self { control: Rc::clone(control), moment: control.moment() }
+    }
+
+    /// Whether the session is still where it was.
+    fn is_there(&self) -> bool {
+        self.control.moment() == self.moment
+    }
+
     /// Takes aim if the statement still runs.
     fn aim(&self) -> Option<Aim<'_>> {
-        (self.control.statement() == self.number).then(|| {
+        self.is_there().then(|| {
             self.control.hold();
             Aim { control: &self.control, answered: false }
         })
+    }
+}
+
+impl Drop for Victim {
+    fn drop(&mut self) {
+        self.control.spare();
     }
 }
 
@@ -126,7 +144,7 @@ pub(crate) async fn kill(shot: Shot, victim: Victim, request: Request) {
         // Time for what the server says before it closes.
         sleep(KILL_GRACE).await;
     }
-    if victim.control.statement() == victim.number {
+    if victim.is_there() {
         victim.control.send(Signal::Stop);
     }
 }

@@ -27,12 +27,34 @@ fn connections_are_opened_no_faster_than_may_be() {
     assert!(one.poll_turn(Waker::noop()).is_none());
     assert_eq!(pool.serve(0, ms(1_200)), Some(ms(200)));
     let second = permit(&mut one);
-    assert!(two.poll_turn(Waker::noop()).is_none());
+    assert!(matches!(two.poll_turn(Waker::noop()), Some(Turn::First)));
     // One that has ended makes no other one begin earlier.
     drop(second);
     assert!(two.poll_turn(Waker::noop()).is_none());
     pool.serve(0, ms(1_400));
     permit(&mut two);
+}
+
+#[test]
+fn only_the_first_in_line_looks_when_the_next_connection_may_be_opened() {
+    let pool = throttled(5);
+    let _held = granted(pool.choose(0, 0, ms(1_000), |_| false));
+    let mut line: Vec<_> = (0..4).map(|_| pool.enqueue(0, 0, ms(1_100)).unwrap()).collect();
+    let looks = |line: &[Ticket<_>], now| line.iter().map(|one| one.look(now)).collect::<Vec<_>>();
+    assert_eq!(looks(&line, ms(1_100)), [Some(ms(100)), None, None, None]);
+    let bell = Arc::new(Bell::default());
+    for ticket in &mut line {
+        assert!(ticket.poll_turn(&Waker::from(Arc::clone(&bell))).is_none());
+    }
+    // Who leaves is followed by the next one, and who is served, too; others sleep on.
+    drop(line.remove(0));
+    assert_eq!(bell.0.load(Ordering::SeqCst), 1);
+    assert!(matches!(line[0].poll_turn(Waker::noop()), Some(Turn::First)));
+    assert_eq!(looks(&line, ms(1_200)), [None, Some(ms(200)), None], "the first one is served");
+    permit(&mut line[0]);
+    assert_eq!(bell.0.load(Ordering::SeqCst), 2);
+    assert!(matches!(line[1].poll_turn(Waker::noop()), Some(Turn::First)));
+    assert!(line[2].poll_turn(Waker::noop()).is_none());
 }
 
 #[test]
@@ -82,7 +104,7 @@ fn open_all(pool: &Pool<&'static str>, workers: u32, now: Duration) -> Vec<Permi
     loop {
         let resting =
             |id| permits.iter().filter(|permit| permit.server().id() == id).count().try_into().unwrap();
-        let Some(permit) = pool.open_ahead(0, &Ahead { workers, resting }, now) else { return permits };
+        let Ok(permit) = pool.open_ahead(0, &Ahead { workers, resting }, now) else { return permits };
         permits.push(permit);
     }
 }
@@ -113,6 +135,16 @@ fn so_many_rest_as_is_wished() {
     let at = |name| opened.iter().filter(|permit| *permit.server().endpoint() == name).count();
     assert_eq!((at("a"), at("b")), (2, 3), "no more than the server may have");
     drop(used);
+}
+
+#[test]
+fn who_opens_ahead_is_told_whether_one_lacks_that_may_be_opened_later() {
+    let policy = Policy { min_resting: 1, opened_per_second: Some(1), ..Policy::default() };
+    let pool = pool(policy, [server(0, "a", 1, 9)]);
+    let _held = granted(pool.choose(0, 0, NOW, |_| false));
+    let resting = |rests| Ahead { workers: 1, resting: move |_| rests };
+    assert_eq!(pool.open_ahead(0, &resting(0), NOW + ms(250)).unwrap_err(), Some(ms(750)));
+    assert_eq!(pool.open_ahead(0, &resting(1), NOW + ms(250)).unwrap_err(), None, "others are throttled");
 }
 
 #[test]

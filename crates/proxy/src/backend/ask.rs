@@ -31,6 +31,11 @@ impl Reply {
             _ => None,
         }
     }
+
+    /// Whether it tells of a key that was generated.
+    pub(crate) const fn has_key(&self) -> bool {
+        matches!(self.outcome.end, End::Ok { last_insert_id: 1.., .. })
+    }
 }
 
 /// Has the server carry out commands, one after the other, in as few writes as possible; behind what is to be said first. The connection has agreed on

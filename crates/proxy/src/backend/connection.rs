@@ -183,7 +183,7 @@ impl Connection {
             return Ok((heard, None));
         }
         let status = prologue.status();
-        self.known.last_id = prologue.last_id().or(self.known.last_id);
+        self.known.last_id = prologue.last_id(self.known.last_id);
         self.known.prologue = None;
         Ok((heard, status))
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use config::Config;
 use sql::lexer::{Kind, Lexer, Modes};
-use wire::reply::{Answer, End};
+use wire::reply::Answer;
 use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
 use super::{Connection, OpenError, Reply, ask, query};
@@ -71,8 +71,7 @@ pub(super) async fn initialise(
         return Err(refusal(refused));
     }
     link.set_first_status(replies.iter().rev().find_map(|reply| reply.outcome.status()));
-    let is_key = |reply: &Reply| matches!(reply.outcome.end, End::Ok { last_insert_id: 1.., .. });
-    if replies.iter().any(is_key) {
+    if replies.iter().any(Reply::has_key) {
         link.set_last_id(None);
     }
     Ok(())

@@ -191,6 +191,9 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
             Purpose::Question => link.note_quiet_logins(worker.now()),
             _ => worker.taken.note(server, asker.user(), payload),
         }
+        if *purpose == Purpose::Initial && reply.has_key() {
+            link.set_last_id(None);
+        }
         status = reply.outcome.status().unwrap_or(status);
     }
     Lent::Ready(backend, status)

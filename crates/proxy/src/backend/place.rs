@@ -93,8 +93,8 @@ async fn wait<'a>(
         biased;
         Some((entry, asker)) = handed => Place::Spare(entry, asker),
         turn = turn(worker, hostgroup, ticket, deadline, patience) => match turn {
-            Some(Turn::Granted(permit)) => Place::Free(permit),
-            Some(Turn::NoServer) | None => Place::None,
+            Some(permit) => Place::Free(permit),
+            None => Place::None,
         },
     }
 }
@@ -106,25 +106,28 @@ async fn turn(
     mut ticket: Ticket<Target>,
     deadline: Instant,
     patience: Duration,
-) -> Option<Turn<Target>> {
+) -> Option<Permit<Target>> {
     let shared = &worker.shared;
     let mut patience = Some(patience).filter(|patience| !patience.is_zero());
     loop {
-        // What nobody uses in this hostgroup is in somebody's way.
-        worker.kept.make_room(worker, hostgroup);
-        if patience.is_none() && shared.pool.resting(hostgroup) > 0 {
-            shared.siblings.make_room(hostgroup);
+        // What nobody uses in this hostgroup is in somebody's way, but for those who wait until the next one may be opened.
+        if !ticket.is_throttled() {
+            worker.kept.make_room(worker, hostgroup);
+            if patience.is_none() && shared.pool.resting(hostgroup) > 0 {
+                shared.siblings.make_room(hostgroup);
+            }
         }
-        let change = shared.pool.serve(hostgroup, shared.uptime());
+        let change = ticket.look(shared.uptime());
         let turn = poll_fn(|cx| ticket.poll_turn(cx.waker()).map_or(Poll::Pending, Poll::Ready));
         let look = change.map_or(LOOK, |change| change.clamp(TICK, LOOK));
         let look = patience.take().map_or(look, |patience| look.min(patience));
         // One timer for both: whoever waits does so with nearly every statement.
         let now = Instant::now();
         match timeout_at(deadline.min(now + look), turn).await {
-            Ok(turn) => return Some(turn),
+            Ok(Turn::Granted(permit)) => return Some(permit),
+            Ok(Turn::NoServer) => return None,
             Err(_) if now + look >= deadline => return None,
-            Err(_) => {}
+            Ok(Turn::First) | Err(_) => {}
         }
     }
 }

@@ -36,6 +36,8 @@ pub(crate) struct Prologue {
     asking: Option<Asking>,
     /// What `LAST_INSERT_ID()` is there, once the server has told it.
     last_id: Option<u64>,
+    /// Only the server knows that now: a statement of `init_connect` has generated a key.
+    hides_last_id: bool,
     /// The connection's status, as the answers have told it last.
     status: Option<StatusFlags>,
 }
@@ -67,6 +69,7 @@ impl Prologue {
             capabilities,
             asking,
             last_id: None,
+            hides_last_id: false,
             status: None,
         })
     }
@@ -81,9 +84,9 @@ impl Prologue {
         self.expected.is_empty()
     }
 
-    /// What `LAST_INSERT_ID()` is there now, if the answers tell it.
-    pub(crate) const fn last_id(&self) -> Option<u64> {
-        self.last_id
+    /// What `LAST_INSERT_ID()` is there now, as far as is known, if that was `before` when nothing had been answered.
+    pub(crate) fn last_id(&self, before: Option<u64>) -> Option<u64> {
+        if self.hides_last_id { None } else { self.last_id.or(before) }
     }
 
     /// The connection's status, if the answers tell it.
@@ -129,6 +132,7 @@ impl Prologue {
                 }
             }
             Purpose::Reset => self.last_id = Some(0),
+            Purpose::Initial => self.hides_last_id |= reply.has_key(),
             _ => {}
         }
         if let Some((_, next)) = self.expected.front() {
@@ -208,6 +212,17 @@ mod tests {
                 heard += prologue.hear(second).unwrap();
             }
             assert_eq!((heard, prologue.is_over()), (input.len() - 4, true), "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn a_key_that_a_first_statement_has_generated_is_nobodys() {
+        let keyed = b"\x07\x00\x00\x01\x00\x01\x09\x02\x00\x00\x00";
+        for (answer, last_id) in [(OK, Some(0)), (&keyed[..], None)] {
+            let mut prologue = said(&[Purpose::Reset, Purpose::Initial]);
+            assert_eq!(prologue.hear(OK), Ok(OK.len()));
+            assert_eq!(prologue.hear(answer), Ok(answer.len()));
+            assert_eq!(prologue.last_id(Some(5)), last_id);
         }
     }
 

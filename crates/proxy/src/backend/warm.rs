@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use pool::{Ahead, Closed, Permit};
+use pool::{Ahead, Permit};
 use route::Caller;
 use tokio::time::{Instant, sleep};
 
@@ -59,12 +59,8 @@ impl Warmth {
 
     /// Opens what lacks, and forgets what nobody wants any more.
     pub(crate) fn sweep(&self, worker: &Rc<Worker>) {
-        let settings = worker.settings();
         let mut kinds = self.0.borrow_mut();
-        kinds.retain(|hostgroup, kind| {
-            let user = &kind.guest.identity.account.user;
-            settings.warms(*hostgroup) && Arc::ptr_eq(user, &settings.users.find(&user.name))
-        });
+        kinds.retain(|hostgroup, kind| is_wanted(worker, *hostgroup, &kind.guest));
         for (hostgroup, kind) in kinds.iter_mut().filter(|(_, kind)| !kind.is_busy) {
             kind.is_busy = true;
             let (worker, hostgroup, guest) = (Rc::clone(worker), *hostgroup, Rc::clone(&kind.guest));
@@ -78,23 +74,30 @@ impl Warmth {
     }
 }
 
-/// Opens connections until there are enough, or one cannot be opened.
+/// Whether the hostgroup has connections opened ahead, and this is still a user as whom that may be.
+fn is_wanted(worker: &Worker, hostgroup: u32, guest: &Guest) -> bool {
+    let (settings, user) = (worker.settings(), &guest.identity.account.user);
+    settings.warms(hostgroup) && Arc::ptr_eq(user, &settings.users.find(&user.name))
+}
+
+/// Opens connections until there are enough, as far as they can be opened.
 async fn warm(worker: &Rc<Worker>, hostgroup: u32, guest: &Guest) {
     let shared = &worker.shared;
-    while worker.settings().warms(hostgroup) && !worker.is_draining() {
-        let ahead = Ahead {
-            workers: u32::from(shared.workers),
-            resting: |server| worker.kept.resting_at(hostgroup, server),
-        };
-        if let Some(permit) = shared.pool.open_ahead(hostgroup, &ahead, shared.uptime()) {
-            if !add(worker, hostgroup, guest, permit).await {
-                return;
+    // Servers to which none can be opened now: the others get theirs all the same.
+    let mut failed = Vec::new();
+    while is_wanted(worker, hostgroup, guest) && !worker.is_draining() {
+        let rests = |server| worker.kept.resting_at(hostgroup, server);
+        let resting = |server| if failed.contains(&server) { u32::MAX } else { rests(server) };
+        let ahead = Ahead { workers: u32::from(shared.workers), resting };
+        match shared.pool.open_ahead(hostgroup, &ahead, shared.uptime()) {
+            Ok(permit) => {
+                let server = permit.server().id();
+                if !add(worker, hostgroup, guest, permit).await {
+                    failed.push(server);
+                }
             }
-            continue;
-        }
-        match shared.pool.usage(hostgroup).closed {
-            Some(Closed::Throttled { left, .. }) => sleep(left).await,
-            _ => return,
+            Err(Some(later)) => sleep(later).await,
+            Err(None) => return,
         }
     }
 }

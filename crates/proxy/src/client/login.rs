@@ -331,7 +331,8 @@ impl<'a> Dialogue<'a> {
         self.worker.counts.note(Counter::TooManyUserConnections);
         let error = ClientError::too_many_user_connections(&user.name, user.max_connections, why);
         self.note_refusal(&user.name, Reason::TooManyConnections);
-        self.refuse(&error)
+        self.worker.counts.note(Counter::OwnErrors);
+        Ending::no_place(&error, self.exchange.next_seq(), self.capabilities)
     }
 
     /// The account of a user who has proven to be one, with a place among the user's connections if there is one already.

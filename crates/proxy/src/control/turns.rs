@@ -13,6 +13,10 @@ pub(super) struct Turns {
     count: Cell<u64>,
     /// KILLs that are on their way to the server.
     holds: Cell<u32>,
+    /// KILLs that are being prepared, or are on their way.
+    aims: Cell<u32>,
+    /// Whether the last of them is over since [`Turns::take_spared`].
+    spared: Cell<bool>,
 }
 
 impl Turns {
@@ -32,6 +36,33 @@ impl Turns {
     pub(super) fn current(&self) -> Option<u64> {
         let count = self.count.get();
         (count % 2 == 1).then_some(count)
+    }
+
+    /// What is the same as long as no statement begins or ends.
+    pub(super) const fn moment(&self) -> u64 {
+        self.count.get()
+    }
+
+    /// Whether the connection has to stay where it is.
+    pub(super) const fn is_aimed_at(&self) -> bool {
+        self.aims.get() > 0
+    }
+
+    pub(super) fn aim(&self) {
+        self.aims.set(self.aims.get() + 1);
+    }
+
+    /// The opposite; whether nobody aims any more.
+    pub(super) fn spare(&self) -> bool {
+        debug_assert!(self.is_aimed_at(), "aimed at before");
+        self.aims.set(self.aims.get().saturating_sub(1));
+        self.spared.set(!self.is_aimed_at());
+        self.spared.get()
+    }
+
+    /// Whether nobody aims any more, once each time.
+    pub(super) const fn take_spared(&self) -> bool {
+        self.spared.replace(false)
     }
 
     /// Whether no statement may be sent.

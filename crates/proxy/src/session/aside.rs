@@ -292,6 +292,7 @@ impl Session {
             && !self.worker.is_draining()
             // A KILL that is on its way must not meet somebody else.
             && !self.control.is_held()
+            && !self.control.is_aimed_at()
             && !self.control.has_mail()
     }
 }

@@ -63,6 +63,9 @@ impl Session {
         if self.control.is_held() {
             return Poll::Pending;
         }
+        if self.control.take_spared() {
+            self.lay_aside();
+        }
         self.client_waits = false;
         self.poll_idle_backend(cx)?;
         if is_visible(&self.backlog) {
@@ -151,7 +154,7 @@ impl Session {
                 // All that is known of its length.
                 measured.bytes = rest.first_chunk().map_or(0, |header| Header::parse(*header).len);
             }
-            self.note_sent(kind, payload, &mut decided);
+            self.note_sent(kind, payload, scanned.done, &mut decided);
             let upload = Upload { scanner, complete: scanned.done, answer: answer(kind, payload) };
             self.mirror(kind, payload, &upload, &decided);
             let also = if runs.is_some() { self.also(kind, payload) } else { Also::default() };

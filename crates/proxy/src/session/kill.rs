@@ -77,7 +77,7 @@ impl Session {
         for request in self.control.take_mail() {
             match &self.backend {
                 Some(backend) if number.is_some() || request.stranger.is_some() => {
-                    self.be_killed_at_server(backend, number, request);
+                    self.be_killed_at_server(backend, request);
                 }
                 _ => drop(killed_without_server(request, self.capabilities(), running)?),
             }
@@ -85,8 +85,8 @@ impl Session {
         Ok(())
     }
 
-    /// Has what runs on `backend`, the statement `number`, killed there.
-    fn be_killed_at_server(&self, backend: &Backend, number: Option<u64>, request: Request) {
+    /// Has what runs on `backend` killed there.
+    fn be_killed_at_server(&self, backend: &Backend, request: Request) {
         let is_own = request.stranger.is_none();
         if is_own && request.kill.what == What::Connection {
             self.control.send(Signal::Kill);
@@ -94,7 +94,7 @@ impl Session {
         let Some(shot) = self.shot(backend, request.kill, request.stranger.as_deref()) else {
             return request.answer(if is_own { Verdict::Done } else { Verdict::Unknown });
         };
-        let victim = Victim { control: Rc::clone(&self.control), number };
+        let victim = Victim::new(&self.control);
         if is_own {
             spawn_local(kill(shot, victim, request));
         } else {

@@ -217,7 +217,9 @@ impl Session {
         self.status = StatusFlags::AUTOCOMMIT;
         let account = match admitted {
             Ok(account) => account,
-            Err(Ending::Say { packets, linger: false }) if self.may_stay().await => {
+            Err(Ending::Say { packets, linger: false } | Ending::NoPlace(packets))
+                if self.may_stay().await =>
+            {
                 return self.write_to_client(&packets).await;
             }
             Err(ending) => return Err(ending),
@@ -235,6 +237,8 @@ impl Session {
                 self.control.about.set_backend(backend.as_ref());
                 self.course = self.new_course();
                 self.course.is_admitted = backend.is_some();
+                self.status =
+                    backend.as_ref().map_or(self.status, |backend| backend.connection().first_status());
                 self.backend = backend;
             }
             Err(refusal) => {

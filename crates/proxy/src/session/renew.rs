@@ -22,7 +22,13 @@ impl Session {
     pub(super) async fn renew(&mut self, command: Option<Vec<u8>>, answer: &[u8]) -> Result<(), Ending> {
         self.course.renewals += 1;
         let payload = command.as_deref().and_then(|command| command.get(HEADER_LEN..));
-        let statement = payload.and_then(id).filter(|_| self.course.renewals <= RENEWALS_MAX);
+        // One that cannot be prepared here is the server's as it is: the next execution may work.
+        let has_text = |id: &u32| {
+            let prepared = self.course.prepared.as_ref().and_then(|all| all.get(*id));
+            prepared.is_some_and(|prepared| prepared.what.text.is_some())
+        };
+        let statement =
+            payload.and_then(id).filter(|_| self.course.renewals <= RENEWALS_MAX).filter(has_text);
         let (Some(mut command), Some(statement)) = (command, statement) else {
             self.course.renewals = 0;
             return self.write_to_client(answer).await;

@@ -3,7 +3,7 @@
 use route::{AccessMode, Effects};
 use tokio::time::Instant;
 use wire::command::{Attribute, Kind, Query, StmtExecute};
-use wire::frame::{HEADER_LEN, Header};
+use wire::frame::{HEADER_LEN, Header, MAX_PAYLOAD};
 use wire::reply::Answer;
 use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
@@ -407,7 +407,7 @@ impl Session {
     }
 
     /// Takes note of a command that is being sent to the backend.
-    pub(super) fn note_sent(&mut self, kind: Kind, payload: &[u8], decided: &mut Decided) {
+    pub(super) fn note_sent(&mut self, kind: Kind, payload: &[u8], is_whole: bool, decided: &mut Decided) {
         if matches!(kind, Kind::Query | Kind::StmtExecute | Kind::StmtBulkExecute) {
             self.course.ran.note(decided, !self.owed.is_empty());
         }
@@ -423,7 +423,11 @@ impl Session {
             Kind::ResetConnection => self.course.propose_reset(),
             Kind::RegisterReplica => self.past.is_replica = true,
             Kind::StmtPrepare => {
-                let preparing = self.preparing(payload.get(1..).unwrap_or_default(), decided);
+                let mut preparing = self.preparing(payload.get(1..).unwrap_or_default(), decided);
+                if !is_whole || payload.len() >= MAX_PAYLOAD {
+                    // Prepared anew, what is here of it would be another statement.
+                    preparing.text = None;
+                }
                 self.course.prepared.get_or_insert_default().expect(preparing);
             }
             _ if names_statement(kind) => self.note_prepared(kind, payload),

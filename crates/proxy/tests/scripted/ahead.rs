@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use config::{CheckLogins, Config, HostgroupAttributes};
+use config::{CheckLogins, Config, HostgroupAttributes, Server};
 use proxy::stage::Stage;
 use testkit::script::ScriptedServer;
 use wire::StatusFlags;
@@ -307,5 +307,28 @@ fn who_gets_no_connection_hears_who_has_them() {
             "{}",
             error.message
         );
+    });
+}
+
+#[test]
+fn a_server_that_lets_nobody_in_does_not_keep_the_others_cold() {
+    let mut config = config_with(10, |row| row.hostgroup_settings.min_idle_connections = Some(3));
+    config.servers.push(Server { hostname: "ill".to_owned(), ..config.servers[0].clone() });
+    play(async || {
+        let (stage, servers) = stage(config.clone());
+        servers.converse(|name, end| async move {
+            if name.contains("ill") {
+                return drop(end);
+            }
+            let (mut server, _) = ScriptedServer::accept(end).await;
+            while server.next_command().await.is_some() {
+                server.ok().await;
+            }
+        });
+        let mut client = log_in(&stage).await;
+        client.send_query("DO 0").await;
+        client.expect_ok().await;
+        pass(secs(5)).await;
+        assert_eq!(open(&stage), (3, 3));
     });
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use config::{Config, Server};
+use config::{CheckLogins, Config, Server};
 use testkit::client::Options;
 use tokio::time::Instant;
 use wire::auth::native;
@@ -11,8 +11,8 @@ use wire::command::{self, Kind};
 use wire::{Codec as _, StatusFlags, packet};
 
 use super::support::{
-    Client, Database, config, database, expect_alive, expect_nothing_left, first_query, log_in, messages,
-    options, options_for, play, settle, stage, user,
+    Client, Database, Servers, config, database, expect_alive, expect_nothing_left, first_query, log_in,
+    messages, options, options_for, play, settle, stage, user,
 };
 
 /// `app` and `other`, whose password is `word` and whose servers are those of hostgroup 1.
@@ -294,5 +294,30 @@ fn c27_a_truncated_change_ends_the_session() {
             let error = client.read_result().await;
             assert!(error.is_err(), "{len} bytes of a change were accepted");
         }
+    });
+}
+
+#[test]
+fn what_init_connect_does_to_the_status_is_known_after_a_change() {
+    let mut config = config();
+    config.pointsman.check_logins = CheckLogins::Always;
+    "SET autocommit = 0".clone_into(&mut config.variables.init_connect);
+    play(async || {
+        let (stage, mut servers) = stage(config.clone());
+        let begins = async |servers: &mut Servers| {
+            let mut server = servers.accept().await;
+            server.status -= StatusFlags::AUTOCOMMIT;
+            server.expect_query("SET autocommit = 0").await;
+            server.ok().await;
+            server
+        };
+        let options = options();
+        let ((mut client, nonce), mut old) = tokio::join!(client(&stage, &options), begins(&mut servers));
+        client.send_at(0, &change(&nonce, "app", "secret", "")).await;
+        old.expect_command(Kind::ResetConnection, b"").await;
+        old.ok().await;
+        let _server = begins(&mut servers).await;
+        let status = client.expect_ok().await.status;
+        assert!(!status.contains(StatusFlags::AUTOCOMMIT), "{status:?}");
     });
 }

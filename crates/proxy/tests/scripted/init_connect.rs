@@ -121,3 +121,26 @@ fn c03_the_next_session_begins_with_it_as_well() {
         two.expect_ok().await;
     });
 }
+
+#[test]
+fn c03_a_key_that_it_has_generated_is_not_the_next_sessions() {
+    const AUDIT: &str = "INSERT INTO logins VALUES ()";
+    play(async || {
+        let (stage, mut servers) = stage(with_init(shared(), AUDIT));
+        let mut one = log_in(&stage).await;
+        let mut server = first(&mut one, &mut servers, &[AUDIT]).await;
+        let mut two = log_in(&stage).await;
+        two.send_query("SELECT LAST_INSERT_ID()").await;
+        let command = server.read_command().await;
+        assert_eq!(command.first(), Some(&(Kind::ChangeUser as u8)));
+        server.ok().await;
+        question(&mut server).await;
+        server.expect_query(AUDIT).await;
+        server.ok_with(1, 9).await;
+        server.expect_query("SET last_insert_id = 0").await;
+        server.ok().await;
+        server.expect_query("SELECT LAST_INSERT_ID()").await;
+        server.ok().await;
+        two.expect_ok().await;
+    });
+}

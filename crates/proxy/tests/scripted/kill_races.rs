@@ -3,13 +3,16 @@
 use std::time::Duration;
 
 use config::{Config, Server};
+use proxy::stage::Stage;
 use testkit::script::ScriptedServer;
 use tokio::time::{Instant, timeout};
+use wire::command::Kind;
 
 use super::kill::{expect_killed, log_in_with_id, running};
+use super::shared::config as shared;
 use super::support::{
-    Database, config, database, expect_alive, expect_nothing_left, first_query, log_in, options, play,
-    settle, stage,
+    Client, Database, Servers, config, database, expect_alive, expect_nothing_left, first_query, log_in,
+    log_in_as, options, options_for, play, run, settle, stage, user,
 };
 
 /// Connections that a worker has open at a time to kill something.
@@ -269,4 +272,71 @@ fn a_drain_lets_a_kill_end_and_its_deadline_does_not() {
             expect_nothing_left(&stage).await;
         });
     }
+}
+
+/// One server with one connection, which the sessions of one user share; another user may kill them.
+async fn shared_by_two() -> (Stage, Servers, Client, u32, Client, Client, Database) {
+    let mut config = shared();
+    config.users.push(user("other", "secret"));
+    config.variables.connect_timeout_server_max = Duration::from_secs(20);
+    let (stage, mut servers) = stage(config);
+    let (mut one, id) = log_in_with_id(&stage, &options()).await;
+    let server = first_query(&mut one, &mut servers).await;
+    let two = log_in(&stage).await;
+    let other = log_in_as(&stage, &options_for("other", "secret")).await;
+    (stage, servers, one, id, two, other, server)
+}
+
+#[test]
+fn c03_a_kill_by_another_user_does_not_hit_who_has_the_connection_next() {
+    play(async || {
+        let (_stage, mut servers, mut one, id, mut two, mut other, mut server) = shared_by_two().await;
+        other.send_query(&format!("KILL {id}")).await;
+        let dialled = servers.dialled().await.1;
+        // Until the server has been told, the connection stays with the session that is meant.
+        run(&mut one, &mut server, "SELECT 1").await;
+        two.send_query("SELECT 2").await;
+        expect_silence(&mut server).await;
+        let (mut side, _) = ScriptedServer::accept(dialled).await;
+        side.expect_query("KILL CONNECTION 7").await;
+        side.ok().await;
+        other.expect_ok().await;
+        expect_killed(&mut one).await;
+        drop(server);
+        let mut server = servers.accept().await;
+        server.expect_query("SELECT 2").await;
+        server.ok().await;
+        two.expect_ok().await;
+    });
+}
+
+#[test]
+fn a_connection_is_shared_again_when_a_kill_was_refused() {
+    play(async || {
+        let (_stage, mut servers, mut one, id, mut two, mut other, mut server) = shared_by_two().await;
+        other.send_query(&format!("KILL {id}")).await;
+        let dialled = servers.dialled().await.1;
+        run(&mut one, &mut server, "SELECT 1").await;
+        two.send_query("SELECT 2").await;
+        let (mut side, _) = ScriptedServer::accept(dialled).await;
+        side.expect_query("KILL CONNECTION 7").await;
+        side.err(1095, "HY000", "You are not owner of thread 7").await;
+        other.expect_err(1095).await;
+        // Nobody has to wait until the first client says something.
+        let command = server.read_command().await;
+        assert_eq!(command.first(), Some(&(Kind::ChangeUser as u8)));
+    });
+}
+
+#[test]
+fn c03_a_kill_by_another_user_of_nothing_does_not_hit_what_runs_later() {
+    play(async || {
+        let (_stage, mut servers, mut one, id, _two, mut other, mut server) = shared_by_two().await;
+        other.send_query(&format!("KILL QUERY {id}")).await;
+        let dialled = servers.dialled().await.1;
+        run(&mut one, &mut server, "SELECT 1").await;
+        let (mut side, _) = ScriptedServer::accept(dialled).await;
+        assert_eq!(side.next_command().await, None, "what was meant is over");
+        other.expect_ok().await;
+    });
 }

@@ -141,3 +141,27 @@ fn an_address_has_no_more_clients_than_it_may() {
         ScriptedClient::connect(client_from(&stage, 1), &options()).await;
     });
 }
+
+/// The host cache would lock the address out for what others do.
+#[test]
+fn who_finds_no_place_has_not_failed() {
+    for by_address in [true, false] {
+        let mut config = usual();
+        config.variables.client_host_cache_size = 10;
+        config.variables.client_host_error_counts = 1;
+        if by_address {
+            config.variables.max_connections_per_address = 1;
+        } else {
+            config.users[0].max_connections = 1;
+        }
+        play(async || {
+            let (stage, _servers) = stage(config.clone());
+            let _inside = ScriptedClient::connect(client_from(&stage, 1), &options()).await;
+            let mut second = ScriptedClient::new(client_from(&stage, 1));
+            let error = second.log_in(&options()).await.map(drop).unwrap_err();
+            assert_eq!(error.code, if by_address { 1040 } else { 1226 });
+            settle().await;
+            assert_eq!(stage.client_hosts().len(), 0);
+        });
+    }
+}

@@ -12,6 +12,9 @@ use super::support::{
 /// The text of every statement here.
 const TEXT: &[u8] = b"SELECT a FROM t";
 
+/// Bytes of texts that are kept for one session.
+const KEPT: usize = 8 << 20;
+
 /// The body of an execute of this statement, without parameters.
 fn execute(id: u32) -> Vec<u8> {
     [&id.to_le_bytes()[..], &[0, 1, 0, 0, 0]].concat()
@@ -192,4 +195,60 @@ fn c15_a_client_that_keeps_columns_hears_that_they_are_others() {
             }
         });
     }
+}
+
+/// The proxy could not prepare it anew.
+#[test]
+fn a_statement_whose_text_is_not_kept_stays_where_it_is() {
+    play(async || {
+        let (_stage, mut client, mut server) = session().await;
+        let text = [TEXT, &vec![b' '; 60_000]].concat();
+        let last = u32::try_from(KEPT / text.len()).unwrap() + 1;
+        for id in 1..=last {
+            client.send_command(Kind::StmtPrepare, &text).await;
+            server.expect_command(Kind::StmtPrepare, &text).await;
+            let ok = packet::PrepareOk {
+                statement_id: id,
+                columns: 0,
+                params: 0,
+                warnings: 0,
+                metadata_follows: None,
+            };
+            server.send_packet(&ok).await;
+            let answer = ok.encode(client.capabilities());
+            client.expect(&answer).await;
+        }
+        client.send_command(Kind::StmtExecute, &execute(last)).await;
+        wants_it_again(&mut server, last).await;
+        client.expect_err(1615).await;
+        client.send_command(Kind::StmtExecute, &execute(last)).await;
+        server.expect_command(Kind::StmtExecute, &execute(last)).await;
+        server.ok().await;
+        client.expect_ok().await;
+    });
+}
+
+/// Nobody has the rest of it any more; the part alone may be a statement as well.
+#[test]
+fn c16_a_statement_that_came_in_pieces_is_not_prepared_anew_without_the_last_ones() {
+    play(async || {
+        let (_stage, mut client, mut server) = session().await;
+        let text = [TEXT, &vec![b' '; 1 << 20], b"WHERE a = 1"].concat();
+        tokio::join!(
+            client.send_command(Kind::StmtPrepare, &text),
+            server.expect_command(Kind::StmtPrepare, &text),
+        );
+        let ok =
+            packet::PrepareOk { statement_id: 5, columns: 0, params: 0, warnings: 0, metadata_follows: None };
+        server.send_packet(&ok).await;
+        let answer = ok.encode(client.capabilities());
+        client.expect(&answer).await;
+        client.send_command(Kind::StmtExecute, &execute(5)).await;
+        wants_it_again(&mut server, 5).await;
+        client.expect_err(1615).await;
+        client.send_command(Kind::StmtExecute, &execute(5)).await;
+        server.expect_command(Kind::StmtExecute, &execute(5)).await;
+        server.ok().await;
+        client.expect_ok().await;
+    });
 }
