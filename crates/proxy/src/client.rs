@@ -156,8 +156,10 @@ mod tests {
             size_of::<F>()
         }
         let bytes = size(serve);
-        // With what the runtime adds it just fits into what the allocator has for tasks of this size.
-        assert!(bytes <= 800, "the future of a client has {bytes} bytes");
+        // With what the runtime adds it just fits into what the allocator has for tasks of this size, but for streams made of memory,
+        // which only tests have.
+        let streams_of_memory = if cfg!(feature = "memory") { 48 } else { 0 };
+        assert!(bytes <= 776 + streams_of_memory, "the future of a client has {bytes} bytes");
     }
 
     /// What a client costs that has connected and says nothing; anybody may do so.

@@ -138,5 +138,6 @@ fn short_records_are_bounded_in_number() {
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     log.configure(&events(&pipe)).unwrap();
     let taken = (0..10 * QUEUE_RECORDS_MAX).take_while(|_| log.offer(record("x"))).count();
-    assert!((QUEUE_RECORDS_MAX..3 * QUEUE_RECORDS_MAX).contains(&taken), "{taken}");
+    // The writer may not have taken the order to begin yet, which has a place in the queue as well.
+    assert!((QUEUE_RECORDS_MAX - 1..3 * QUEUE_RECORDS_MAX).contains(&taken), "{taken}");
 }
