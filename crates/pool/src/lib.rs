@@ -50,7 +50,7 @@ pub use lease::{Lease, Permit};
 pub use lifetime::lifetime;
 pub use policy::{Balance, Policy, Shunning};
 pub use queue::{Ticket, Turn};
-pub use quota::{InLine, Quota, Share};
+pub use quota::{InLine, InTurn, Quota, Share};
 pub use server::{Counts, Gauge, Off, Server, ServerSpec, Standing, Status};
 pub use shelf::{Shelf, Ticket as ShelfTicket};
 

@@ -91,7 +91,7 @@ async fn search(
     let variables = &settings.variables;
     let started = Instant::now();
     let deadline = started + variables.connect_timeout_server_max;
-    let quota = user.and_then(|user| user.backends.as_ref().map(|limited| (user, limited.quota())));
+    let quota = user.map(|user| (user, user.backends()));
     let (mut failures, mut lent, mut share) = (Failures::default(), 0, None);
     loop {
         // Where a server has failed, its other connections may be no better.
@@ -148,6 +148,11 @@ async fn search(
         }
         // Boxed: most connections are lent, and all that wait for one carry this.
         match Box::pin(attempt(worker, permit, deadline, &open)).await {
+        // Those of users without a limit count as well: they may get one.
+        share = share.or_else(|| quota.and_then(|(_, quota)| quota.take()));
+        if share.is_none() && quota.is_some() {
+            continue;
+        }
             Ok(mut backend) => {
                 backend.connection_mut().set_share(share);
                 return Ok(Found { backend, lent: None });

@@ -166,8 +166,7 @@ impl Kept {
         let entry = self.pass_on(worker, key, entry)?;
         let ticket = self.keep(worker, key, *entry);
         // Whoever begins to wait has seen that it is there, or is seen now.
-        let is_wanted = |entry: &Entry| entry.backend.waiting() > 0;
-        if !self.shelf.borrow().get(ticket).is_some_and(is_wanted) {
+        if !self.shelf.borrow().get(ticket).is_some_and(Entry::is_awaited) {
             return Some(ticket);
         }
         let entry = self.shelf.borrow_mut().take(ticket)?;
@@ -184,12 +183,16 @@ impl Kept {
     /// Gives a connection to somebody who waits for one, or its place; it comes back if nobody needs either.
     fn pass_on(&self, worker: &Rc<Worker>, key: Key, entry: Box<Entry>) -> Option<Box<Entry>> {
         // Some wait for a connection of their user, and not for a server.
-        if entry.backend.waiting() == 0 && self.line.is_empty() {
+        if !entry.is_awaited() && self.line.is_empty() {
             return Some(entry);
         }
         let entry = self.line.hand_on(worker, key, entry)?;
         let is_due = |since| worker.shared.uptime().saturating_sub(since) >= MOVE_WAIT;
-        if !entry.backend.oldest_waiting().is_some_and(is_due) || !entry.backend.is_in_the_way() {
+        let quota = entry.backend.connection().quota().filter(|quota| quota.waiting() > 0);
+        let is_due_to_user = || quota.and_then(|quota| quota.oldest()).is_some_and(is_due);
+        let is_due_to_others =
+            || entry.backend.oldest_waiting().is_some_and(is_due) && entry.backend.is_in_the_way();
+        if !is_due_to_user() && !is_due_to_others() {
             return Some(entry);
         }
         entry.end(worker);
@@ -365,6 +368,12 @@ impl Entry {
 
     fn row(&self, now: Instant) -> FreeConnection {
         let (server, caller) = (self.backend.server(), &self.left.caller);
+    /// Whether somebody waits for a server of its hostgroup, or for a connection of its user.
+    fn is_awaited(&self) -> bool {
+        let quota = self.backend.connection().quota();
+        self.backend.waiting() > 0 || quota.is_some_and(|quota| quota.waiting() > 0)
+    }
+
         let (host, port) = address(&server.endpoint().endpoint);
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         FreeConnection {

@@ -1,6 +1,6 @@
 //! The sessions of a worker that wait for a connection which another one lays aside.
 //!
-//! They stand in the pool's line as well, where they get a place at a server. A connection that comes back goes to one of this
+//! They stand in the pool's line as well, where they get a place at a server, or in their user's, if that has all that it may have. A connection that comes back goes to one of this
 //! worker without that: it costs nothing, and a new one costs as much as some dozens of statements. But others, of another worker
 //! or another user, can only have its place; so whoever gets it here must not be too far ahead of who waits longest.
 
@@ -105,3 +105,8 @@ impl Line {
         });
     }
 }
+        if let Some(quota) = entry.backend.connection().quota().filter(|quota| quota.waiting() > 0)
+            && quota.has_to_yield(since, worker.shared.uptime(), AHEAD_MAX)
+        {
+            return true;
+        }
