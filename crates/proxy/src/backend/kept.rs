@@ -293,17 +293,18 @@ impl Kept {
 
     /// A session waits for one of these, which its user has all: one that nobody uses makes room for it.
     pub(crate) fn make_room_among(&self, worker: &Rc<Worker>, quota: &Arc<Quota>) {
-        let mut shelf = self.shelf.borrow_mut();
-        if shelf.is_empty() || quota.waiting() == 0 {
+        if quota.waiting() == 0 {
             return;
         }
+        let mut shelf = self.shelf.borrow_mut();
         let mut of_them = shelf.iter().filter(|(_, entry)| entry.backend.connection().is_one_of(quota));
         let ticket = of_them.next().map(|(ticket, _)| ticket);
         drop(of_them);
         let entry = ticket.and_then(|ticket| shelf.take(ticket));
         drop(shelf);
-        if let Some(entry) = entry {
-            entry.end(worker);
+        match entry {
+            Some(entry) => entry.end(worker),
+            None => worker.mirrors.make_room_among(quota),
         }
     }
 
@@ -360,6 +361,12 @@ impl Kept {
 }
 
 impl Entry {
+    /// Whether somebody waits for a server of its hostgroup, or for a connection of its user.
+    fn is_awaited(&self) -> bool {
+        let quota = self.backend.connection().quota();
+        self.backend.waiting() > 0 || quota.is_some_and(|quota| quota.waiting() > 0)
+    }
+
     /// Whether the configuration still holds that the connection was opened under.
     fn is_valid(&self, worker: &Worker) -> bool {
         let server = self.backend.server();
@@ -368,12 +375,6 @@ impl Entry {
 
     fn row(&self, now: Instant) -> FreeConnection {
         let (server, caller) = (self.backend.server(), &self.left.caller);
-    /// Whether somebody waits for a server of its hostgroup, or for a connection of its user.
-    fn is_awaited(&self) -> bool {
-        let quota = self.backend.connection().quota();
-        self.backend.waiting() > 0 || quota.is_some_and(|quota| quota.waiting() > 0)
-    }
-
         let (host, port) = address(&server.endpoint().endpoint);
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         FreeConnection {

@@ -4,6 +4,7 @@ use config::{Config, QueryRule, Server};
 use proxy::stage::Stage;
 use testkit::script::ScriptedServer;
 use tokio::time::sleep;
+use wire::command::Kind;
 
 use super::shared::config as shared;
 use super::support::{
@@ -101,5 +102,30 @@ fn c23_a_limit_that_changes_holds_for_sessions_of_before() {
         third.expect_query("SELECT 1").await;
         third.ok().await;
         three.expect_ok().await;
+    });
+}
+
+/// They were kept for the next copy for ten seconds.
+#[test]
+fn connections_for_copies_make_room_for_sessions_of_the_user() {
+    let mut config = config(Some(2));
+    config.query_rules = vec![QueryRule { mirror_hostgroup: Some(1), ..rule(1, "copied") }];
+    config.variables.connect_timeout_server_max = ms(500);
+    play(async || {
+        let (stage, mut servers) = stage(config.clone());
+        let (mut one, mut two) = (log_in(&stage).await, log_in(&stage).await);
+        let mut server = first_query(&mut one, &mut servers).await;
+        begin(&mut one, &mut server).await;
+        one.send_query("SELECT 'copied'").await;
+        let mut copy = servers.accept().await;
+        for server in [&mut server, &mut copy] {
+            server.expect_query("SELECT 'copied'").await;
+            server.ok().await;
+        }
+        one.expect_ok().await;
+        settle().await;
+        assert_eq!(open(&stage), (1, 1));
+        first_query(&mut two, &mut servers).await;
+        copy.expect_command(Kind::Quit, b"").await;
     });
 }
