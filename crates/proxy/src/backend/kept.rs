@@ -13,14 +13,13 @@ use std::task::{Context, Poll, Waker};
 
 use pool::{Quota, Shelf, ShelfTicket as Ticket, Status, lifetime};
 use route::Caller;
-use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 use wire::StatusFlags;
 use wire::command::Kind;
 use wire::reply::Answer;
 
 use super::lend::{Ahead, ask_results};
-use super::line::{Line, Wish};
+use super::line::{Handed, Line, Wish};
 use super::passport::Passport;
 use super::{Backend, QUIT, ask};
 use crate::arrival::Peer;
@@ -200,13 +199,21 @@ impl Kept {
     }
 
     /// Waits for a connection that comes back.
-    pub(super) fn wait(
-        &self,
-        worker: &Worker,
-        asker: &Asker<'_>,
-        hostgroup: u32,
-    ) -> oneshot::Receiver<Box<Entry>> {
-        self.line.wait(asker.key(hostgroup), asker.wish(), worker.shared.uptime())
+    pub(super) fn wait<'a>(&self, worker: &'a Rc<Worker>, asker: &Asker<'_>, hostgroup: u32) -> Handed<'a> {
+        let receiver = self.line.wait(asker.key(hostgroup), asker.wish(), worker.shared.uptime());
+        Handed::new(worker, receiver)
+    }
+
+    /// Takes a connection that somebody was given and has not taken. If there is something that only he would have asked its server, it
+    /// is asked now: the session that wants to know waits for it.
+    pub(super) fn put_back(&self, worker: &Rc<Worker>, entry: Box<Entry>) {
+        if entry.left.is_free() {
+            let key = (entry.passport.hash(), entry.backend.server().hostgroup());
+            self.put(worker, key, entry);
+        } else {
+            self.pinged.borrow_mut().push(entry.backend.server().id());
+            tokio::task::spawn_local(ping(Rc::clone(worker), *entry));
+        }
     }
 
     /// The connection that this ticket was given for, if it is still there and of use.

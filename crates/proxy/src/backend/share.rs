@@ -47,7 +47,7 @@ pub(super) async fn among<'a>(
     let handed = asker.map(|asker| (worker.kept.wait(worker, asker, hostgroup), asker));
     let handed = async {
         let (handed, asker) = handed?;
-        Some((handed.await.ok()?, asker))
+        Some((handed.await?, asker))
     };
     tokio::select! {
         biased;
