@@ -351,7 +351,7 @@ impl Kept {
             let count = resting.entry(entry.backend.server().id()).or_default();
             *count += 1;
             let share = entry.backend.most_resting().div_ceil(u32::from(worker.shared.workers).max(1));
-            is_idle && (!entry.is_valid(worker) || *count > share)
+            is_idle && (!entry.is_valid(worker) || !entry.passport.is_current(worker) || *count > share)
         });
         for entry in over {
             entry.end(worker);
