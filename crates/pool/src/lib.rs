@@ -179,7 +179,7 @@ impl<E> Pool<E> {
     pub fn open_ahead(
         &self,
         hostgroup: u32,
-        ahead: &Ahead<impl Fn(u64) -> u32>,
+        ahead: &Ahead<impl Fn(&Server<E>) -> u32>,
         now: Duration,
     ) -> Result<Permit<E>, Option<Duration>> {
         let group = self.hostgroup(hostgroup).ok_or(None)?;

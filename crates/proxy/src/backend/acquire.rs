@@ -70,7 +70,12 @@ pub(crate) async fn acquire(
 ) -> Result<Found, AcquireError> {
     let found = search(worker, hostgroup, full, user, asker, open).await;
     match &found {
-        Ok(_) => worker.counts.note(Counter::GotConnection),
+        Ok(_) => {
+            worker.counts.note(Counter::GotConnection);
+            if let Some(asker) = asker {
+                worker.warmth.note(worker, hostgroup, asker.identity);
+            }
+        }
         Err(_) => worker.counts.note(Counter::NoConnection),
     }
     if matches!(&found, Err(AcquireError::Proxy(error)) if error.is_connect_timeout()) {
@@ -96,10 +101,7 @@ async fn search(
     loop {
         // Where a server has failed, its other connections may be no better.
         let asker = asker.filter(|_| failures.count == 0 && lent < LENT_MAX);
-        if let Some(asker) = asker {
-            worker.warmth.note(worker, hostgroup, asker.identity);
-        }
-        let place = match quota.filter(|_| share.is_none()) {
+        let place = match quota.filter(|(_, quota)| share.is_none() && quota.is_limited()) {
             None => place(worker, hostgroup, deadline, &failures, full, asker).await,
             Some((user, quota)) => match among(worker, hostgroup, deadline, quota, asker).await {
                 Among::Share(one) => {
@@ -146,13 +148,13 @@ async fn search(
         {
             return Err(AcquireError::Server(refusal));
         }
-        // Boxed: most connections are lent, and all that wait for one carry this.
-        match Box::pin(attempt(worker, permit, deadline, &open)).await {
         // Those of users without a limit count as well: they may get one.
         share = share.or_else(|| quota.and_then(|(_, quota)| quota.take()));
         if share.is_none() && quota.is_some() {
             continue;
         }
+        // Boxed: most connections are lent, and all that wait for one carry this.
+        match Box::pin(attempt(worker, permit, deadline, &open)).await {
             Ok(mut backend) => {
                 backend.connection_mut().set_share(share);
                 return Ok(Found { backend, lent: None });
