@@ -18,6 +18,7 @@ use super::ids::{refusal_with_session, translate};
 use super::measure::answered;
 use super::overdue::{is_interrupted, timed_out};
 use super::owed::Step;
+use super::renew::needs_renewal;
 use crate::backend::{Backend, Refused, Target};
 use crate::control::{Control, Signal};
 use crate::counts::Counter;
@@ -44,7 +45,7 @@ impl Session {
             self.relay_answer(answer, 1).await?;
         }
         self.control.end_statement();
-        self.end_running();
+        self.pause_or_end();
         self.course.changed = None;
         match self.course.correction.take() {
             None => Ok(()),
@@ -124,6 +125,7 @@ impl Session {
             let runs = (self.control.running.kind(), self.control.running.bytes());
             let mut scanned = 0;
             let mut begins_with_packet = between_packets;
+            let mut hidden = None;
             let event = loop {
                 let rest = input.get(scanned..).unwrap_or_default();
                 let scan = match reply.scan(rest) {
@@ -137,7 +139,12 @@ impl Session {
                 if let Event::Done(outcome) = scan.event {
                     note_prepared(&mut self.course, &self.control, backend, reply);
                     let bytes = rest.get(..scan.len).filter(|_| begins_with_packet);
-                    answered(&self.worker, &self.control, outcome, bytes);
+                    if needs_renewal(outcome, runs.0) && self.owed.is_empty() {
+                        // The client may not see it.
+                        hidden = Some(outcome);
+                    } else {
+                        answered(&self.worker, &self.control, outcome, bytes);
+                    }
                     begins_with_packet = true;
                 }
                 match (scan.event, self.owed.is_empty()) {
@@ -167,6 +174,9 @@ impl Session {
             {
                 self.course.refused = Some(refused);
                 return Poll::Ready(Ok(event));
+            }
+            if let Some(outcome) = hidden {
+                answered(&self.worker, &self.control, outcome, Some(output).filter(|_| between_packets));
             }
             let (server, course) = (&backend.server().endpoint().endpoint, &mut self.course);
             let rewritten = match &mut self.listing {
