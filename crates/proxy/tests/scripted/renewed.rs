@@ -294,12 +294,50 @@ fn a_statement_whose_text_is_not_kept_stays_where_it_is() {
     });
 }
 
-/// Nobody has the rest of it any more; the part alone may be a statement as well.
+/// The next execution heard that it does not exist (1243).
+#[test]
+fn c16_a_statement_that_came_in_pieces_outlives_its_server() {
+    for shared in [false, true] {
+        let mut config = config();
+        config.variables.multiplexing = shared;
+        play(async || {
+            let (stage, mut servers) = stage(config.clone());
+            let mut client = log_in(&stage).await;
+            let mut server = first_query(&mut client, &mut servers).await;
+            let text = [TEXT, &vec![b' '; 1 << 20], b"WHERE a = 1"].concat();
+            let ok = packet::PrepareOk {
+                statement_id: 5,
+                columns: 0,
+                params: 0,
+                warnings: 0,
+                metadata_follows: None,
+            };
+            tokio::join!(
+                client.send_command(Kind::StmtPrepare, &text),
+                server.expect_command(Kind::StmtPrepare, &text),
+            );
+            server.send_packet(&ok).await;
+            let answer = ok.encode(client.capabilities());
+            client.expect(&answer).await;
+            drop(server);
+            settle().await;
+            client.send_command(Kind::StmtExecute, &execute(5)).await;
+            let mut server = servers.accept().await;
+            server.expect_command(Kind::StmtPrepare, &text).await;
+            server.send_packet(&packet::PrepareOk { statement_id: 1, ..ok }).await;
+            server.expect_command(Kind::StmtExecute, &execute(1)).await;
+            server.ok().await;
+            client.expect_ok().await;
+        });
+    }
+}
+
+/// Of one that is too large to be kept nobody has the rest any more; the part alone may be a statement as well.
 #[test]
 fn c16_a_statement_that_came_in_pieces_is_not_prepared_anew_without_the_last_ones() {
     play(async || {
         let (_stage, mut client, mut server) = session().await;
-        let text = [TEXT, &vec![b' '; 1 << 20], b"WHERE a = 1"].concat();
+        let text = [TEXT, &vec![b' '; KEPT], b"WHERE a = 1"].concat();
         tokio::join!(
             client.send_command(Kind::StmtPrepare, &text),
             server.expect_command(Kind::StmtPrepare, &text),
