@@ -277,4 +277,4 @@ pub(crate) const NAMES_LOOK: Duration = Duration::from_secs(1);
 pub(crate) const KEPT_IDLE: Duration = Duration::from_secs(5);
 
 /// Time for which connections are not opened ahead to a server that has not let their user in.
-pub(crate) const GUEST_REFUSED: Duration = Duration::from_secs(60);
+pub(crate) const GUEST_REFUSED: Duration = Duration::from_mins(1);

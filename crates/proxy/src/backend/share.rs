@@ -65,12 +65,11 @@ async fn granted(worker: &Rc<Worker>, quota: &Arc<Quota>, mut line: InLine) -> S
         let turn = poll_fn(|cx| line.poll_turn(cx.waker()).map_or(Poll::Pending, Poll::Ready));
         match timeout(look, turn).await {
             Ok(InTurn::Granted(share)) => return share,
-            Ok(InTurn::First) => {}
             Err(_) if line.is_first() => {
                 worker.kept.make_room_among(worker, quota);
                 worker.shared.siblings.make_room_among(quota);
             }
-            Err(_) => {}
+            Ok(InTurn::First) | Err(_) => {}
         }
     }
 }

@@ -55,7 +55,7 @@ pub(super) struct Heard<'a> {
 }
 
 /// Whether an answer that ends with this event, and is `output`, is such a refusal.
-pub(super) fn is_refusal(event: Event, output: &[u8]) -> bool {
+fn is_refusal(event: Event, output: &[u8]) -> bool {
     let Event::Done(Outcome { end: End::Err { code }, .. }) = event else { return false };
     if needs_preparing(code) {
         return true;
@@ -68,7 +68,7 @@ fn has(output: &[u8], words: &[u8]) -> bool {
     output.windows(words.len()).any(|part| part == words)
 }
 
-/// What is to be done about a refusal; `status` is what the server has said before it. The statement may be sent again if all of it is known, and it is outside a transaction.
+/// What is to be done about an answer if it is a refusal; `status` is what the server has said before it. The statement may be sent again if all of it is known, and it is outside a transaction.
 pub(super) fn refused(
     course: &Course,
     control: &Control,
@@ -77,6 +77,9 @@ pub(super) fn refused(
     heard: &Heard<'_>,
 ) -> Option<Box<Refused>> {
     let Heard { event, output, runs } = *heard;
+    if !is_refusal(event, output) {
+        return None;
+    }
     if let Event::Done(outcome @ Outcome { end: End::Err { code }, .. }) = event
         && needs_preparing(code)
     {

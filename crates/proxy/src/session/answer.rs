@@ -10,7 +10,7 @@ use wire::reply::{Answer, End, Event, Outcome, ReplyScanner};
 use wire::{Capabilities, StatusFlags, WireError};
 
 use super::Session;
-use super::again::{Heard, is_refusal, refused};
+use super::again::{Heard, refused};
 use super::correction::correction;
 use super::course::Course;
 use super::execute::{keeps_definitions, refusal_with_own_id};
@@ -128,8 +128,7 @@ impl Session {
             let (seq, between_packets) = (reply.next_seq(), reply.is_between_packets());
             let runs = (self.control.running.kind(), self.control.running.bytes());
             let mut scanned = 0;
-            let mut begins_with_packet = between_packets;
-            let mut hidden = None;
+            let (mut begins_with_packet, mut hidden) = (between_packets, None);
             let event = loop {
                 let rest = input.get(scanned..).unwrap_or_default();
                 let scan = match reply.scan(rest) {
@@ -143,10 +142,9 @@ impl Session {
                 if let Event::Done(outcome) = scan.event {
                     note_prepared(&mut self.course, &self.control, backend, reply);
                     let bytes = rest.get(..scan.len).filter(|_| begins_with_packet);
-                    if needs_renewal(outcome, runs.0) && self.owed.is_empty() {
-                        // The client may not see it.
-                        hidden = Some(outcome);
-                    } else {
+                    // The client may not see it.
+                    hidden = (needs_renewal(outcome, runs.0) && self.owed.is_empty()).then_some(outcome);
+                    if hidden.is_none() {
                         answered(&self.worker, &self.control, outcome, bytes);
                     }
                     begins_with_packet = true;
@@ -170,12 +168,8 @@ impl Session {
             }
             let output = input.get(..scanned).unwrap_or(input);
             let heard = Heard { event, output, runs };
-            if (seq, between_packets) == (1, true)
-                && scanned == n
-                && self.owed.is_empty()
-                && is_refusal(event, output)
-                && let Some(refused) = refused(&self.course, &self.control, self.status, caps, &heard)
-            {
+            let is_all = (seq, between_packets, scanned) == (1, true, n) && self.owed.is_empty();
+            if is_all && let Some(refused) = refused(&self.course, &self.control, self.status, caps, &heard) {
                 self.course.refused = Some(refused);
                 return Poll::Ready(Ok(event));
             }
@@ -195,13 +189,11 @@ impl Session {
                 Some(listing) => Some(translate(listing, output, &self.worker, server)),
             };
             self.to_client.send(cx, &mut self.client, rewritten.as_deref().unwrap_or(output))?;
-            if event == Event::More {
-                continue;
+            match event {
+                Event::More => {}
+                _ if scanned < n => return Poll::Ready(Err(self.too_much(n - scanned))),
+                event => return Poll::Ready(Ok(event)),
             }
-            if scanned < n {
-                return Poll::Ready(Err(self.too_much(n - scanned)));
-            }
-            return Poll::Ready(Ok(event));
         }
         Poll::Ready(Ok(Event::More))
     }
