@@ -399,7 +399,7 @@ impl Entry {
     /// Whether the server neither has closed the connection nor says anything over it.
     pub(super) fn is_silent(&mut self) -> bool {
         // Whoever takes it looks again: nobody has to be woken.
-        self.backend.connection_mut().poll_input(&mut Context::from_waker(Waker::noop())).is_pending()
+        self.backend.connection_mut().input().is_none()
     }
 
     /// Ends it. What its session may still ask is asked before.

@@ -100,12 +100,16 @@ impl Session {
         for _ in 0..FILLS_PER_TURN {
             // Back-pressure: as long as the client does not read, nothing is read for it.
             ready!(self.poll_flush_client(cx))?;
-            self.poll_client_gone(cx)?;
             let Some(backend) = &mut self.backend else { return Poll::Ready(Err(Ending::Silent)) };
             let mut scratch = self.worker.scratch.borrow_mut();
-            let n = match ready!(backend.connection_mut().poll_read(cx, &mut scratch)) {
-                Ok(n) if n > 0 => n,
-                end => return Poll::Ready(Err(self.lost(reply, end.err()))),
+            let n = match backend.connection_mut().poll_read(cx, &mut scratch) {
+                Poll::Ready(Ok(n)) if n > 0 => n,
+                // While nothing comes is the time to look at the client.
+                other => {
+                    drop(scratch);
+                    self.poll_client_gone(cx)?;
+                    return other.map(|end| Err(self.lost(reply, end.err())));
+                }
             };
             if let Some(trace) = &self.course.trace {
                 trace.answers(Instant::now());

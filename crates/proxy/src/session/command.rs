@@ -67,7 +67,6 @@ impl Session {
             self.lay_aside();
         }
         self.client_waits = false;
-        self.poll_idle_backend(cx)?;
         if is_visible(&self.backlog) {
             let input = std::mem::take(&mut self.backlog);
             return Poll::Ready(self.begin(cx, &input));
@@ -75,8 +74,10 @@ impl Session {
         let worker = std::rc::Rc::clone(&self.worker);
         let mut scratch = worker.scratch.borrow_mut();
         loop {
-            let n = ready!(self.client.poll_read(cx, &mut scratch))
-                .map_err(|error| self.unreadable(&error, 1))?;
+            let Poll::Ready(read) = self.client.poll_read(cx, &mut scratch) else {
+                return self.poll_idle_backend(cx);
+            };
+            let n = read.map_err(|error| self.unreadable(&error, 1))?;
             let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
             if self.backlog.is_empty() && is_visible(input) {
                 return Poll::Ready(self.begin(cx, input));
@@ -89,16 +90,22 @@ impl Session {
         }
     }
 
-    /// Sees whether the backend has gone, or says something although nobody asked: it is of no use any more.
-    fn poll_idle_backend(&mut self, cx: &mut Context<'_>) -> Result<(), Ending> {
+    /// While no command comes: sees whether the backend goes, or says something although nobody asked. It is of no use any
+    /// more then.
+    fn poll_idle_backend<T>(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, Ending>> {
         match self.backend.as_mut().map(|backend| backend.connection_mut().poll_input(cx)) {
-            None | Some(Poll::Pending) => Ok(()),
-            Some(Poll::Ready(input)) => self.lose_idle_backend(input),
+            None | Some(Poll::Pending) => {}
+            Some(Poll::Ready(input)) => self.lose_idle_backend(input)?,
         }
+        Poll::Pending
     }
 
     /// Looks at the command that `input` begins with, and forwards it if that is all it needs.
     fn begin(&mut self, cx: &mut Context<'_>, input: &[u8]) -> Result<Command, Ending> {
+        // Between the command before and this one nobody may have looked.
+        if let Some(input) = self.backend.as_mut().and_then(|backend| backend.connection_mut().input()) {
+            self.lose_idle_backend(input)?;
+        }
         self.control.set_busy();
         self.take_back();
         let kind = self.first_kind(input)?;
