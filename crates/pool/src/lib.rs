@@ -229,6 +229,18 @@ impl<E> Pool<E> {
         state.hostgroups.values().flat_map(|group| group.members().servers.clone()).collect()
     }
 
+    /// Servers that were shunned, and whose time is over, are so no more: for who looks at them. Who chooses one does not wait for this.
+    pub fn forgive(&self, now: Duration) {
+        let groups: Vec<_> = {
+            let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+            state.hostgroups.values().cloned().collect()
+        };
+        for group in groups {
+            let members = group.members();
+            choice::forgive(&members.servers, members.policy.shunning.recovery, now);
+        }
+    }
+
     fn hostgroup(&self, id: u32) -> Option<Arc<Hostgroup<E>>> {
         self.state.read().unwrap_or_else(PoisonError::into_inner).hostgroups.get(&id).cloned()
     }
