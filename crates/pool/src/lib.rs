@@ -50,7 +50,7 @@ pub use lease::{Lease, Permit};
 pub use lifetime::lifetime;
 pub use policy::{Balance, Policy, Shunning};
 pub use queue::{Ticket, Turn};
-pub use quota::{InLine, Quota, Share};
+pub use quota::{InLine, InTurn, Quota, Share};
 pub use server::{Counts, Gauge, Off, Server, ServerSpec, Standing, Status};
 pub use shelf::{Shelf, Ticket as ShelfTicket};
 
@@ -179,7 +179,7 @@ impl<E> Pool<E> {
     pub fn open_ahead(
         &self,
         hostgroup: u32,
-        ahead: &Ahead<impl Fn(u64) -> u32>,
+        ahead: &Ahead<impl Fn(&Server<E>) -> u32>,
         now: Duration,
     ) -> Result<Permit<E>, Option<Duration>> {
         let group = self.hostgroup(hostgroup).ok_or(None)?;

@@ -14,7 +14,7 @@ use super::execute::opens_cursor;
 use super::ids::Look;
 use super::lost::is_about_transactions;
 use super::owed::Step;
-use crate::control::running::Also;
+use crate::control::running::{Also, Measured};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::FILLS_PER_TURN;
@@ -156,7 +156,11 @@ impl Session {
             sent += scanned.len;
             let payload = input.get(start + HEADER_LEN..sent).unwrap_or_default();
             self.may_ask_for_file = self.may_ask_for_file(kind, payload, scanned.done);
-            let mut measured = self.measure(kind, payload, Some(&decided));
+            let mut measured = if decided.is_counted {
+                self.measure_sent(Measured::plain(kind), payload, Some(&decided))
+            } else {
+                self.measure(kind, payload, Some(&decided))
+            };
             if !scanned.done {
                 // All that is known of its length.
                 measured.bytes = rest.first_chunk().map_or(0, |header| Header::parse(*header).len);
@@ -180,15 +184,22 @@ impl Session {
             self.owed.push(step);
             (kind, decided) = next;
         };
-        // Of several it would be about the first, and the last may be sent again.
-        self.course.retries = retries.filter(|_| self.owed.is_empty());
+        let goes_on = self.course.renewals > 0;
+        if !goes_on {
+            // Of several it would be about the first, and the last may be sent again.
+            self.course.retries = retries.filter(|_| self.owed.is_empty());
+        }
         // The answers come in the order of the commands: the first one first.
         if let Some(first) = self.owed.pop() {
             upload.answer = first.answer;
         }
         if let Some((measured, payload, missing)) = runs {
-            self.begin_sent(measured, payload, missing);
-            self.set_deadline(timeout);
+            if goes_on {
+                self.course.deadline = self.control.running.again(&self.worker.shown, payload);
+            } else {
+                self.begin_sent(measured, payload, missing);
+                self.set_deadline(timeout);
+            }
         }
         if let (Some(trace), Some(backend)) = (&self.course.trace, &self.backend) {
             trace.sent(self.course.hostgroup, &backend.server().endpoint().endpoint, Instant::now());
