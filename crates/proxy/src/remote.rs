@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use config::{Config, Endpoint};
 use monitor::Check;
-use querylog::LateError;
+use querylog::{AuditRecord, LateError};
 use route::RuleError;
 use rustls::ServerConfig;
 use tokio::runtime::Handle;
@@ -118,7 +118,14 @@ impl Remote {
         self.shared.tls.reload()
     }
 
-    /// Begins new files of the query log and the slow log. Blocks until it is done, but not for longer than two seconds: an
+    /// Logs what an admin did, if there is an audit log.
+    pub fn audit(&self, record: impl FnOnce() -> Box<AuditRecord>) {
+        if self.shared.snapshot().logs.audits() {
+            self.shared.logs.audit.offer_audit(record());
+        }
+    }
+
+    /// Begins new files of all logs. Blocks until it is done, but not for longer than two seconds for each thread that writes some: an
     /// error says that it will be done when the disk lets it.
     pub fn flush_logs(&self) -> Result<(), LateError> {
         self.shared.logs.rotate(FLUSH_LOGS_MAX)

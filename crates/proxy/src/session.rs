@@ -65,9 +65,11 @@ use std::convert::Infallible;
 use std::future::poll_fn;
 use std::rc::Rc;
 
+use querylog::{AuditEvent, Port};
 use wire::reply::Answer;
 use wire::{Capabilities, StatusFlags};
 
+use crate::audit;
 use crate::backend::Backend;
 use crate::client::login::Identity;
 use crate::control::{Control, Signal};
@@ -166,6 +168,11 @@ impl Session {
     /// The beginning of a session of the user that it has now.
     fn new_course(&self) -> Box<Course> {
         course_of(&self.worker, &self.identity)
+    }
+
+    /// Its client has logged in.
+    pub(crate) fn note_login(&self) {
+        audit::note(&self.worker, &self.control, AuditEvent::ConnectOk(Port::Traffic));
     }
 
     /// What is left when the session is over. The backend goes first: nobody waits for a goodbye.

@@ -151,6 +151,10 @@ pub struct MysqlVariables {
     pub eventslog_default_log: u32,
     /// 1: ProxySQL's binary form, 2: JSON.
     pub eventslog_format: u32,
+    /// What the names of the audit log's files begin with; empty: no log.
+    pub auditlog_filename: String,
+    /// Bytes of its longest file.
+    pub auditlog_filesize: u32,
 }
 
 from_row!(MysqlVariables, MYSQL_VARIABLES, {
@@ -224,6 +228,8 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     eventslog_filesize,
     eventslog_default_log,
     eventslog_format,
+    auditlog_filename,
+    auditlog_filesize,
 });
 
 impl MysqlVariables {

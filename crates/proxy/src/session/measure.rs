@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use querylog::AuditEvent;
 use tokio::time::Instant;
 use wire::command::Kind;
 use wire::frame::{HEADER_LEN, Header};
@@ -13,6 +14,7 @@ use super::backlog::front;
 use super::course::decided::Decided;
 
 use super::execute::id;
+use crate::audit;
 use crate::backend::Reply;
 use crate::control::Control;
 use crate::control::running::{Also, Measured};
@@ -96,7 +98,7 @@ impl Session {
             Kind::StmtClose => counts.note(Counter::Close),
             Kind::InitDb => {
                 counts.note(Counter::InitDb);
-                self.control.about.set_schema(payload.get(1..).unwrap_or_default());
+                self.note_schema(payload.get(1..).unwrap_or_default());
             }
             _ => {}
         }
@@ -117,11 +119,17 @@ impl Session {
             Class::Use => {
                 counts.note(Counter::UseDb);
                 if let Some(schema) = used_schema(text) {
-                    self.control.about.set_schema(schema);
+                    self.note_schema(schema);
                 }
             }
             _ => {}
         }
+    }
+
+    /// The client asks for another schema.
+    fn note_schema(&self, schema: &[u8]) {
+        self.control.about.set_schema(schema);
+        audit::note(&self.worker, &self.control, AuditEvent::InitDb);
     }
 
     /// The text of a command that lists of sessions and logs show.

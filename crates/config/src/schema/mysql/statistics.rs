@@ -59,6 +59,6 @@ pub(super) const FIELDS: &[Field] = &[
     bytes("eventslog_filesize", 104_857_600, LOG_FILE, "query log: longest file").built(),
     int("eventslog_default_log", 0, (0, 1), "query log: 1 logs what no rule decides about").built(),
     int("eventslog_format", 1, (1, 2), "query log: 1 binary, 2 JSON").built(),
-    text("auditlog_filename", "", "audit log: start of the file names; empty: no log"),
-    bytes("auditlog_filesize", 104_857_600, LOG_FILE, "audit log: longest file"),
+    text("auditlog_filename", "", "audit log: start of the file names; empty: no log").built(),
+    bytes("auditlog_filesize", 104_857_600, LOG_FILE, "audit log: longest file").built(),
 ];
