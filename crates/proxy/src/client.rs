@@ -60,11 +60,9 @@ pub(crate) async fn serve(worker: Rc<Worker>, registered: Registered, arrival: A
             // Of whom it is the session knows all that matters; thousands of them wait.
             let Guest { slots, .. } = *guest;
             let mut session = Session::new(worker, Rc::clone(&registered.control), sock, identity);
-            session.note_login();
             let ending = session.run().await;
             registered.leave_directory();
             let (worker, sock) = session.into_parts();
-            audit::note_end(&worker, &registered.control, Some(&ending));
             if !registered.control.has_quit() {
                 worker.counts.note(Counter::ClientsAborted);
             }

@@ -170,11 +170,6 @@ impl Session {
         course_of(&self.worker, &self.identity)
     }
 
-    /// Its client has logged in.
-    pub(crate) fn note_login(&self) {
-        audit::note(&self.worker, &self.control, AuditEvent::ConnectOk(Port::Traffic));
-    }
-
     /// What is left when the session is over. The backend goes first: nobody waits for a goodbye.
     pub(crate) fn into_parts(self) -> (Rc<Worker>, Sock) {
         (self.worker, self.client)
@@ -182,7 +177,8 @@ impl Session {
 
     /// Runs commands until one side ends the session.
     pub(crate) async fn run(&mut self) -> Ending {
-        match self.run_commands().await {
+        audit::note(&self.worker, &self.control, AuditEvent::ConnectOk(Port::Traffic));
+        let ending = match self.run_commands().await {
             Ok(never) => match never {},
             Err(Ending::TooLarge(command)) => Box::pin(self.refuse_too_large(command)).await,
             Err(Ending::BackendSpoke { answer_seq }) => Box::pin(self.last_words(answer_seq)).await,
@@ -191,7 +187,9 @@ impl Session {
                 Ending::ClientLeft
             }
             Err(ending) => ending,
-        }
+        };
+        audit::note_end(&self.worker, &self.control, Some(&ending));
+        ending
     }
 
     async fn run_commands(&mut self) -> Result<Infallible, Ending> {
