@@ -198,7 +198,8 @@ fn hand_over(
     }
     let variables = &shared.snapshot().variables;
     let patience = variables.client_queue_timeout;
-    let Some(line) = queueing::line(&shared.clients, patience, variables.client_queue_size) else {
+    let Some(line) = queueing::line(&shared.clients, patience, variables.client_queue_size, shared.uptime())
+    else {
         let error = ClientError::too_many_connections(shared.clients.max(), NoPlace::Refused);
         return refuse_all(shared, &stream, &peer, &error);
     };
