@@ -86,6 +86,11 @@ pub trait DataPlane: Send + Sync + 'static {
     /// Errors that servers answered; `reset` forgets them.
     fn errors(&self, reset: bool) -> Vec<ServerError>;
 
+    /// What servers have executed, as far as they have a `gtid_port`.
+    fn gtids(&self) -> Vec<ExecutedGtids> {
+        Vec::new()
+    }
+
     /// How often each rule matched since rules were loaded: `rule_id` and the number.
     fn rule_hits(&self) -> Vec<(i64, u64)>;
 
@@ -444,6 +449,19 @@ pub struct ServerError {
     pub last_seen: u64,
     /// What the server said last.
     pub message: String,
+}
+
+/// A row of `stats_mysql_gtid_executed`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ExecutedGtids {
+    /// The host.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// The GTIDs, as MySQL writes them; nothing while they are not known.
+    pub executed: Option<String>,
+    /// Lines that its reader has said.
+    pub events: u64,
 }
 
 /// A row of `stats_mysql_client_host_cache`.

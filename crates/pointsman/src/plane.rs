@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use admin::{
     AdminDid, AdminEvent, AuroraChecks, AuroraFailover, CheckDetail, CheckKind, CheckResult, ClientHost,
-    Collation, CommandCounter, DataPlane, Digest, Explained, FreeConnection, Member, NotApplied, Order,
-    PoolServer, Process, Question, ServerError, ServerEvent, UserConnections,
+    Collation, CommandCounter, DataPlane, Digest, ExecutedGtids, Explained, FreeConnection, Member,
+    NotApplied, Order, PoolServer, Process, Question, ServerError, ServerEvent, UserConnections,
 };
 use config::{Config, RowProblem};
 use proxy::stats::{self, DigestStats, ErrorStats, ServerStats, SessionStats};
@@ -232,6 +232,16 @@ impl DataPlane for Plane {
 
     fn errors(&self, reset: bool) -> Vec<ServerError> {
         self.remote.errors(reset).into_iter().map(server_error).collect()
+    }
+
+    fn gtids(&self) -> Vec<ExecutedGtids> {
+        let row = |stats::GtidStats { host, port, executed, events }| ExecutedGtids {
+            host,
+            port,
+            executed,
+            events,
+        };
+        self.remote.gtids().into_iter().map(row).collect()
     }
 
     fn rule_hits(&self) -> Vec<(i64, u64)> {

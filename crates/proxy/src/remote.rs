@@ -28,7 +28,8 @@ use crate::servers::probe_new;
 use crate::shared::Shared;
 use crate::stats::{
     AuroraCheckStats, AuroraFailover, CheckStats, ClientHost, Collation, CommandCounts, DigestStats,
-    ErrorStats, FreeConnection, MemberStats, ServerEvent, ServerStats, SessionStats, UserConnections,
+    ErrorStats, FreeConnection, GtidStats, MemberStats, ServerEvent, ServerStats, SessionStats,
+    UserConnections,
 };
 use crate::tls::TlsError;
 use crate::worker::{Inbox, Message, Question, Worker};
@@ -270,6 +271,11 @@ impl Remote {
     /// Errors that servers have answered; with `reset` they are forgotten.
     pub fn errors(&self, reset: bool) -> Vec<ErrorStats> {
         report::errors(&self.shared.pool, self.ask(move |worker| worker.errors(reset)))
+    }
+
+    /// What servers have executed, as far as they have a `gtid_port`.
+    pub fn gtids(&self) -> Vec<GtidStats> {
+        self.shared.watching.executed.rows()
     }
 
     /// How often each rule matched since rules were loaded, by its `rule_id`.

@@ -33,6 +33,7 @@ mod again;
 mod answer;
 mod aside;
 mod backlog;
+mod caught_up;
 mod command;
 mod correction;
 mod course;

@@ -119,7 +119,7 @@ const ROWS: &[(&str, Source)] = &[
     ("Com_frontend_stmt_close", Counted(Counter::Close)),
     ("Questions", Counted(Counter::Questions)),
     ("Slow_queries", Counted(Counter::SlowQueries)),
-    ("GTID_consistent_queries", Absent),
+    ("GTID_consistent_queries", Counted(Counter::GtidConsistent)),
     ("GTID_session_collected", Absent),
     ("Queries_backends_bytes_recv", From(|report, _| report.servers[0])),
     ("Queries_backends_bytes_sent", From(|report, _| report.servers[1])),
