@@ -9,7 +9,7 @@ use super::shared::{CHARSET, comes, config, question, two, two_of};
 use super::support::{CLASSIC, Client, Database, options, play, run};
 
 /// A `COM_STMT_PREPARE` of statement `id`, without parameters, of which the server says that it has so many columns.
-async fn prepared(server: &mut Database, id: u8, columns: u8) {
+pub(super) async fn prepared(server: &mut Database, id: u8, columns: u8) {
     server.send(&[0, id, 0, 0, 0, columns, 0, 0, 0, 0, 0, 0]).await;
     for _ in 0..columns {
         server.send(&COLUMN).await;
@@ -18,7 +18,7 @@ async fn prepared(server: &mut Database, id: u8, columns: u8) {
 
 /// The definition of a column, and one row of it.
 const COLUMN: [u8; 23] = *b"\x03def\0\0\0\x01a\0\x0c\x3f\0\x0b\0\0\0\x03\0\0\0\0\0";
-const EXECUTE: [u8; 9] = [1, 0, 0, 0, 0, 1, 0, 0, 0];
+pub(super) const EXECUTE: [u8; 9] = [1, 0, 0, 0, 0, 1, 0, 0, 0];
 
 /// The second session has the connection, which is as it wants it.
 async fn takes(client: &mut Client, server: &mut Database) {
@@ -147,7 +147,9 @@ fn what_is_said_of_the_next_transaction_outlives_autocommit() {
 }
 
 /// Two clients that are in a schema, and the connection that the second has.
-async fn in_schema(schema: &str) -> (proxy::stage::Stage, super::support::Servers, Client, Client, Database) {
+pub(super) async fn in_schema(
+    schema: &str,
+) -> (proxy::stage::Stage, super::support::Servers, Client, Client, Database) {
     let in_one: Options = options().schema(schema);
     two_of(config(), &in_one, &in_one).await
 }
