@@ -21,6 +21,9 @@ const CHANGES_LAST_ID: Effects =
 /// Of these the answer does not tell whether they have changed it.
 const HIDES_LAST_ID: Effects = Effects::SETS_LAST_INSERT_ID.with(Effects::FUNCTION).with(Effects::UNKNOWN);
 
+/// With these nothing is certain of what a statement does besides.
+const UNKNOWN: Effects = Effects::FUNCTION.with(Effects::UNKNOWN);
+
 /// What the statements did that ran since the connection was taken.
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
@@ -36,7 +39,7 @@ pub(super) struct Ran {
     pub(super) is_ahead: bool,
     /// What kind of statement the last one is.
     pub(super) class: Option<Class>,
-    /// Whether it reads or writes tables.
+    /// Whether it reads or writes tables for certain.
     pub(super) tables: bool,
     /// Whether `FOUND_ROWS()` was set by one of them, as far as is known.
     pub(super) counts: bool,
@@ -53,7 +56,8 @@ impl Ran {
 
     /// A statement is being sent.
     pub(super) const fn note(&mut self, decided: &Decided, ahead: bool) {
-        (self.class, self.tables, self.last) = (decided.class, decided.tables, decided.effects);
+        (self.class, self.last) = (decided.class, decided.effects);
+        self.tables = decided.tables && !decided.effects.any_of(UNKNOWN);
         self.effects = self.effects.with(decided.effects);
         self.statements = self.statements.saturating_add(1 + decided.several as u32);
         self.is_unanswered = true;

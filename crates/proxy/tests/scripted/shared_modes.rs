@@ -115,3 +115,17 @@ fn c16_a_statement_of_other_modes_is_not_prepared_anew_for_error_1615() {
         one.expect_err(1615).await;
     });
 }
+
+/// A function that is not known may read no table, and then leaves the warnings, at MariaDB.
+#[test]
+fn c06_warnings_outlive_a_function_that_is_not_known() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = in_schema("db").await;
+        prepares_and_leaves(&mut one, &mut two, &mut server, "SELECT a FROM t").await;
+        warns(&mut one, &mut server).await;
+        run(&mut one, &mut server, "SELECT f(1)").await;
+        one.send_query("SET sql_mode = 'ANSI'").await;
+        modes(&mut server, "TRADITIONAL").await;
+        comes(&mut one, &mut server, "SET sql_mode = 'ANSI'").await;
+    });
+}
