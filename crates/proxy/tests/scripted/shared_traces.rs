@@ -49,6 +49,30 @@ fn a_look_at_the_diagnostics_leaves_the_number_of_rows() {
     });
 }
 
+/// Another session may have left warnings, and gone.
+#[test]
+fn c06_a_prepared_statement_does_not_count_the_warnings_of_another_session() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        run(&mut one, &mut server, "SELECT 1").await;
+        takes(&mut two, &mut server).await;
+        one.send_command(Kind::StmtPrepare, b"SELECT @@warning_count").await;
+        server.expect_command(Kind::StmtPrepare, b"SELECT @@warning_count").await;
+        prepared(&mut server, 1, 0).await;
+        one.read().await;
+        one.send_command(Kind::StmtExecute, &EXECUTE).await;
+        server.expect_query("SELECT 1 FROM (SELECT 1) AS pointsman").await;
+        server.rows(&["1"], &[&[Some("1")]]).await;
+        let close = [&[Kind::StmtClose as u8][..], &1_u32.to_le_bytes()].concat();
+        assert_eq!(server.read_command().await, close);
+        server.expect_command(Kind::StmtPrepare, b"SELECT @@warning_count").await;
+        prepared(&mut server, 1, 0).await;
+        server.expect_command(Kind::StmtExecute, &EXECUTE).await;
+        server.ok().await;
+        one.expect_ok().await;
+    });
+}
+
 #[test]
 fn the_number_of_warnings_is_a_row() {
     play(async || {
