@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -38,6 +38,17 @@ struct Listeners {
     unix: Vec<PathBuf>,
 }
 
+/// What `unshare` needs to know to run a program with another file of names; both follow.
+const WITH_NAMES: [&str; 6] =
+    ["--user", "--map-root-user", "--mount", "sh", "-c", r#"mount --bind "$0" /etc/hosts && exec "$@""#];
+
+/// Whether a process may have this file of names for itself.
+pub(crate) fn can_have_names(hosts: &Path) -> bool {
+    let status =
+        Command::new("unshare").args(WITH_NAMES).arg(hosts).arg("true").stderr(Stdio::null()).status();
+    status.is_ok_and(|status| status.success())
+}
+
 impl Proxy {
     /// Starts a proxy with the configuration at `file` and more arguments, and waits until it says that it is ready.
     ///
@@ -49,7 +60,22 @@ impl Proxy {
         environment: &[(String, String)],
         arguments: &[String],
     ) -> Self {
-        let mut command = sandbox.command(binary::pointsman()).unwrap_or_else(|error| panic!("{error:#}"));
+        Self::start_with(sandbox, None, file, environment, arguments)
+    }
+
+    /// The same with a file of names of its own.
+    pub(crate) fn start_with(
+        sandbox: &Sandbox,
+        hosts: Option<&Path>,
+        file: &Path,
+        environment: &[(String, String)],
+        arguments: &[String],
+    ) -> Self {
+        let program = hosts.map_or_else(binary::pointsman, |_| PathBuf::from("unshare"));
+        let mut command = sandbox.command(program).unwrap_or_else(|error| panic!("{error:#}"));
+        if let Some(hosts) = hosts {
+            command.args(WITH_NAMES).arg(hosts).arg(binary::pointsman());
+        }
         command
             .args(["serve", "--config"])
             .arg(file)

@@ -26,6 +26,7 @@ pub struct Setup {
     tables: String,
     environment: Vec<(String, String)>,
     arguments: Vec<String>,
+    hosts: Option<PathBuf>,
     monitor: String,
 }
 
@@ -47,6 +48,7 @@ impl Setup {
             tables: String::new(),
             environment: Vec::new(),
             arguments: Vec::new(),
+            hosts: None,
             monitor: "monitor_enabled = false\n".to_owned(),
             dir,
         };
@@ -164,6 +166,23 @@ impl Setup {
         self
     }
 
+    /// Has the proxy know these names, all at 127.0.0.1, and no others that the machine knows. `None`, with a line that says so, where
+    /// nobody may give a process a file of names of its own.
+    ///
+    /// # Panics
+    /// When the proxy's folder is not writable.
+    pub fn names_or_skip(mut self, names: &[&str]) -> Option<Self> {
+        let file = self.dir.join("hosts");
+        let line = format!("127.0.0.1 localhost {}\n", names.join(" "));
+        std::fs::write(&file, line).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        if !crate::proxy::can_have_names(&file) {
+            eprintln!("skipped: it takes a mount namespace to give the proxy names of its own");
+            return None;
+        }
+        self.hosts = Some(file);
+        Some(self)
+    }
+
     /// Makes this folder the `datadir`.
     #[must_use]
     pub fn datadir_at(mut self, folder: &std::path::Path) -> Self {
@@ -188,6 +207,6 @@ impl Setup {
         );
         let file = self.dir.join("pointsman.toml");
         std::fs::write(&file, toml).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        Proxy::start(&self.sandbox, &file, &self.environment, &self.arguments)
+        Proxy::start_with(&self.sandbox, self.hosts.as_deref(), &file, &self.environment, &self.arguments)
     }
 }

@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use self::desk::Desk;
 use crate::answer::{AdminError, Answer};
-use crate::limits::{NICE, QUEUE_MAX, TIMER_SLACK_NS};
+use crate::limits::{NICE, QUEUE_MAX, SLICE, TIMER_SLACK_NS};
 use crate::plane::DataPlane;
 use crate::settings::Settings;
 use crate::store::Store;
@@ -156,8 +156,7 @@ impl Reading {
 /// Lets traffic go first where processors are scarce: an admin may wait, and a LOAD of 50,000 users is a quarter of a
 /// second of work.
 fn stand_back() {
-    // Linux keeps this value for each thread.
-    if let Err(error) = rustix::process::setpriority_process(None, NICE) {
+    if let Err(error) = sched::stand_back(NICE, SLICE) {
         tracing::debug!(%error, "the admin port's thread has the priority of all others");
     }
     // So that its rests are as short as they say.

@@ -81,6 +81,9 @@ pub(crate) const HEALTH_HEADER_BYTES_MAX: usize = 8 * 1024;
 /// The nice value of the thread that executes statements: next to busy workers it gets about a tenth of a processor.
 pub(crate) const NICE: i32 = 10;
 
+/// The longest that this thread runs while another one wants its processor, as far as the kernel can be told: the least that it takes.
+pub(crate) const SLICE: Duration = Duration::from_micros(100);
+
 /// By how much the kernel may let this thread sleep longer than it asks for, in ns: not at all. Unless told, it takes 50 us, as much as
 /// the thread's rests themselves.
 pub(crate) const TIMER_SLACK_NS: std::num::NonZeroU64 = std::num::NonZeroU64::MIN;

@@ -85,7 +85,7 @@ pub enum Word<E> {
     Galera(GaleraWord),
     /// A server of an Aurora cluster.
     Aurora(AuroraWord<E>),
-    /// A server of a pair, which is no cluster: what it says changes nobody's role.
+    /// A server of a pair whose servers are found: what it says changes nobody's role.
     Replicas(ReplicaWord<E>),
 }
 

@@ -8,7 +8,7 @@
 //!
 //! - `plan`: what the operator wants: rows, pairs of hostgroups, intervals and limits;
 //! - `cluster`: Group Replication, Galera, Aurora: what servers say of themselves and each other, and what follows for each of them;
-//! - `replicas`: plain replication: replicas that the operator has not named, and primaries do;
+//! - `replicas`: servers of pairs that the operator has not named: replicas of which primaries know, members of which an RDS cluster does;
 //! - `placement`: which rows are in use in which hostgroups, from what the operator wants and what servers say of themselves;
 //! - `watch`: what is known of one server;
 //! - `schedule`: which checks are due, in a heap.
@@ -35,5 +35,5 @@ pub use finding::{Finding, Lag, Told};
 pub use monitor::{Health, Monitor, Places};
 pub use placement::{Member, place};
 pub use plan::{Pace, Pair, Plan, Row, Settings};
-pub use replicas::{Discover, Follower, ReplicaWord};
+pub use replicas::{Discover, Follower, Means, ReplicaWord};
 pub use schedule::{Check, Order};

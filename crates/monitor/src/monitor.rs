@@ -104,6 +104,19 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         self.keep_families();
         self.adopt(discovered);
         self.follow_rows(now, paces_differ);
+        self.follow_limits(&before.rows, now);
+    }
+
+    /// Replicas whose limit is another one than in the rows `before` are asked for their lag at once.
+    fn follow_limits(&mut self, before: &[Row<E>], now: Duration) {
+        let limits: HashMap<(u32, &E), Option<Duration>> =
+            before.iter().map(|row| ((row.hostgroup, &row.server), row.max_lag)).collect();
+        let is_other =
+            |row: &&Row<E>| limits.get(&(row.hostgroup, &row.server)).is_some_and(|max| *max != row.max_lag);
+        let others: Vec<E> = self.plan.rows.iter().filter(is_other).map(|row| row.server.clone()).collect();
+        for server in &others {
+            self.hurry(server, Check::Lag, now);
+        }
     }
 
     /// Takes over the rows as they are now: servers that are new are watched, and those that are gone are not any more.
@@ -144,13 +157,19 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
             }
         }
         let is_of_pair = self.wants(server, Check::ReadOnly);
-        let limited: Vec<u32> = self.limited(server).map(|(row, _)| row.hostgroup).collect();
+        let limited: HashMap<u32, (Duration, Duration)> =
+            self.limited(server).map(|(row, max)| (row.hostgroup, (max, row.lag_when_unknown))).collect();
         let watch = self.watches.entry(server.clone()).or_default();
         if !is_of_pair {
             (watch.read_only, watch.is_assumed) = (None, false);
             (watch.read_only_timeouts, watch.returning) = (0, false);
         }
-        watch.lags.retain(|hostgroup, _| limited.contains(hostgroup));
+        watch.lags.retain(|hostgroup, _| limited.contains_key(hostgroup));
+        for (hostgroup, lagging) in &mut watch.lags {
+            if let Some((max, when_unknown)) = limited.get(hostgroup) {
+                lagging.allow(*max, *when_unknown);
+            }
+        }
     }
 
     /// The checks that are to be made now. Each is reported to [`observe`](Self::observe) when it is over, and not made again
@@ -312,7 +331,9 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
                 let cluster = clusters.find(|cluster| cluster.topology.check() == check);
                 cluster.map_or(settings.ping, |cluster| cluster.pace)
             }
-            Check::Replicas => self.discover_at(server).map_or(settings.ping, |discover| discover.pace),
+            Check::Replicas | Check::Rds => {
+                self.discover_at(server).map_or(settings.ping, |discover| discover.pace)
+            }
         }
     }
 
@@ -363,7 +384,10 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
             Check::Group | Check::Galera | Check::Aurora => {
                 self.clusters_of(server).any(|cluster| cluster.topology.check() == check)
             }
-            Check::Replicas => !self.is_clustered(server) && self.discover_at(server).is_some(),
+            Check::Replicas | Check::Rds => {
+                !self.is_clustered(server)
+                    && self.discover_at(server).is_some_and(|discover| discover.means.check() == check)
+            }
         }
     }
 }

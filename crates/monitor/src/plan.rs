@@ -58,7 +58,7 @@ pub struct Pair {
     pub writer: u32,
     /// The hostgroup of those that do not.
     pub reader: u32,
-    /// How replicas are found that the operator has not named; `None`: they are not.
+    /// How servers are found that the operator has not named; `None`: they are not.
     pub discover: Option<Discover>,
 }
 

@@ -1,4 +1,4 @@
-//! Plain replication: what servers of a pair say of the replicas that follow them, and which of those are found.
+//! Servers of a pair that the operator has not named: what others say of them, and which of them are found.
 //!
 //! A primary names each of its replicas by its `server_id`, and knows addresses where it may be reached, some of which may be
 //! wrong. The replica is found when the server at one of these addresses says itself that it has this `server_id`. Servers
@@ -8,12 +8,15 @@
 //! none any more, and it says that it takes writes. That it can be written to while it follows a primary says nothing: it was
 //! perhaps never made read-only, or was made writable long ago, and nobody has decided that it may be written to. A promotion ends when the replica says that
 //! it is read-only, and not with what others say of it: its old primary may still believe that it is followed.
+//!
+//! In an RDS Multi-AZ cluster every server names all of them ([`Means::Rds`]). They count as those that the operator has named: each
+//! takes writes when it says so, as RDS decides who does.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crate::Pace;
 use crate::watch::Watch;
+use crate::{Check, Pace};
 
 /// The most addresses where replicas of one pair may be.
 const NAMED_MAX: usize = 64;
@@ -21,12 +24,14 @@ const NAMED_MAX: usize = 64;
 /// The most replicas of one pair that are found.
 const FOUND_MAX: usize = 32;
 
-/// How replicas are found, and used then.
+/// How servers are found, and used then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Discover {
+    /// Who knows them.
+    pub means: Means,
     /// How often servers are asked, and for how long an answer is waited for.
     pub pace: Pace,
-    /// After so long a replica is forgotten that its primary does not name any more: it may come back.
+    /// After so long one is forgotten that nobody names any more who did: it may come back.
     pub forget_after: Duration,
     /// The weight of those that are found.
     pub weight: u32,
@@ -36,6 +41,26 @@ pub struct Discover {
     pub lag_when_unknown: Duration,
 }
 
+/// Who knows servers that the operator has not named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Means {
+    /// A primary knows the replicas that are connected to it.
+    #[default]
+    Replication,
+    /// Each server of an RDS Multi-AZ cluster knows all of them, itself among them.
+    Rds,
+}
+
+impl Means {
+    /// The check that asks servers for others.
+    pub const fn check(self) -> Check {
+        match self {
+            Self::Replication => Check::Replicas,
+            Self::Rds => Check::Rds,
+        }
+    }
+}
+
 /// What a server has said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplicaWord<E> {
@@ -43,11 +68,11 @@ pub struct ReplicaWord<E> {
     pub id: u32,
     /// Whether it follows another server, or tries to; `None`: it has not said so.
     pub follows: Option<bool>,
-    /// The replicas that are connected to it.
+    /// The replicas that are connected to it, or all servers of its RDS cluster; none if it is part of none.
     pub followers: Vec<Follower<E>>,
 }
 
-/// A replica, as its primary sees it.
+/// A server, as another one sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Follower<E> {
     /// Its `server_id`.
@@ -59,24 +84,25 @@ pub struct Follower<E> {
 /// What is known of the servers of one pair.
 #[derive(Debug, Clone)]
 pub(crate) struct Family<E> {
+    means: Means,
     /// The `server_id` of each server that was asked; `None`: it has not said it yet.
     ids: BTreeMap<E, Option<u32>>,
-    /// Where replicas may be that primaries name.
+    /// Where servers may be that others name.
     named: BTreeMap<E, Named<E>>,
     /// The servers that take writes and answer.
     primaries: BTreeSet<E>,
-    /// Replicas that were found, in their order.
+    /// Servers that were found, in their order.
     found: Vec<E>,
 }
 
-/// A server that was named by a primary.
+/// A server that was named by another one.
 #[derive(Debug, Clone)]
 struct Named<E> {
     /// What its `server_id` may be.
     ids: BTreeSet<u32>,
-    /// The primary that has named it last.
+    /// The one that has named it last.
     by: E,
-    /// Since when no primary names it any more.
+    /// Since when nobody names it any more.
     missing: Option<Duration>,
     /// Whether it has ever said that it is read-only.
     was_read_only: bool,
@@ -99,25 +125,34 @@ impl<E: Ord> Named<E> {
     }
 }
 
-impl<E> Default for Family<E> {
-    fn default() -> Self {
-        Self { ids: BTreeMap::new(), named: BTreeMap::new(), primaries: BTreeSet::new(), found: Vec::new() }
-    }
-}
-
 impl<E: Clone + Ord> Family<E> {
-    /// A server has answered. Only what a primary says of replicas counts.
+    /// Nothing is known yet.
+    pub(crate) fn new(means: Means) -> Self {
+        let (ids, named) = (BTreeMap::new(), BTreeMap::new());
+        Self { means, ids, named, primaries: BTreeSet::new(), found: Vec::new() }
+    }
+
+    /// Whether it counts what a server says of others: of replicas, if it is a primary.
+    fn counts(&self, server: &E, word: &ReplicaWord<E>) -> bool {
+        match self.means {
+            Means::Replication => self.primaries.contains(server),
+            Means::Rds => !word.followers.is_empty(),
+        }
+    }
+
+    /// A server has answered.
     pub(crate) fn hear(&mut self, server: &E, word: ReplicaWord<E>, forget_after: Duration, now: Duration) {
         self.ids.insert(server.clone(), Some(word.id));
         if let Some(named) = self.named.get_mut(server) {
             named.follows = word.follows;
         }
-        if !self.primaries.contains(server) {
+        if !self.counts(server, &word) {
             return;
         }
+        let is_replication = self.means == Means::Replication;
         let mut here: BTreeMap<E, BTreeSet<u32>> = BTreeMap::new();
         for Follower { id, servers } in word.followers {
-            for at in servers.into_iter().filter(|at| at != server) {
+            for at in servers.into_iter().filter(|at| at != server || !is_replication) {
                 here.entry(at).or_default().insert(id);
             }
         }
@@ -127,14 +162,14 @@ impl<E: Clone + Ord> Family<E> {
                 named.missing = None;
                 return true;
             }
-            if named.is_for_another(server, primaries) {
+            if is_replication && named.is_for_another(server, primaries) {
                 return true;
             }
             now.saturating_sub(*named.missing.get_or_insert(now)) < forget_after
         });
         for (at, ids) in here {
             if let Some(named) = self.named.get_mut(&at) {
-                if !named.promoted {
+                if !named.promoted || !is_replication {
                     (named.ids, named.by) = (ids, server.clone());
                 }
             } else if self.named.len() < NAMED_MAX {
@@ -157,7 +192,7 @@ impl<E: Clone + Ord> Family<E> {
 
     /// Whether nothing follows from a server having said this.
     pub(crate) fn is_no_news(&self, server: &E, word: &ReplicaWord<E>) -> bool {
-        !self.primaries.contains(server)
+        !self.counts(server, word)
             && self.ids.get(server) == Some(&Some(word.id))
             && self.named.get(server).is_none_or(|named| named.follows == word.follows)
     }
@@ -166,11 +201,13 @@ impl<E: Clone + Ord> Family<E> {
     pub(crate) fn look<'a>(&mut self, servers: &[E], watch: impl Fn(&E) -> Option<&'a Watch>) -> Vec<E> {
         let writes = |server: &E| watch(server).is_some_and(Watch::writes);
         let is_promoted = |at: &E| self.named.get(at).is_some_and(|named| named.promoted);
-        let can_lead = |server: &&E| !self.found.contains(server) || is_promoted(server);
+        let can_lead =
+            |server: &&E| self.means == Means::Rds || !self.found.contains(server) || is_promoted(server);
         let mut primaries: BTreeSet<E> =
             servers.iter().filter(can_lead).filter(|server| writes(server)).cloned().collect();
         let lead = primaries.clone();
-        for at in &self.found {
+        let bound: &[E] = if self.means == Means::Replication { &self.found } else { &[] };
+        for at in bound {
             let Some(named) = self.named.get_mut(at) else { continue };
             let said = |server: &E| watch(server).and_then(Watch::said);
             if said(at) != named.read_only {
@@ -193,7 +230,7 @@ impl<E: Clone + Ord> Family<E> {
         new
     }
 
-    /// Finds replicas, and forgets those that are not named any more. `configured` are the servers that the operator has
+    /// Finds servers, and forgets those that are not named any more. `configured` are the servers that the operator has
     /// named, `asked` those of them that should have answered first. Whether others are found now than before.
     pub(crate) fn find(&mut self, configured: &[E], asked: &[E]) -> bool {
         self.ids.retain(|at, _| self.named.contains_key(at) || configured.contains(at));
@@ -217,7 +254,7 @@ impl<E: Clone + Ord> Family<E> {
         is_other
     }
 
-    /// Only servers stay known that `stays` is true for, or that primaries name; none of these is found that `stays` is true for.
+    /// Only servers stay known that `stays` is true for, or that others name; none of these is found that `stays` is true for.
     pub(crate) fn keep(&mut self, stays: impl Fn(&E) -> bool) {
         self.named.retain(|at, _| !stays(at));
         self.found.retain(|at| self.named.contains_key(at));
@@ -226,15 +263,17 @@ impl<E: Clone + Ord> Family<E> {
 
     /// Whether a server was found and is no writer, whatever it says.
     pub(crate) fn holds_back(&self, server: &E) -> bool {
-        self.found.contains(server) && self.named.get(server).is_some_and(|named| !named.promoted)
+        self.means == Means::Replication
+            && self.found.contains(server)
+            && self.named.get(server).is_some_and(|named| !named.promoted)
     }
 
-    /// Where replicas may be.
+    /// Where servers may be that the operator has not named.
     pub(crate) fn named(&self) -> impl Iterator<Item = &E> {
         self.named.keys()
     }
 
-    /// Replicas that were found.
+    /// Those that were found.
     pub(crate) fn found(&self) -> &[E] {
         &self.found
     }
@@ -242,6 +281,11 @@ impl<E: Clone + Ord> Family<E> {
     /// Whether a server takes writes and answers.
     pub(crate) fn is_primary(&self, server: &E) -> bool {
         self.primaries.contains(server)
+    }
+
+    /// Who knows servers that the operator has not named.
+    pub(crate) const fn means(&self) -> Means {
+        self.means
     }
 
     /// The `server_id` of a server.

@@ -24,11 +24,13 @@ pub enum Check {
     Aurora,
     /// Who it is, and which replicas follow it.
     Replicas,
+    /// Who it is, and of which servers its RDS Multi-AZ cluster consists.
+    Rds,
 }
 
 impl Check {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::ReadOnly,
         Self::Ping,
         Self::Lag,
@@ -37,10 +39,19 @@ impl Check {
         Self::Galera,
         Self::Aurora,
         Self::Replicas,
+        Self::Rds,
     ];
 
     /// Those that ask servers of clusters.
     pub const OF_CLUSTERS: [Self; 3] = [Self::Group, Self::Galera, Self::Aurora];
+
+    /// Those that find servers of pairs which the operator has not named.
+    pub const OF_FAMILIES: [Self; 2] = [Self::Replicas, Self::Rds];
+
+    /// Whether it finds servers of pairs which the operator has not named.
+    pub fn is_of_family(self) -> bool {
+        Self::OF_FAMILIES.contains(&self)
+    }
 
     /// Whether it asks servers of clusters.
     pub fn is_of_cluster(self) -> bool {

@@ -46,6 +46,8 @@ impl Watch {
 /// What is known of the lag of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Lagging {
+    /// What the last look has seen.
+    last: Option<Lag>,
     /// Looks in a row that saw too much.
     over: u32,
     /// The lag, if it is passed over for it.
@@ -55,19 +57,32 @@ pub(crate) struct Lagging {
 impl Lagging {
     /// A look has seen this lag, of which `max` is allowed; `enough` looks in a row that see more are too many.
     pub(crate) fn see(&mut self, lag: Lag, max: Duration, when_unknown: Duration, enough: u32) {
-        let lag = match lag {
-            Lag::NoReplica => Duration::ZERO,
-            Lag::Unknown => when_unknown,
-            Lag::Behind(lag) => lag,
-        };
+        self.last = Some(lag);
+        let lag = counted(lag, when_unknown);
         if lag <= max {
-            *self = Self::default();
+            (self.over, self.lag) = (0, None);
             return;
         }
         self.over = self.over.saturating_add(1);
         if self.over >= enough {
             self.lag = Some(lag);
         }
+    }
+
+    /// This is allowed from now on. A lag that it allows is none any more; one that it does not allow has to be seen.
+    pub(crate) fn allow(&mut self, max: Duration, when_unknown: Duration) {
+        if self.last.is_some_and(|lag| counted(lag, when_unknown) <= max) {
+            (self.over, self.lag) = (0, None);
+        }
+    }
+}
+
+/// The time that a lag counts as.
+const fn counted(lag: Lag, when_unknown: Duration) -> Duration {
+    match lag {
+        Lag::NoReplica => Duration::ZERO,
+        Lag::Unknown => when_unknown,
+        Lag::Behind(lag) => lag,
     }
 }
 

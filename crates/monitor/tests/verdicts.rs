@@ -259,6 +259,31 @@ fn c12_replicas_lag_and_catch_up() {
 }
 
 #[test]
+fn c12_what_is_known_of_a_lag_holds_when_servers_are_loaded() {
+    let mut scene = Scene::new();
+    let lag = |seconds| Finding::Well(Told::Lag(Lag::Behind(s(seconds))));
+    let lags = |scene: &Scene| scene.monitor.places(&"b").get(&20).and_then(|health| health.lag);
+    scene.changes("b", Check::Lag, lag(15));
+    scene.changes("b", Check::Lag, lag(15));
+    let with = |max_lag| {
+        let mut plan = plan();
+        plan.rows[1].max_lag = Some(s(max_lag));
+        plan
+    };
+    for (max_lag, expected) in [(10, Some(s(15))), (12, Some(s(15))), (15, None), (12, None)] {
+        scene.monitor.configure(with(max_lag), scene.now);
+        assert_eq!(lags(&scene), expected, "{max_lag}");
+    }
+    // Against a limit that is another one, it is measured at once.
+    let begun = scene.now;
+    assert_eq!(scene.changes("b", Check::Lag, lag(13)), []);
+    assert_eq!(scene.now, begun);
+    scene.monitor.configure(with(12), scene.now);
+    assert_eq!(scene.changes("b", Check::Lag, lag(13)), [(20, Change::Lags(s(13)))]);
+    assert_eq!(scene.now, begun + s(10), "not because others are loaded");
+}
+
+#[test]
 fn c12_a_replica_that_becomes_the_primary_lags_behind_nobody() {
     for also in [false, true] {
         let mut scene = Scene::new();

@@ -13,7 +13,7 @@ use crate::{Closed, Permit, Server};
 pub struct Ahead<F> {
     /// How many workers there are.
     pub workers: u32,
-    /// How many connections to the server with this id nobody uses on the worker that asks.
+    /// How many connections to this server nobody uses on the worker that asks; `u32::MAX` if it is to get none.
     pub resting: F,
 }
 
@@ -21,7 +21,7 @@ pub struct Ahead<F> {
 /// may be opened only then; nothing if there are enough, or others need what could be had.
 pub(crate) fn open_ahead<E>(
     group: &Arc<Hostgroup<E>>,
-    ahead: &Ahead<impl Fn(u64) -> u32>,
+    ahead: &Ahead<impl Fn(&Server<E>) -> u32>,
     now: Duration,
 ) -> Result<Permit<E>, Option<Duration>> {
     let members = group.members();
@@ -50,9 +50,9 @@ pub(crate) fn open_ahead<E>(
 }
 
 /// How many connections a server lacks, as far as this worker is concerned.
-fn lacking<E>(server: &Server<E>, policy: &Policy, ahead: &Ahead<impl Fn(u64) -> u32>) -> u32 {
+fn lacking<E>(server: &Server<E>, policy: &Policy, ahead: &Ahead<impl Fn(&Server<E>) -> u32>) -> u32 {
     let max = server.max_connections();
-    let resting = (ahead.resting)(server.id());
+    let resting = (ahead.resting)(server);
     let idle = share(policy.min_resting.min(max), ahead.workers).saturating_sub(resting);
     let warmed = policy.warmed(max);
     // More of them than its share would be ended again by who keeps them.
@@ -60,8 +60,8 @@ fn lacking<E>(server: &Server<E>, policy: &Policy, ahead: &Ahead<impl Fn(u64) ->
     idle.max(cold)
 }
 
-fn rests_too_few<E>(server: &Server<E>, policy: &Policy, ahead: &Ahead<impl Fn(u64) -> u32>) -> bool {
-    (ahead.resting)(server.id()) < share(policy.min_resting.min(server.max_connections()), ahead.workers)
+fn rests_too_few<E>(server: &Server<E>, policy: &Policy, ahead: &Ahead<impl Fn(&Server<E>) -> u32>) -> bool {
+    (ahead.resting)(server) < share(policy.min_resting.min(server.max_connections()), ahead.workers)
 }
 
 /// One worker's part of `all`, rounded up.

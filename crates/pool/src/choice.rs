@@ -67,7 +67,7 @@ pub(crate) fn choose<E>(
 }
 
 /// Servers that were shunned, and whose last error is at least this long ago, are so no more.
-fn forgive<E>(servers: &[Arc<Server<E>>], after: Option<Duration>, now: Duration) {
+pub(crate) fn forgive<E>(servers: &[Arc<Server<E>>], after: Option<Duration>, now: Duration) {
     let Some(after) = after else { return };
     let is_over = |failed| now.saturating_sub(failed) >= after;
     let over = servers.iter().filter(|server| server.health().shunned_since().is_some_and(is_over));

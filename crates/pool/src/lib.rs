@@ -50,7 +50,7 @@ pub use lease::{Lease, Permit};
 pub use lifetime::lifetime;
 pub use policy::{Balance, Policy, Shunning};
 pub use queue::{Ticket, Turn};
-pub use quota::{InLine, Quota, Share};
+pub use quota::{InLine, InTurn, Quota, Share};
 pub use server::{Counts, Gauge, Off, Server, ServerSpec, Standing, Status};
 pub use shelf::{Shelf, Ticket as ShelfTicket};
 
@@ -179,7 +179,7 @@ impl<E> Pool<E> {
     pub fn open_ahead(
         &self,
         hostgroup: u32,
-        ahead: &Ahead<impl Fn(u64) -> u32>,
+        ahead: &Ahead<impl Fn(&Server<E>) -> u32>,
         now: Duration,
     ) -> Result<Permit<E>, Option<Duration>> {
         let group = self.hostgroup(hostgroup).ok_or(None)?;
@@ -227,6 +227,18 @@ impl<E> Pool<E> {
     pub fn servers(&self) -> Vec<Arc<Server<E>>> {
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
         state.hostgroups.values().flat_map(|group| group.members().servers.clone()).collect()
+    }
+
+    /// Servers that were shunned, and whose time is over, are so no more: for who looks at them. Who chooses one does not wait for this.
+    pub fn forgive(&self, now: Duration) {
+        let groups: Vec<_> = {
+            let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+            state.hostgroups.values().cloned().collect()
+        };
+        for group in groups {
+            let members = group.members();
+            choice::forgive(&members.servers, members.policy.shunning.recovery, now);
+        }
     }
 
     fn hostgroup(&self, id: u32) -> Option<Arc<Hostgroup<E>>> {

@@ -4,23 +4,42 @@
 //! [`Share`]; when that is dropped the next in line has it.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
+use std::time::Duration;
 
 /// How many there are, and who waits.
 #[derive(Debug, Default)]
-pub struct Quota(Mutex<State>);
+pub struct Quota {
+    /// How many there may be. Written with the state locked.
+    max: AtomicU32,
+    /// How many wait, the same.
+    waiting: AtomicUsize,
+    state: Mutex<State>,
+}
 
 #[derive(Debug, Default)]
 struct State {
     taken: u32,
-    max: u32,
     waiting: VecDeque<Arc<Place>>,
+    /// When one was given up last for who waits longest.
+    yielded: Duration,
 }
 
-/// What is granted to somebody who waits, and how to wake him.
-#[derive(Debug, Default)]
-struct Place(Mutex<(bool, Option<Waker>)>);
+/// Somebody who waits.
+#[derive(Debug)]
+struct Place {
+    since: Duration,
+    /// What he is told next, and how to wake him.
+    told: Mutex<(Option<Told>, Option<Waker>)>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Told {
+    Granted,
+    First,
+}
 
 /// One of those that there may be.
 #[derive(Debug)]
@@ -33,91 +52,139 @@ pub struct InLine {
     place: Arc<Place>,
 }
 
+/// What comes of standing in line.
+#[derive(Debug)]
+pub enum InTurn {
+    /// One of them.
+    Granted(Share),
+    /// Nothing yet, but nobody waits longer by now.
+    First,
+}
+
 /// Nothing in here can panic while it holds a lock.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Quota {
-    /// One that allows `max`.
+    /// One that allows `max`; `u32::MAX` is no limit.
     pub fn new(max: u32) -> Arc<Self> {
-        let quota = Arc::<Self>::default();
-        quota.allow(max);
-        quota
+        Arc::new(Self { max: AtomicU32::new(max), ..Self::default() })
     }
 
     /// Allows `max` from now on. Those that are taken stay.
     pub fn allow(&self, max: u32) {
-        let mut state = lock(&self.0);
-        state.max = max;
-        Self::serve(state);
+        if self.max() == max {
+            return;
+        }
+        let state = lock(&self.state);
+        self.max.store(max, Ordering::SeqCst);
+        self.serve(state);
     }
 
     /// One of them, if there is one left and nobody waits for it.
     pub fn take(self: &Arc<Self>) -> Option<Share> {
-        let mut state = lock(&self.0);
-        let is_free = state.taken < state.max && state.waiting.is_empty();
+        let mut state = lock(&self.state);
+        let is_free = state.taken < self.max() && state.waiting.is_empty();
         is_free.then(|| {
             state.taken += 1;
             Share(Arc::clone(self))
         })
     }
 
-    /// A place at the end of the line, unless `most` are in it already.
-    pub fn enqueue(self: &Arc<Self>, most: usize) -> Option<InLine> {
-        let mut state = lock(&self.0);
+    /// A place at the end of the line, unless `most` are in it already. `now` is the time on a clock of the caller's.
+    pub fn enqueue(self: &Arc<Self>, most: usize, now: Duration) -> Option<InLine> {
+        let mut state = lock(&self.state);
         if state.waiting.len() >= most {
             return None;
         }
-        let place = Arc::<Place>::default();
+        let place = Arc::new(Place { since: now, told: Mutex::default() });
         state.waiting.push_back(Arc::clone(&place));
         // What came back just before.
-        Self::serve(state);
+        self.serve(state);
         Some(InLine { quota: Arc::clone(self), place })
     }
 
     /// How many are taken.
     pub fn taken(&self) -> u32 {
-        lock(&self.0).taken
+        lock(&self.state).taken
     }
 
     /// How many there may be.
     pub fn max(&self) -> u32 {
-        lock(&self.0).max
+        self.max.load(Ordering::SeqCst)
+    }
+
+    /// Whether there may not be any number of them.
+    pub fn is_limited(&self) -> bool {
+        self.max() < u32::MAX
     }
 
     /// How many wait.
     pub fn waiting(&self) -> usize {
-        lock(&self.0).waiting.len()
+        self.waiting.load(Ordering::SeqCst)
+    }
+
+    /// When the one came who waits longest.
+    pub fn oldest(&self) -> Option<Duration> {
+        lock(&self.state).waiting.front().map(|place| place.since)
+    }
+
+    /// Whether one of them has to be given up for who waits longest, instead of going to somebody who has come at `since`: he would be
+    /// farther ahead than `most`. Not each of them: no more than one in this time.
+    pub fn has_to_yield(&self, since: Duration, now: Duration, most: Duration) -> bool {
+        if self.waiting() == 0 {
+            return false;
+        }
+        let mut state = lock(&self.state);
+        let is_ahead = |place: &Arc<Place>| since.saturating_sub(place.since) > most;
+        let yields = state.waiting.front().is_some_and(is_ahead) && now.saturating_sub(state.yielded) > most;
+        if yields {
+            state.yielded = now;
+        }
+        yields
     }
 
     fn give_back(&self) {
-        let mut state = lock(&self.0);
+        let mut state = lock(&self.state);
         debug_assert!(state.taken > 0, "a share is given back once");
         state.taken = state.taken.saturating_sub(1);
-        Self::serve(state);
+        self.serve(state);
     }
 
-    /// Grants what is free to those who wait longest.
-    fn serve(mut state: MutexGuard<'_, State>) {
+    /// Grants what is free to those who wait longest, and tells who is the first by then.
+    fn serve(&self, mut state: MutexGuard<'_, State>) {
         let mut wakers = Vec::new();
-        while state.taken < state.max
+        let mut has_served = false;
+        while state.taken < self.max()
             && let Some(place) = state.waiting.pop_front()
         {
             state.taken += 1;
-            let mut place = lock(&place.0);
-            place.0 = true;
-            wakers.extend(place.1.take());
+            wakers.extend(place.tell(Told::Granted));
+            has_served = true;
         }
+        if has_served {
+            wakers.extend(state.waiting.front().and_then(|place| place.tell(Told::First)));
+        }
+        self.waiting.store(state.waiting.len(), Ordering::SeqCst);
         drop(state);
         wakers.into_iter().for_each(Waker::wake);
     }
 }
 
+impl Place {
+    /// Tells him, and returns how to wake him.
+    fn tell(&self, what: Told) -> Option<Waker> {
+        let mut told = lock(&self.told);
+        told.0 = Some(what);
+        told.1.take()
+    }
+}
+
 impl Share {
-    /// Whether it is one of these.
-    pub fn is_of(&self, quota: &Arc<Quota>) -> bool {
-        Arc::ptr_eq(&self.0, quota)
+    /// What it is one of.
+    pub const fn quota(&self) -> &Arc<Quota> {
+        &self.0
     }
 }
 
@@ -128,23 +195,39 @@ impl Drop for Share {
 }
 
 impl InLine {
-    /// The share, once it is there; until then `waker` is kept and called when it is.
-    pub fn poll_share(&mut self, waker: &Waker) -> Option<Share> {
-        let mut place = lock(&self.place.0);
-        if !std::mem::take(&mut place.0) {
-            place.1 = Some(waker.clone());
-            return None;
+    /// Whether nobody waits longer.
+    pub fn is_first(&self) -> bool {
+        lock(&self.quota.state).waiting.front().is_some_and(|first| Arc::ptr_eq(first, &self.place))
+    }
+
+    /// What has come of waiting, once; until then `waker` is kept and called when it may be.
+    pub fn poll_turn(&mut self, waker: &Waker) -> Option<InTurn> {
+        let mut told = lock(&self.place.told);
+        let what = told.0.take();
+        if what.is_none() {
+            told.1 = Some(waker.clone());
         }
-        Some(Share(Arc::clone(&self.quota)))
+        what.map(|what| match what {
+            Told::Granted => InTurn::Granted(Share(Arc::clone(&self.quota))),
+            Told::First => InTurn::First,
+        })
     }
 }
 
 impl Drop for InLine {
     fn drop(&mut self) {
-        let mut state = lock(&self.quota.0);
-        state.waiting.retain(|place| !Arc::ptr_eq(place, &self.place));
-        let is_unclaimed = std::mem::take(&mut lock(&self.place.0).0);
+        let mut state = lock(&self.quota.state);
+        let at = state.waiting.iter().position(|place| Arc::ptr_eq(place, &self.place));
+        let first = at.and_then(|at| {
+            state.waiting.remove(at);
+            self.quota.waiting.store(state.waiting.len(), Ordering::SeqCst);
+            state.waiting.front().filter(|_| at == 0).and_then(|place| place.tell(Told::First))
+        });
+        let is_unclaimed = matches!(lock(&self.place.told).0.take(), Some(Told::Granted));
         drop(state);
+        if let Some(first) = first {
+            first.wake();
+        }
         if is_unclaimed {
             self.quota.give_back();
         }
@@ -160,6 +243,8 @@ mod tests {
 
     use super::*;
 
+    const NOW: Duration = Duration::from_secs(1);
+
     /// Counts how often it was woken.
     #[derive(Default)]
     struct Bell(AtomicUsize);
@@ -170,42 +255,79 @@ mod tests {
         }
     }
 
+    /// The share, if it is there by now.
+    fn share(line: &mut InLine) -> Option<Share> {
+        std::iter::from_fn(|| line.poll_turn(Waker::noop())).find_map(|turn| match turn {
+            InTurn::Granted(share) => Some(share),
+            InTurn::First => None,
+        })
+    }
+
     #[test]
     fn whoever_waits_longest_is_next() {
         let quota = Quota::new(1);
         let held = quota.take();
         let bell = Arc::new(Bell::default());
-        let (mut one, mut two) = (quota.enqueue(9).unwrap(), quota.enqueue(9).unwrap());
-        assert!(one.poll_share(&Waker::from(Arc::clone(&bell))).is_none());
-        assert!(two.poll_share(Waker::noop()).is_none());
+        let (mut one, mut two) = (quota.enqueue(9, NOW).unwrap(), quota.enqueue(9, NOW).unwrap());
+        assert!(one.poll_turn(&Waker::from(Arc::clone(&bell))).is_none());
+        assert!(share(&mut two).is_none() && one.is_first() && !two.is_first());
         drop(held);
         assert_eq!(bell.0.load(Ordering::SeqCst), 1);
         assert!(quota.take().is_none(), "nobody overtakes");
-        let first = one.poll_share(Waker::noop());
-        assert!(first.is_some() && two.poll_share(Waker::noop()).is_none());
+        let first = share(&mut one);
+        assert!(first.is_some() && share(&mut two).is_none() && two.is_first());
         drop((first, one));
-        assert!(two.poll_share(Waker::noop()).is_some());
+        assert!(share(&mut two).is_some());
+    }
+
+    #[test]
+    fn who_becomes_the_first_is_told() {
+        let quota = Quota::new(1);
+        let held = quota.take();
+        let mut line: Vec<_> = (0..3).map(|_| quota.enqueue(9, NOW).unwrap()).collect();
+        assert!(line[1].poll_turn(Waker::noop()).is_none());
+        drop(line.remove(0));
+        assert!(matches!(line[0].poll_turn(Waker::noop()), Some(InTurn::First)));
+        assert!(line[1].poll_turn(Waker::noop()).is_none());
+        drop(held);
+        assert!(matches!(line[0].poll_turn(Waker::noop()), Some(InTurn::Granted(_))));
+        assert!(share(&mut line[1]).is_some());
+    }
+
+    #[test]
+    fn one_is_given_up_for_who_waits_much_longer() {
+        let (ms, most) = (Duration::from_millis, Duration::from_millis(100));
+        let quota = Quota::new(1);
+        let _held = quota.take();
+        assert!(!quota.has_to_yield(ms(500), ms(900), most), "nobody waits");
+        let _line = quota.enqueue(9, ms(1_000)).unwrap();
+        assert_eq!(quota.oldest(), Some(ms(1_000)));
+        assert!(!quota.has_to_yield(ms(1_100), ms(1_150), most), "not much");
+        assert!(quota.has_to_yield(ms(1_101), ms(1_150), most));
+        assert!(!quota.has_to_yield(ms(1_101), ms(1_250), most), "one of them was");
+        assert!(quota.has_to_yield(ms(1_101), ms(1_251), most));
     }
 
     #[test]
     fn the_line_has_an_end() {
         let quota = Quota::new(0);
-        let one = quota.enqueue(1);
-        assert!(one.is_some() && quota.enqueue(1).is_none());
+        let one = quota.enqueue(1, NOW);
+        assert!(one.is_some() && quota.enqueue(1, NOW).is_none());
         drop(one);
-        assert!(quota.enqueue(1).is_some());
+        assert!(quota.enqueue(1, NOW).is_some());
     }
 
     #[test]
     fn more_that_are_allowed_go_to_those_who_wait() {
         let quota = Quota::new(0);
-        let mut one = quota.enqueue(9).unwrap();
+        let mut one = quota.enqueue(9, NOW).unwrap();
         quota.allow(1);
-        let share = one.poll_share(Waker::noop());
+        let share = share(&mut one);
         quota.allow(0);
         assert_eq!((share.is_some(), quota.taken(), quota.max()), (true, 1, 0));
         drop(share);
         assert!(quota.take().is_none());
+        assert!(quota.is_limited() && !Quota::new(u32::MAX).is_limited());
     }
 
     proptest! {
@@ -218,10 +340,10 @@ mod tests {
             for (what, at) in steps {
                 match what {
                     0 => shares.extend(quota.take()),
-                    1 => waiting.extend(quota.enqueue(4)),
+                    1 => waiting.extend(quota.enqueue(4, NOW)),
                     2 if at < shares.len() => drop(shares.swap_remove(at)),
                     3 if at < waiting.len() => drop(waiting.remove(at)),
-                    4 if at < waiting.len() => if let Some(share) = waiting[at].poll_share(Waker::noop()) {
+                    4 if at < waiting.len() => if let Some(share) = share(&mut waiting[at]) {
                         shares.push(share);
                         drop(waiting.remove(at));
                     },

@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 use std::io;
-use std::task::{Poll, ready};
+use std::task::{Context, Poll, ready};
 
 use wire::WireError;
 use wire::auth::Transport;
@@ -10,7 +10,7 @@ use wire::frame::{MessageReader, put_message};
 
 use crate::limits::LOGIN_MESSAGE_BYTES_MAX;
 use crate::sock::tls::{HandshakeError, Role};
-use crate::sock::{Sock, garbled};
+use crate::sock::{Input, Sock, garbled};
 use crate::worker::Worker;
 
 /// A conversation in messages.
@@ -65,6 +65,14 @@ impl<'a> Exchange<'a> {
                 }
                 Ok(_) => {}
             }
+        }
+    }
+
+    /// Whether the peer has closed the connection, as far as can be seen; who asks is woken when it does.
+    pub(crate) fn poll_closed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match self.sock.poll_input(cx) {
+            Poll::Ready(Input::End) => Poll::Ready(()),
+            Poll::Ready(Input::Bytes) | Poll::Pending => Poll::Pending,
         }
     }
 

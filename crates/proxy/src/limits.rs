@@ -275,3 +275,6 @@ pub(crate) const NAMES_LOOK: Duration = Duration::from_secs(1);
 
 /// Time for which a connection that nobody uses is not too many: work comes in bursts.
 pub(crate) const KEPT_IDLE: Duration = Duration::from_secs(5);
+
+/// Time for which connections are not opened ahead to a server that has not let their user in.
+pub(crate) const GUEST_REFUSED: Duration = Duration::from_mins(1);

@@ -198,7 +198,8 @@ fn hand_over(
     }
     let variables = &shared.snapshot().variables;
     let patience = variables.client_queue_timeout;
-    let Some(line) = queueing::line(&shared.clients, patience, variables.client_queue_size) else {
+    let Some(line) = queueing::line(&shared.clients, patience, variables.client_queue_size, shared.uptime())
+    else {
         return refuse_all(shared, &stream, NoPlace::Refused);
     };
     let (shared, workers, deadline) = (Arc::clone(shared), Arc::clone(workers), Instant::now() + patience);

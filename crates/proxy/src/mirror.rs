@@ -18,6 +18,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use pool::Quota;
 use route::{Account, Caller, Mirror};
 use tokio::time::{Instant, timeout};
 
@@ -124,6 +125,11 @@ impl Waiting {
 }
 
 impl Mirrors {
+    /// A session waits for one of these connections of its user: one that waits for another copy makes room for it.
+    pub(crate) fn make_room_among(&self, quota: &Arc<Quota>) {
+        self.idle.make_room_among(quota);
+    }
+
     /// Ends the connections that nobody has needed for a while, or may use any more.
     pub(crate) fn sweep(&self, worker: &Worker, now: Instant) {
         self.idle.sweep(worker, now);

@@ -7,7 +7,7 @@
 //! - [`plan`]: what a configuration says about it; [`discovered`]: what it says about servers that it does not name;
 //! - [`probe`]: one check, over a connection that is kept for the next;
 //! - [`question`]: the statements, and what the answers mean;
-//! - [`cluster`]: the same for servers of clusters; [`replicas`]: the same for replicas that only their primary knows;
+//! - [`cluster`]: the same for servers of clusters; [`replicas`]: the same for replicas that only their primary knows; [`rds`]: and for servers of RDS Multi-AZ clusters;
 //! - [`watching`]: where it meets the rest of the proxy: who is in which hostgroup, and is used there;
 //! - [`records`]: what was found, for the admin port; [`aurora_records`]: what is special to Aurora;
 //!   [`complaints`]: what is logged of it.
@@ -19,6 +19,7 @@ mod discovered;
 mod plan;
 mod probe;
 mod question;
+mod rds;
 mod records;
 mod replicas;
 mod watching;
@@ -164,7 +165,7 @@ impl Watch {
             shared.watching.carry_out(shared, &self.monitor, &events);
         }
         // Others may be candidates now, or discovered.
-        if order.check == Check::Replicas || !events.is_empty() {
+        if order.check.is_of_family() || !events.is_empty() {
             self.forget_others();
         }
     }
@@ -186,8 +187,8 @@ impl Watch {
                 shared.watching.records.aurora().note(writer_hostgroup, server, outcome);
             }
         }
-        if *check == Check::Replicas && self.monitor.is_candidate(server) {
-            shared.watching.records.complain_of_candidate(server, outcome);
+        if check.is_of_family() && self.monitor.is_candidate(server) {
+            shared.watching.records.complain_of_candidate(*check, server, outcome);
         }
         let why = outcome.error.as_deref().unwrap_or_default();
         let events = match &outcome.word {

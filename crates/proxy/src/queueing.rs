@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use pool::{InLine, Quota, Share};
+use pool::{InLine, InTurn, Quota, Share};
 use tokio::time::{Instant, timeout_at};
 
 /// Why a client gets no place.
@@ -29,18 +29,26 @@ impl NoPlace {
     }
 }
 
-/// A place in line for one of `quota`, if clients are to wait, and not more than `most` do.
-pub(crate) fn line(quota: &Arc<Quota>, patience: Duration, most: u32) -> Option<InLine> {
+/// A place in line for one of `quota`, if clients are to wait, and not more than `most` do; `now` is the time since the start.
+pub(crate) fn line(quota: &Arc<Quota>, patience: Duration, most: u32, now: Duration) -> Option<InLine> {
     if patience.is_zero() {
         return None;
     }
-    quota.enqueue(usize::try_from(most).unwrap_or(usize::MAX))
+    quota.enqueue(usize::try_from(most).unwrap_or(usize::MAX), now)
 }
 
 /// Waits for one's turn until `deadline`.
 pub(crate) async fn turn(quota: &Quota, mut line: InLine, deadline: Instant) -> Result<Share, NoPlace> {
     let begun = Instant::now();
-    let turn = poll_fn(|cx| line.poll_share(cx.waker()).map_or(Poll::Pending, Poll::Ready));
+    let turn = poll_fn(|cx| {
+        loop {
+            match line.poll_turn(cx.waker()) {
+                Some(InTurn::Granted(share)) => return Poll::Ready(share),
+                Some(InTurn::First) => {}
+                None => return Poll::Pending,
+            }
+        }
+    });
     let share = timeout_at(deadline, turn).await;
     share.map_err(|_| NoPlace::Late(begun.elapsed(), quota.waiting().saturating_sub(1)))
 }

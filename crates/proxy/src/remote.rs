@@ -174,6 +174,7 @@ impl Remote {
     /// All servers of all hostgroups; with `reset` their counters begin again at 0.
     pub fn servers(&self, reset: bool) -> Vec<ServerStats> {
         let workers = self.ask(move |worker| worker.counts.by_server(reset));
+        self.shared.pool.forgive(self.shared.uptime());
         report::servers(&self.shared.pool, &workers, reset)
     }
 
@@ -199,6 +200,7 @@ impl Remote {
 
     /// The servers that are in use in each hostgroup, whoever has put them there.
     pub fn members(&self) -> Vec<MemberStats> {
+        self.shared.pool.forgive(self.shared.uptime());
         self.shared.watching.members(&self.shared.pool, &self.shared.snapshot())
     }
 

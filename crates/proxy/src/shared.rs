@@ -142,6 +142,9 @@ impl Shared {
         *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&snapshot);
         self.clients.allow(snapshot.variables.max_connections);
         drop(alone);
+        if !Arc::ptr_eq(&snapshot.users, &before.users) {
+            snapshot.users.enforce();
+        }
         self.watching.tell();
         (snapshot, new)
     }

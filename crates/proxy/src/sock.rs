@@ -177,6 +177,14 @@ impl Sock {
         }
     }
 
+    /// The same for somebody who goes on if nothing does: nobody is woken for it.
+    pub(crate) fn input(&mut self) -> Option<Input> {
+        match &self.compression {
+            None => self.link.input(),
+            Some(layer) => layer.input(&mut self.link),
+        }
+    }
+
     /// Writes all of `bytes`.
     pub(crate) async fn write_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use config::in_turns;
 use pool::{Quota, Share};
@@ -41,8 +41,8 @@ pub(crate) struct User {
     pub(crate) max_connections: u32,
     /// How many statements it may run.
     pub(crate) limit: Option<Limit>,
-    /// How many connections to servers it may have, if there is a limit.
-    pub(crate) backends: Option<Limited>,
+    /// How many connections to servers it may have; `u32::MAX`: any number.
+    max_backends: u32,
     /// Whether the proxy may log in to servers as this user: its row, or another one of the same name, says so.
     pub(crate) for_servers: bool,
     /// Whether clients must use TLS.
@@ -51,6 +51,8 @@ pub(crate) struct User {
     /// Whether it is the monitor's.
     pub(crate) is_own: bool,
     connections: Arc<Quota>,
+    /// Its connections to servers, from the first one on.
+    backends: OnceLock<Arc<Quota>>,
     /// What a full exchange has shown: from then on a proof is enough.
     learned: Mutex<Option<Learned>>,
     /// Schemas (`None`: none at all) that a server has let this user into, and when.
@@ -58,21 +60,6 @@ pub(crate) struct User {
     /// Whether a server has asked for more than the hash in the table. A decoy shares this with the user whose kind it
     /// has, so that the messages of a login do not tell them apart.
     wants_password: Arc<AtomicBool>,
-}
-
-/// So many of something, which are counted on when the number changes.
-#[derive(Debug)]
-pub(crate) struct Limited {
-    quota: Arc<Quota>,
-    max: u32,
-}
-
-impl Limited {
-    /// What counts them, allowing as many as hold for who asks.
-    pub(crate) fn quota(&self) -> &Arc<Quota> {
-        self.quota.allow(self.max);
-        &self.quota
-    }
 }
 
 /// What a user with a hash once proved with the password itself. Kept in memory only.
@@ -115,13 +102,8 @@ impl Users {
                 let before = before(&name);
                 let limit = before.and_then(|before| before.limit.as_ref());
                 let limit = Limit::of_user(&name, rates(row), limit);
-                let backends = backends(row, before.and_then(|before| before.backends.as_ref()));
-                let user = User {
-                    additional,
-                    limit,
-                    backends,
-                    ..User::new(name.clone(), credential, for_servers, row)
-                };
+                let user =
+                    User { additional, limit, ..User::new(name.clone(), credential, for_servers, row) };
                 let user = match before {
                     Some(before) => user.after(before),
                     None => Arc::new(user),
@@ -137,6 +119,16 @@ impl Users {
     /// Frees their memory, in turns with other threads.
     pub(crate) fn free(self) {
         in_turns(self.by_name).for_each(drop);
+    }
+
+    /// Has them have as many clients and connections to servers as their rows say, also those of before they were changed.
+    pub(crate) fn enforce(&self) {
+        for user in in_turns(self.by_name.values()) {
+            user.connections.allow(user.max_connections);
+            if let Some(backends) = user.backends.get() {
+                backends.allow(user.max_backends);
+            }
+        }
     }
 
     /// All users, in no order.
@@ -176,11 +168,9 @@ fn rates(row: &config::User) -> Rates {
     Rates { max_qps: row.attributes.max_qps, max_concurrent: row.attributes.max_concurrent }
 }
 
-/// How many connections to servers the user may have, if the row says so. Those that there were by `before` count.
-fn backends(row: &config::User, before: Option<&Limited>) -> Option<Limited> {
-    let max = u32::try_from(row.attributes.max_backend_connections?).unwrap_or(u32::MAX);
-    let quota = before.map_or_else(|| Quota::new(max), |before| Arc::clone(&before.quota));
-    Some(Limited { quota, max })
+/// How many connections to servers the user may have.
+fn max_backends(row: &config::User) -> u32 {
+    row.attributes.max_backend_connections.map_or(u32::MAX, |max| u32::try_from(max).unwrap_or(u32::MAX))
 }
 
 /// A user with a random password of the kind that `user` has; none for an empty password.
@@ -229,13 +219,14 @@ impl User {
             default_schema: row.default_schema.clone().map(String::into_bytes),
             max_connections: row.max_connections,
             limit: None,
-            backends: None,
+            max_backends: max_backends(row),
             for_servers,
             use_ssl: row.use_ssl,
             additional: None,
             is_decoy: false,
             is_own: false,
-            connections: Arc::default(),
+            connections: Quota::new(row.max_connections),
+            backends: OnceLock::new(),
             learned: Mutex::new(None),
             accepted: Mutex::default(),
             wants_password: Arc::default(),
@@ -253,12 +244,13 @@ impl User {
             default_schema: None,
             max_connections: 0,
             limit: None,
-            backends: None,
+            max_backends: 0,
             for_servers: false,
             use_ssl: false,
             is_decoy: true,
             is_own: false,
             connections: Arc::default(),
+            backends: OnceLock::new(),
             learned: Mutex::new(None),
             accepted: Mutex::default(),
             wants_password,
@@ -274,13 +266,14 @@ impl User {
             && self.default_schema == before.default_schema
             && self.max_connections == before.max_connections
             && self.limit.as_ref().map(Limit::rates) == before.limit.as_ref().map(Limit::rates)
-            && self.backends.as_ref().map(|one| one.max) == before.backends.as_ref().map(|one| one.max)
+            && self.max_backends == before.max_backends
             && self.for_servers == before.for_servers
             && self.use_ssl == before.use_ssl;
         if same {
             return Arc::clone(before);
         }
         self.connections = Arc::clone(&before.connections);
+        self.backends = OnceLock::from(Arc::clone(before.backends()));
         if same_password {
             self.learned = Mutex::new(before.learned().clone());
             self.wants_password = Arc::clone(&before.wants_password);
@@ -305,13 +298,17 @@ impl User {
 
     /// Counts one more session of this user, unless it has all that it may have.
     pub(crate) fn admit(&self) -> Option<Share> {
-        self.places().take()
+        self.connections.take()
     }
 
     /// What counts the sessions of this user.
-    pub(crate) fn places(&self) -> &Arc<Quota> {
-        self.connections.allow(self.max_connections);
+    pub(crate) const fn places(&self) -> &Arc<Quota> {
         &self.connections
+    }
+
+    /// What counts the connections to servers as this user.
+    pub(crate) fn backends(&self) -> &Arc<Quota> {
+        self.backends.get_or_init(|| Quota::new(self.max_backends))
     }
 
     /// SHA256(SHA256(password)) as learned from a full exchange.
@@ -479,6 +476,7 @@ mod tests {
         let limited = config::User { max_connections: 1, ..hashed };
         let users = users.replaced_by(&[row("c", "new"), limited, row("a", "clear"), row("e", "new")]);
         assert!(Arc::ptr_eq(&users.find(b"a"), &a));
+        users.enforce();
         let after = users.find(b"b");
         assert!(after.shares_places_with(&b) && !after.shares_places_with(&a));
         assert!(after.admit().is_none() && after.connections() == 1, "the place of before counts");
@@ -518,14 +516,16 @@ mod tests {
         };
         let users = Users::new(&[limited(1)]);
         let user = users.find(b"u");
-        let quota = user.backends.as_ref().unwrap().quota();
+        let quota = user.backends();
         let share = quota.take();
         assert!(share.is_some() && quota.take().is_none());
-        let after = users.replaced_by(&[limited(2)]).find(b"u");
-        assert_eq!(quota.max(), 1, "nothing has changed before somebody asks");
-        let after = after.backends.as_ref().unwrap().quota();
-        assert_eq!((after.taken(), after.max()), (1, 2));
-        assert!(users.replaced_by(&[row("u", "pw")]).find(b"u").backends.is_none());
+        let changed = users.replaced_by(&[limited(2)]);
+        assert_eq!(quota.max(), 1, "the configuration does not hold yet");
+        changed.enforce();
+        assert_eq!((changed.find(b"u").backends().taken(), quota.max()), (1, 2));
+        let unlimited = changed.replaced_by(&[row("u", "pw")]);
+        unlimited.enforce();
+        assert!(!quota.is_limited() && unlimited.find(b"u").backends().taken() == 1);
     }
 
     #[test]

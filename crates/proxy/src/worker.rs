@@ -38,6 +38,7 @@ use crate::random::Dice;
 use crate::routing::Routing;
 use crate::seldom::Seldom;
 use crate::shared::Shared;
+use crate::siblings::Requests;
 use crate::snapshot::{Settings, Snapshot};
 use crate::sock::Workshop;
 use crate::sock::tls::Buffers;
@@ -157,6 +158,8 @@ pub(crate) struct Worker {
     pub(crate) mirrors: Mirrors,
     /// Connections that no statement needs at the moment.
     pub(crate) kept: Kept,
+    /// When room was asked for on other workers.
+    pub(crate) requests: Requests,
     /// Who has the others, as it was said last to somebody who got none.
     pub(crate) holders: Asked,
     /// For whom some are opened before they are needed.
@@ -231,6 +234,7 @@ impl Worker {
             kills: Semaphore::new(KILLS_MAX),
             mirrors: Mirrors::default(),
             kept: Kept::default(),
+            requests: Requests::default(),
             holders: Asked::default(),
             warmth: Warmth::default(),
             texts,

@@ -42,6 +42,7 @@ mod scripted {
     mod proxy_header;
     mod query;
     mod queue;
+    mod quota;
     mod refused_login;
     mod refused_server_login;
     mod renewed;

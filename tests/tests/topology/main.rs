@@ -2,6 +2,7 @@
 
 mod galera;
 mod group;
+mod rds;
 mod replication;
 
 use e2e::Proxy;

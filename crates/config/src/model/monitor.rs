@@ -62,6 +62,8 @@ pub struct MonitorVariables {
     pub galera_timeout: Duration,
     /// Questions in a row that were not answered after which a node is used no more.
     pub galera_max_timeout_count: u32,
+    /// The servers of pairs are asked for their RDS topology once in so many checks of whether they are read-only; 0: never.
+    pub rds_topology_every: u32,
     /// How long the addresses of a server's name are not looked up anew; 0: they are not kept.
     pub dns_cache_ttl: Duration,
     /// How often it is seen after those that are older; 0: they are not kept.
@@ -137,6 +139,7 @@ from_row!(MonitorVariables, MYSQL_VARIABLES, {
     galera_interval = "monitor_galera_healthcheck_interval",
     galera_timeout = "monitor_galera_healthcheck_timeout",
     galera_max_timeout_count = "monitor_galera_healthcheck_max_timeout_count",
+    rds_topology_every = "monitor_aws_rds_topology_discovery_interval",
     dns_cache_ttl = "monitor_local_dns_cache_ttl",
     dns_cache_refresh_interval = "monitor_local_dns_cache_refresh_interval",
     dns_queue_max = "monitor_local_dns_resolver_queue_maxsize",

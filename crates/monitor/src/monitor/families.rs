@@ -1,4 +1,4 @@
-//! Pairs whose replicas are found: what one server says changes who else is watched, and who is in use.
+//! Pairs whose servers are found: what one server says changes who else is watched, and who is in use.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::hash::Hash;
@@ -8,7 +8,7 @@ use super::Monitor;
 use super::changes::{Places, events};
 use crate::replicas::Family;
 use crate::watch::Watch;
-use crate::{Change, Check, Discover, Event, Finding, Pair, Row, Word};
+use crate::{Change, Check, Discover, Event, Finding, Means, Pair, Row, Word};
 
 impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
     /// The writer hostgroup of the pair or cluster in which a server may be or is that the operator has not named.
@@ -20,7 +20,7 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         writers.next().or_else(candidate)
     }
 
-    /// Whether a server may be a replica, and has not been found to be one.
+    /// Whether a server may be one of a pair that the operator has not named, and has not been found to be.
     pub fn is_candidate(&self, server: &E) -> bool {
         self.candidates.contains_key(server) && !self.rows.contains_key(server)
     }
@@ -32,20 +32,20 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         cluster.map(|cluster| cluster.writer).or_else(pair)
     }
 
-    /// How replicas of the pair of a hostgroup are found, with the pair.
+    /// How servers of the pair of a hostgroup are found, with the pair.
     fn discovering(&self, hostgroup: u32) -> Option<(Pair, Discover)> {
         let pair = self.pairs.get(&hostgroup)?;
         Some((*pair, pair.discover?))
     }
 
-    /// How replicas are found where a server is, or may be.
+    /// How others are found where a server is, or may be.
     pub(super) fn discover_at(&self, server: &E) -> Option<Discover> {
         let rows = self.rows_of(server).filter(|row| row.in_use).map(|row| row.hostgroup);
         let mut hostgroups = rows.chain(self.candidates.get(server).copied());
         hostgroups.find_map(|hostgroup| self.discovering(hostgroup)).map(|(_, discover)| discover)
     }
 
-    /// The writer hostgroups of the pairs where replicas are found and a server is, or may be.
+    /// The writer hostgroups of the pairs where others are found and a server is, or may be.
     fn families_of(&self, server: &E) -> BTreeSet<u32> {
         let rows = self.rows_of(server).filter(|row| row.in_use).map(|row| row.hostgroup);
         let hostgroups = rows.chain(self.candidates.get(server).copied());
@@ -68,19 +68,22 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
 
     /// The pairs are others now, and so may their servers be: what is known of those that stay goes on to hold.
     pub(super) fn keep_families(&mut self) {
-        let discovering = self.plan.pairs.iter().filter(|pair| {
-            pair.discover.is_some() && self.pairs.get(&pair.writer).is_some_and(|other| other == *pair)
-        });
+        let discovering = (self.plan.pairs.iter())
+            .filter(|pair| self.pairs.get(&pair.writer).is_some_and(|other| other == *pair))
+            .filter_map(|pair| Some((pair.writer, pair.discover?.means)));
         let mut before = std::mem::take(&mut self.families);
-        self.families =
-            discovering.map(|pair| (pair.writer, before.remove(&pair.writer).unwrap_or_default())).collect();
+        let mut family = |(writer, means)| {
+            let known = before.remove(&writer).filter(|family| family.means() == means);
+            (writer, known.unwrap_or_else(|| Family::new(means)))
+        };
+        self.families = discovering.map(&mut family).collect();
         let named: HashSet<&E> = self.plan.rows.iter().take(self.configured).map(|row| &row.server).collect();
         for family in self.families.values_mut() {
             family.keep(|server| named.contains(server));
         }
     }
 
-    /// The rows of replicas that were found.
+    /// The rows of servers that were found.
     pub(super) fn found_rows(&self) -> Vec<Row<E>> {
         let of_family = |(writer, family): (&u32, &Family<E>)| {
             let (pair, discover) = self.discovering(*writer)?;
@@ -97,7 +100,7 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         self.families.iter().filter_map(of_family).flatten().collect()
     }
 
-    /// Goes on with servers that may be replicas: those that are new are asked who they are, the others not any more.
+    /// Goes on with servers that may be found: those that are new are asked who they are, the others not any more.
     pub(super) fn follow_candidates(&mut self, now: Duration) {
         let named = |(writer, family): (&u32, &Family<E>)| {
             let named: Vec<(E, u32)> = family.named().map(|server| (server.clone(), *writer)).collect();
@@ -110,14 +113,22 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         for server in before.keys().filter(|server| !self.candidates.contains_key(*server)) {
             if !self.is_in_use(server) {
                 self.schedule.forget(server);
-            } else if !self.wants(server, Check::Replicas) {
-                self.schedule.stop(server, Check::Replicas);
+                continue;
+            }
+            for check in Check::OF_FAMILIES {
+                if !self.wants(server, check) {
+                    self.schedule.stop(server, check);
+                }
             }
         }
         let servers: Vec<E> = self.candidates.keys().cloned().collect();
         for server in &servers {
-            if !self.schedule.has(server, Check::Replicas) {
-                self.schedule.plan(server, Check::Replicas, now);
+            for check in Check::OF_FAMILIES {
+                match (self.wants(server, check), self.schedule.has(server, check)) {
+                    (true, false) => self.schedule.plan(server, check, now),
+                    (false, true) => self.schedule.stop(server, check),
+                    _ => {}
+                }
             }
         }
     }
@@ -159,7 +170,7 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
             Some(Word::Replicas(word)) => (writers.iter())
                 .filter_map(|writer| self.families.get(writer))
                 .all(|family| family.is_no_news(server, word)),
-            _ => check != Check::Replicas || finding == Finding::Void,
+            _ => !check.is_of_family() || finding == Finding::Void,
         };
         if is_no_news && watch.as_ref().is_none_or(is_same) {
             return Vec::new();
@@ -201,7 +212,8 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         }
         for (other, after) in &after {
             let id = writers.iter().find_map(|writer| self.families.get(writer)?.id(other));
-            let cause = |_, _| format!("its primary names it: server_id={}", id.unwrap_or_default());
+            let cause =
+                |_, _| format!("{} names it: server_id={}", self.namer(&writers), id.unwrap_or_default());
             all.extend(events(other, &Places::new(), after, cause));
         }
         // Whoever leaves a place does so before somebody else takes it.
@@ -245,8 +257,8 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
             servers.iter().filter(|(_, (_, in_use))| *in_use).map(|(server, _)| (*server).clone()).collect();
         let configured: Vec<E> =
             servers.iter().filter(|(_, (named, _))| *named).map(|(server, _)| (*server).clone()).collect();
-        let asked: Vec<E> =
-            configured.iter().filter(|server| self.wants(server, Check::Replicas)).cloned().collect();
+        let check = family.means().check();
+        let asked: Vec<E> = configured.iter().filter(|server| self.wants(server, check)).cloned().collect();
         let new = family.look(&in_use, |server| self.watches.get(server));
         let is_other = family.find(&configured, &asked);
         self.families.insert(writer, family);
@@ -258,8 +270,14 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
             self.follow_candidates(now);
         }
         for server in new {
-            self.hurry(&server, Check::Replicas, now);
+            self.hurry(&server, check, now);
         }
+    }
+
+    /// Who names servers of one of these pairs that the operator has not named.
+    fn namer(&self, writers: &BTreeSet<u32>) -> &'static str {
+        let mut families = writers.iter().filter_map(|writer| self.families.get(writer));
+        if families.any(|family| family.means() == Means::Rds) { "its cluster" } else { "its primary" }
     }
 
     /// Why something has changed for a server of such a pair when a check of one of them was over.
@@ -273,9 +291,9 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         let mut families = writers.iter().filter_map(|writer| self.families.get(writer));
         let is_move = matches!(change, Change::Joined | Change::Left);
         if is_move && !self.rows.contains_key(server) {
-            return "no primary names it any more".to_owned();
+            return format!("{} does not name it any more", self.namer(writers));
         }
-        if server == asked && !(is_move && check == Check::Replicas) {
+        if server == asked && !(is_move && check.is_of_family()) {
             return seen.to_owned();
         }
         if families.any(|family| family.is_primary(server)) {

@@ -177,6 +177,12 @@ fn a_server_that_fails_often_is_shunned_and_comes_back() {
     assert_eq!(reason(&pool, "a", s(108)), (false, why.to_owned()));
     assert!(reason(&pool, "a", s(109)).0, "to be explained changes nothing");
     assert_eq!(a.status(), Status::Shunned);
+    // Nor does it take somebody who wants it.
+    pool.forgive(s(108));
+    assert_eq!(a.status(), Status::Shunned);
+    pool.forgive(s(109));
+    assert_eq!(a.status(), Status::Online);
+    pool.mark(0, &"a", Mark::Failed, s(100));
     assert_eq!(names(&pool, 1, s(109)), ["a"]);
     assert_eq!(a.status(), Status::Online);
     // It begins anew.

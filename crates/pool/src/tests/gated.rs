@@ -102,8 +102,10 @@ fn warming(policy: Policy, max: u32) -> Pool<&'static str> {
 fn open_all(pool: &Pool<&'static str>, workers: u32, now: Duration) -> Vec<Permit<&'static str>> {
     let mut permits: Vec<Permit<&'static str>> = Vec::new();
     loop {
-        let resting =
-            |id| permits.iter().filter(|permit| permit.server().id() == id).count().try_into().unwrap();
+        let resting = |server: &Server<&'static str>| {
+            let of_it = permits.iter().filter(|permit| permit.server().id() == server.id());
+            of_it.count().try_into().unwrap()
+        };
         let Ok(permit) = pool.open_ahead(0, &Ahead { workers, resting }, now) else { return permits };
         permits.push(permit);
     }
@@ -142,7 +144,7 @@ fn who_opens_ahead_is_told_whether_one_lacks_that_may_be_opened_later() {
     let policy = Policy { min_resting: 1, opened_per_second: Some(1), ..Policy::default() };
     let pool = pool(policy, [server(0, "a", 1, 9)]);
     let _held = granted(pool.choose(0, 0, NOW, |_| false));
-    let resting = |rests| Ahead { workers: 1, resting: move |_| rests };
+    let resting = |rests| Ahead { workers: 1, resting: move |_: &_| rests };
     assert_eq!(pool.open_ahead(0, &resting(0), NOW + ms(250)).unwrap_err(), Some(ms(750)));
     assert_eq!(pool.open_ahead(0, &resting(1), NOW + ms(250)).unwrap_err(), None, "others are throttled");
 }

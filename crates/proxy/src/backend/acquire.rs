@@ -70,7 +70,12 @@ pub(crate) async fn acquire(
 ) -> Result<Found, AcquireError> {
     let found = search(worker, hostgroup, full, user, asker, open).await;
     match &found {
-        Ok(_) => worker.counts.note(Counter::GotConnection),
+        Ok(_) => {
+            worker.counts.note(Counter::GotConnection);
+            if let Some(asker) = asker {
+                worker.warmth.note(worker, hostgroup, asker.identity);
+            }
+        }
         Err(_) => worker.counts.note(Counter::NoConnection),
     }
     if matches!(&found, Err(AcquireError::Proxy(error)) if error.is_connect_timeout()) {
@@ -91,15 +96,12 @@ async fn search(
     let variables = &settings.variables;
     let started = Instant::now();
     let deadline = started + variables.connect_timeout_server_max;
-    let quota = user.and_then(|user| user.backends.as_ref().map(|limited| (user, limited.quota())));
+    let quota = user.map(|user| (user, user.backends()));
     let (mut failures, mut lent, mut share) = (Failures::default(), 0, None);
     loop {
         // Where a server has failed, its other connections may be no better.
         let asker = asker.filter(|_| failures.count == 0 && lent < LENT_MAX);
-        if let Some(asker) = asker {
-            worker.warmth.note(worker, hostgroup, asker.identity);
-        }
-        let place = match quota.filter(|_| share.is_none()) {
+        let place = match quota.filter(|(_, quota)| share.is_none() && quota.is_limited()) {
             None => place(worker, hostgroup, deadline, &failures, full, asker).await,
             Some((user, quota)) => match among(worker, hostgroup, deadline, quota, asker).await {
                 Among::Share(one) => {
@@ -145,6 +147,11 @@ async fn search(
             && let Some(refusal) = failures.refusal
         {
             return Err(AcquireError::Server(refusal));
+        }
+        // Those of users without a limit count as well: they may get one.
+        share = share.or_else(|| quota.and_then(|(_, quota)| quota.take()));
+        if share.is_none() && quota.is_some() {
+            continue;
         }
         // Boxed: most connections are lent, and all that wait for one carry this.
         match Box::pin(attempt(worker, permit, deadline, &open)).await {

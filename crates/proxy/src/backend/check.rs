@@ -34,12 +34,12 @@ pub(crate) async fn check_login(
         return Ok(None);
     }
     let hostgroup = account.hostgroup();
-    worker.warmth.note(worker, hostgroup, identity);
     let open = async |target: &Target| open_in(worker, hostgroup, target, identity).await;
     let acquiring = acquire(worker, hostgroup, Full::Tell, Some(user), None, open);
     match timeout(settings.variables.connect_timeout_server, acquiring).await {
         Ok(Ok(found)) => {
             user.vouch_for(schema, Instant::now());
+            worker.warmth.note(worker, hostgroup, identity);
             Ok(Some(found.backend))
         }
         Ok(Err(AcquireError::Server(refusal))) => Err(refusal),

@@ -58,7 +58,7 @@ struct Known {
     statements: Vec<u32>,
     /// What `LAST_INSERT_ID()` is there, if that is known.
     last_id: Option<u64>,
-    /// Its place among its user's connections, where these are limited.
+    /// Its place among its user's connections.
     share: Option<Share>,
     /// A random number, by which it ends at another time than others that were opened with it.
     draw: u64,
@@ -124,14 +124,19 @@ impl Connection {
         packets
     }
 
-    /// It is one of its user's, whose number is limited.
+    /// It is one of its user's, which are counted.
     pub(super) fn set_share(&mut self, share: Option<Share>) {
         self.known.share = share;
     }
 
+    /// What counts the connections of its user.
+    pub(super) fn quota(&self) -> Option<&Arc<Quota>> {
+        self.known.share.as_ref().map(Share::quota)
+    }
+
     /// Whether it is one of these.
-    pub(super) fn is_one_of(&self, quota: &Arc<Quota>) -> bool {
-        self.known.share.as_ref().is_some_and(|share| share.is_of(quota))
+    pub(crate) fn is_one_of(&self, quota: &Arc<Quota>) -> bool {
+        self.quota().is_some_and(|own| Arc::ptr_eq(own, quota))
     }
 
     /// The random number that was drawn when it was opened.

@@ -13,14 +13,13 @@ use std::task::{Context, Poll, Waker};
 
 use pool::{Quota, Shelf, ShelfTicket as Ticket, Status, lifetime};
 use route::Caller;
-use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 use wire::StatusFlags;
 use wire::command::Kind;
 use wire::reply::Answer;
 
 use super::lend::{Ahead, ask_results};
-use super::line::{Line, Wish};
+use super::line::{Handed, Line, Wish};
 use super::passport::Passport;
 use super::{Backend, QUIT, ask};
 use crate::arrival::Peer;
@@ -166,8 +165,7 @@ impl Kept {
         let entry = self.pass_on(worker, key, entry)?;
         let ticket = self.keep(worker, key, *entry);
         // Whoever begins to wait has seen that it is there, or is seen now.
-        let is_wanted = |entry: &Entry| entry.backend.waiting() > 0;
-        if !self.shelf.borrow().get(ticket).is_some_and(is_wanted) {
+        if !self.shelf.borrow().get(ticket).is_some_and(Entry::is_awaited) {
             return Some(ticket);
         }
         let entry = self.shelf.borrow_mut().take(ticket)?;
@@ -184,12 +182,16 @@ impl Kept {
     /// Gives a connection to somebody who waits for one, or its place; it comes back if nobody needs either.
     fn pass_on(&self, worker: &Rc<Worker>, key: Key, entry: Box<Entry>) -> Option<Box<Entry>> {
         // Some wait for a connection of their user, and not for a server.
-        if entry.backend.waiting() == 0 && self.line.is_empty() {
+        if !entry.is_awaited() && self.line.is_empty() {
             return Some(entry);
         }
         let entry = self.line.hand_on(worker, key, entry)?;
         let is_due = |since| worker.shared.uptime().saturating_sub(since) >= MOVE_WAIT;
-        if !entry.backend.oldest_waiting().is_some_and(is_due) || !entry.backend.is_in_the_way() {
+        let quota = entry.backend.connection().quota().filter(|quota| quota.waiting() > 0);
+        let is_due_to_user = || quota.and_then(|quota| quota.oldest()).is_some_and(is_due);
+        let is_due_to_others =
+            || entry.backend.oldest_waiting().is_some_and(is_due) && entry.backend.is_in_the_way();
+        if !is_due_to_user() && !is_due_to_others() {
             return Some(entry);
         }
         entry.end(worker);
@@ -197,13 +199,21 @@ impl Kept {
     }
 
     /// Waits for a connection that comes back.
-    pub(super) fn wait(
-        &self,
-        worker: &Worker,
-        asker: &Asker<'_>,
-        hostgroup: u32,
-    ) -> oneshot::Receiver<Box<Entry>> {
-        self.line.wait(asker.key(hostgroup), asker.wish(), worker.shared.uptime())
+    pub(super) fn wait<'a>(&self, worker: &'a Rc<Worker>, asker: &Asker<'_>, hostgroup: u32) -> Handed<'a> {
+        let receiver = self.line.wait(asker.key(hostgroup), asker.wish(), worker.shared.uptime());
+        Handed::new(worker, receiver)
+    }
+
+    /// Takes a connection that somebody was given and has not taken. If there is something that only he would have asked its server, it
+    /// is asked now: the session that wants to know waits for it.
+    pub(super) fn put_back(&self, worker: &Rc<Worker>, entry: Box<Entry>) {
+        if entry.left.is_free() {
+            let key = (entry.passport.hash(), entry.backend.server().hostgroup());
+            self.put(worker, key, entry);
+        } else {
+            self.pinged.borrow_mut().push(entry.backend.server().id());
+            tokio::task::spawn_local(ping(Rc::clone(worker), *entry));
+        }
     }
 
     /// The connection that this ticket was given for, if it is still there and of use.
@@ -290,17 +300,18 @@ impl Kept {
 
     /// A session waits for one of these, which its user has all: one that nobody uses makes room for it.
     pub(crate) fn make_room_among(&self, worker: &Rc<Worker>, quota: &Arc<Quota>) {
-        let mut shelf = self.shelf.borrow_mut();
-        if shelf.is_empty() || quota.waiting() == 0 {
+        if quota.waiting() == 0 {
             return;
         }
+        let mut shelf = self.shelf.borrow_mut();
         let mut of_them = shelf.iter().filter(|(_, entry)| entry.backend.connection().is_one_of(quota));
         let ticket = of_them.next().map(|(ticket, _)| ticket);
         drop(of_them);
         let entry = ticket.and_then(|ticket| shelf.take(ticket));
         drop(shelf);
-        if let Some(entry) = entry {
-            entry.end(worker);
+        match entry {
+            Some(entry) => entry.end(worker),
+            None => worker.mirrors.make_room_among(quota),
         }
     }
 
@@ -340,7 +351,7 @@ impl Kept {
             let count = resting.entry(entry.backend.server().id()).or_default();
             *count += 1;
             let share = entry.backend.most_resting().div_ceil(u32::from(worker.shared.workers).max(1));
-            is_idle && (!entry.is_valid(worker) || *count > share)
+            is_idle && (!entry.is_valid(worker) || !entry.passport.is_current(worker) || *count > share)
         });
         for entry in over {
             entry.end(worker);
@@ -357,6 +368,12 @@ impl Kept {
 }
 
 impl Entry {
+    /// Whether somebody waits for a server of its hostgroup, or for a connection of its user.
+    fn is_awaited(&self) -> bool {
+        let quota = self.backend.connection().quota();
+        self.backend.waiting() > 0 || quota.is_some_and(|quota| quota.waiting() > 0)
+    }
+
     /// Whether the configuration still holds that the connection was opened under.
     fn is_valid(&self, worker: &Worker) -> bool {
         let server = self.backend.server();
@@ -399,7 +416,7 @@ impl Entry {
     /// Whether the server neither has closed the connection nor says anything over it.
     pub(super) fn is_silent(&mut self) -> bool {
         // Whoever takes it looks again: nobody has to be woken.
-        self.backend.connection_mut().poll_input(&mut Context::from_waker(Waker::noop())).is_pending()
+        self.backend.connection_mut().input().is_none()
     }
 
     /// Ends it. What its session may still ask is asked before.

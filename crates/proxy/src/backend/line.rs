@@ -1,15 +1,17 @@
 //! The sessions of a worker that wait for a connection which another one lays aside.
 //!
-//! They stand in the pool's line as well, where they get a place at a server. A connection that comes back goes to one of this
+//! They stand in the pool's line as well, where they get a place at a server, or in their user's, if that has all that it may have. A connection that comes back goes to one of this
 //! worker without that: it costs nothing, and a new one costs as much as some dozens of statements. But others, of another worker
 //! or another user, can only have its place; so whoever gets it here must not be too far ahead of who waits longest.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
+use std::pin::Pin;
 use std::rc::Rc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::sync::oneshot;
+use tokio::sync::oneshot::{self, Receiver};
 
 use super::kept::{Entry, Key};
 use super::passport::Passport;
@@ -42,9 +44,41 @@ struct Waiting {
     since: Duration,
 }
 
+/// A place in line.
+#[derive(Debug)]
+pub(super) struct Handed<'a> {
+    worker: &'a Rc<Worker>,
+    receiver: Receiver<Box<Entry>>,
+}
+
+impl<'a> Handed<'a> {
+    pub(super) const fn new(worker: &'a Rc<Worker>, receiver: Receiver<Box<Entry>>) -> Self {
+        Self { worker, receiver }
+    }
+}
+
+impl Future for Handed<'_> {
+    /// What was handed over; nothing if the line is gone.
+    type Output = Option<Box<Entry>>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.receiver).poll(cx).map(Result::ok)
+    }
+}
+
+impl Drop for Handed<'_> {
+    /// Who is told to stop waiting may have been given a connection just before.
+    fn drop(&mut self) {
+        self.receiver.close();
+        if let Ok(entry) = self.receiver.try_recv() {
+            self.worker.kept.put_back(self.worker, entry);
+        }
+    }
+}
+
 impl Line {
     /// A place at its end; `now` is the time since the start.
-    pub(super) fn wait(&self, key: Key, wish: Wish, now: Duration) -> oneshot::Receiver<Box<Entry>> {
+    pub(super) fn wait(&self, key: Key, wish: Wish, now: Duration) -> Receiver<Box<Entry>> {
         let (sender, receiver) = oneshot::channel();
         self.waiting.borrow_mut().entry(key).or_default().push_back(Waiting { sender, wish, since: now });
         receiver
@@ -81,6 +115,11 @@ impl Line {
     /// line that moves slowly needs a few more connections, not all.
     fn has_to_yield(&self, worker: &Worker, entry: &Entry, since: Duration) -> bool {
         let is_ahead = |oldest| since.saturating_sub(oldest) > AHEAD_MAX;
+        if let Some(quota) = entry.backend.connection().quota().filter(|quota| quota.waiting() > 0)
+            && quota.has_to_yield(since, worker.shared.uptime(), AHEAD_MAX)
+        {
+            return true;
+        }
         if !entry.backend.oldest_waiting().is_some_and(is_ahead) || !entry.backend.is_in_the_way() {
             return false;
         }

@@ -8,6 +8,7 @@ use wire::command::Kind;
 
 use crate::client::login::Identity;
 use crate::users::User;
+use crate::worker::Worker;
 
 /// What the login of a connection said, as far as it lasts.
 #[derive(Debug)]
@@ -36,6 +37,11 @@ impl Passport {
         let mut hasher = DefaultHasher::new();
         (Arc::as_ptr(&user), identity.collation, capabilities.bits()).hash(&mut hasher);
         Self { user, collation: identity.collation, capabilities, hash: hasher.finish() }
+    }
+
+    /// Whether its user is still what the configuration says. Only sessions of before can use the connections of another one.
+    pub(super) fn is_current(&self, worker: &Worker) -> bool {
+        Arc::ptr_eq(&self.user, &worker.settings().users.find(&self.user.name))
     }
 
     /// A number that passports have in common that are good for the same clients.

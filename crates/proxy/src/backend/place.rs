@@ -87,7 +87,7 @@ async fn wait<'a>(
     let handed = asker.map(|asker| (worker.kept.wait(worker, asker, hostgroup), asker));
     let handed = async {
         let (handed, asker) = handed?;
-        Some((handed.await.ok()?, asker))
+        Some((handed.await?, asker))
     };
     tokio::select! {
         biased;
@@ -110,16 +110,22 @@ async fn turn(
     let shared = &worker.shared;
     let mut patience = Some(patience).filter(|patience| !patience.is_zero());
     loop {
+        let mut longest = LOOK;
         // What nobody uses in this hostgroup is in somebody's way, but for those who wait until the next one may be opened.
         if !ticket.is_throttled() {
             worker.kept.make_room(worker, hostgroup);
             if patience.is_none() && shared.pool.resting(hostgroup) > 0 {
-                shared.siblings.make_room(hostgroup);
+                if worker.requests.admit(hostgroup, Instant::now()) {
+                    shared.siblings.make_room(hostgroup);
+                } else {
+                    // What somebody else has asked for is his.
+                    longest = MOVE_WAIT;
+                }
             }
         }
         let change = ticket.look(shared.uptime());
         let turn = poll_fn(|cx| ticket.poll_turn(cx.waker()).map_or(Poll::Pending, Poll::Ready));
-        let look = change.map_or(LOOK, |change| change.clamp(TICK, LOOK));
+        let look = change.map_or(longest, |change| change.clamp(TICK, longest));
         let look = patience.take().map_or(look, |patience| look.min(patience));
         // One timer for both: whoever waits does so with nearly every statement.
         let now = Instant::now();

@@ -5,13 +5,17 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
-use pool::{InLine, Quota, Share};
-use tokio::time::{Instant, sleep, timeout_at};
+use pool::{InLine, InTurn, Quota, Share};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::kept::{Asker, Entry};
 use crate::limits::MOVE_WAIT;
 use crate::worker::Worker;
+
+/// How often those look who wait and are not the first.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// What a session gets whose user has a limited number of connections.
 pub(super) enum Among<'a> {
@@ -39,11 +43,11 @@ pub(super) async fn among<'a>(
     {
         return Among::Spare(Box::new(entry), asker);
     }
-    let Some(line) = quota.enqueue(usize::MAX) else { return Among::None };
+    let Some(line) = quota.enqueue(usize::MAX, worker.shared.uptime()) else { return Among::None };
     let handed = asker.map(|asker| (worker.kept.wait(worker, asker, hostgroup), asker));
     let handed = async {
         let (handed, asker) = handed?;
-        Some((handed.await.ok()?, asker))
+        Some((handed.await?, asker))
     };
     tokio::select! {
         biased;
@@ -52,17 +56,20 @@ pub(super) async fn among<'a>(
     }
 }
 
-/// Waits for a turn. What nobody uses of the user's connections, and this session cannot use, is in the way.
+/// Waits for a turn. What nobody uses of the user's connections, and this session cannot use, is in the way: who waits longest has one of
+/// them ended, here and on other workers.
 async fn granted(worker: &Rc<Worker>, quota: &Arc<Quota>, mut line: InLine) -> Share {
-    let mut share = poll_fn(|cx| line.poll_share(cx.waker()).map_or(Poll::Pending, Poll::Ready));
     loop {
-        tokio::select! {
-            biased;
-            share = &mut share => return share,
-            () = sleep(MOVE_WAIT) => {
+        // All others are told when they are the first.
+        let look = if line.is_first() { MOVE_WAIT } else { LOOK };
+        let turn = poll_fn(|cx| line.poll_turn(cx.waker()).map_or(Poll::Pending, Poll::Ready));
+        match timeout(look, turn).await {
+            Ok(InTurn::Granted(share)) => return share,
+            Err(_) if line.is_first() => {
                 worker.kept.make_room_among(worker, quota);
                 worker.shared.siblings.make_room_among(quota);
             }
+            Ok(InTurn::First) | Err(_) => {}
         }
     }
 }

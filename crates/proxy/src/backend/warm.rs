@@ -1,21 +1,23 @@
 //! Connections that are opened before a statement needs them, where a hostgroup wants some (`connection_warming`, `min_idle_connections`).
 //!
 //! A connection has a user, a character set and abilities of the protocol, so there has to be a client first: they are opened as for the
-//! one whose session asked last. One after the other, so that no server has to let many in at once.
+//! one whose session got one last. One after the other, so that no server has to let many in at once.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use pool::{Ahead, Permit};
+use pool::{Ahead, Permit, Server, Share};
 use route::Caller;
 use tokio::time::{Instant, sleep};
 
 use super::acquire::attempt;
+use super::failures::Why;
 use super::kept::Left;
-use super::{Passport, Target, open_in};
+use super::{OpenError, Passport, Target, open_in};
 use crate::client::login::Identity;
+use crate::limits::GUEST_REFUSED;
 use crate::worker::Worker;
 
 /// For whom connections are opened, by hostgroup.
@@ -37,10 +39,21 @@ struct Guest {
     passport: Rc<Passport>,
     /// Who is in no schema.
     caller: Arc<Caller>,
+    /// Servers that have not let it in, and when.
+    refused: RefCell<Vec<(u64, Instant)>>,
+}
+
+impl Guest {
+    /// Whether this server has not let it in a short time ago: servers lock accounts as which somebody tries too often.
+    fn is_refused_by(&self, server: u64) -> bool {
+        let mut refused = self.refused.borrow_mut();
+        refused.retain(|(_, when)| when.elapsed() < GUEST_REFUSED);
+        refused.iter().any(|(one, _)| *one == server)
+    }
 }
 
 impl Warmth {
-    /// A client asks for a connection of this hostgroup.
+    /// A client has got a connection of this hostgroup.
     pub(super) fn note(&self, worker: &Worker, hostgroup: u32, client: &Identity) {
         if !worker.settings().warms(hostgroup) {
             return;
@@ -53,7 +66,7 @@ impl Warmth {
         let identity = client.for_others(worker.shared.connection_id());
         let caller = Arc::new(Caller::new(&identity.account.user.name, b"", "", 0));
         let is_busy = kinds.get(&hostgroup).is_some_and(|kind| kind.is_busy);
-        let guest = Guest { identity, passport: Rc::new(passport), caller };
+        let guest = Guest { identity, passport: Rc::new(passport), caller, refused: RefCell::default() };
         kinds.insert(hostgroup, Kind { guest: Rc::new(guest), is_busy });
     }
 
@@ -86,38 +99,58 @@ async fn warm(worker: &Rc<Worker>, hostgroup: u32, guest: &Guest) {
     // Servers to which none can be opened now: the others get theirs all the same.
     let mut failed = Vec::new();
     while is_wanted(worker, hostgroup, guest) && !worker.is_draining() {
-        let rests = |server| worker.kept.resting_at(hostgroup, server);
-        let resting = |server| if failed.contains(&server) { u32::MAX } else { rests(server) };
+        let settings = worker.settings();
+        let is_passed_over = |server: &Server<Target>| {
+            failed.contains(&server.id())
+                || guest.is_refused_by(server.id())
+                // Nobody else could use a connection to a server that was told whom it is for.
+                || settings.announced.contains(&server.endpoint().endpoint)
+        };
+        let resting = |server: &Server<Target>| {
+            if is_passed_over(server) { u32::MAX } else { worker.kept.resting_at(hostgroup, server.id()) }
+        };
+        // Before there is a permit: one that is not used was counted as a connection of its second.
+        let Some(share) = guest.identity.account.user.backends().take() else { return };
         let ahead = Ahead { workers: u32::from(shared.workers), resting };
         match shared.pool.open_ahead(hostgroup, &ahead, shared.uptime()) {
             Ok(permit) => {
                 let server = permit.server().id();
-                if !add(worker, hostgroup, guest, permit).await {
+                if let Err(why) = add(worker, hostgroup, guest, permit, share).await {
+                    if is_refusal(&why) {
+                        guest.refused.borrow_mut().push((server, Instant::now()));
+                    }
                     failed.push(server);
                 }
             }
-            Err(Some(later)) => sleep(later).await,
+            Err(Some(later)) => {
+                drop(share);
+                sleep(later).await;
+            }
             Err(None) => return,
         }
     }
 }
 
-/// Opens one, and lays it aside for whoever needs it first. False if that has failed.
-async fn add(worker: &Rc<Worker>, hostgroup: u32, guest: &Guest, permit: Permit<Target>) -> bool {
-    let Guest { identity, passport, caller } = guest;
+/// Whether a server has something against the guest, and may have it the next time.
+const fn is_refusal(why: &Why) -> bool {
+    matches!(why, Why::Said(OpenError::Refused { .. } | OpenError::Login(_)))
+}
+
+/// Opens one, and lays it aside for whoever needs it first.
+async fn add(
+    worker: &Rc<Worker>,
+    hostgroup: u32,
+    guest: &Guest,
+    permit: Permit<Target>,
+    share: Share,
+) -> Result<(), Why> {
+    let Guest { identity, passport, caller, .. } = guest;
     let settings = worker.settings();
-    // Nobody else could use a connection to a server that was told whom it is for.
-    if settings.announced.contains(&permit.server().endpoint().endpoint) {
-        return false;
-    }
-    let limited = identity.account.user.backends.as_ref();
-    let share = limited.map(|limited| limited.quota().take().ok_or(()));
-    let Ok(share) = share.transpose() else { return false };
     let open = async |target: &Target| open_in(worker, hostgroup, target, identity).await;
     let deadline = Instant::now() + settings.variables.connect_timeout_server;
-    let Ok(mut backend) = attempt(worker, permit, deadline, &open).await else { return false };
+    let mut backend = attempt(worker, permit, deadline, &open).await.map_err(|failed| failed.why)?;
     let link = backend.connection_mut();
-    link.set_share(share);
+    link.set_share(Some(share));
     link.leave();
     let left = Left {
         caller: Arc::clone(caller),
@@ -129,5 +162,5 @@ async fn add(worker: &Rc<Worker>, hostgroup: u32, guest: &Guest, permit: Permit<
         asking: None,
     };
     worker.kept.lay_aside(worker, hostgroup, passport, identity.peer, backend, left);
-    true
+    Ok(())
 }

@@ -1,7 +1,10 @@
 //! The login of a client: greeting, login packet, proof, OK.
 
+use std::future::poll_fn;
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::Poll;
 
 use config::AuthPlugin;
 use pool::Share;
@@ -315,15 +318,24 @@ impl<'a> Dialogue<'a> {
 
     /// A place among the user's connections, for which the client waits if it is to; nothing if that is of no use. `deadline` is when
     /// its login has to be over.
-    async fn place_in_line(&self, user: &User, deadline: Instant) -> Result<Option<Rc<Share>>, Ending> {
+    async fn place_in_line(&mut self, user: &User, deadline: Instant) -> Result<Option<Rc<Share>>, Ending> {
         if let Some(share) = user.admit() {
             return Ok(Some(Rc::new(share)));
         }
-        let patience = self.worker.settings().variables.client_queue_timeout;
-        let Some(line) = queueing::line(user.places(), patience, u32::MAX) else { return Ok(None) };
+        let settings = self.worker.settings();
+        let (patience, most) =
+            (settings.variables.client_queue_timeout, settings.variables.client_queue_size);
+        let Some(line) = queueing::line(user.places(), patience, most, self.worker.shared.uptime()) else {
+            return Ok(None);
+        };
         let latest = deadline.checked_sub(LOGIN_REST).unwrap_or(deadline);
-        let share = queueing::turn(user.places(), line, latest.min(Instant::now() + patience)).await;
-        share.map(|share| Some(Rc::new(share))).map_err(|why| self.refuse_user(user, why))
+        let mut turn = pin!(queueing::turn(user.places(), line, latest.min(Instant::now() + patience)));
+        let share = poll_fn(|cx| match self.exchange.poll_closed(cx) {
+            // It has a place among all clients meanwhile.
+            Poll::Ready(()) => Poll::Ready(Err(NoPlace::Refused)),
+            Poll::Pending => turn.as_mut().poll(cx),
+        });
+        share.await.map(|share| Some(Rc::new(share))).map_err(|why| self.refuse_user(user, why))
     }
 
     /// The user has all the connections that he may have.

@@ -130,6 +130,15 @@ impl Running {
         self.current.get().and_then(|(_, since)| since.checked_add(limit))
     }
 
+    /// What runs is sent once more, as this execution. Returns when the time is over that it may take.
+    pub(crate) fn again(&self, shown: &Shown, payload: &[u8]) -> Option<Instant> {
+        let (measured, since) = self.current.get()?;
+        self.current.set(Some((Measured { bytes: length(payload.len()), ..measured }, since)));
+        self.answered.set(0);
+        self.keep_execution(shown, payload);
+        self.limit.get().and_then(|limit| since.checked_add(limit))
+    }
+
     /// Whether what runs has taken too long by `now`, if statements without a limit of their own may take `default`; true once
     /// for each.
     pub(crate) fn is_overdue(&self, now: Instant, default: Duration) -> bool {

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 
+use pool::Quota;
 use tokio::time::Instant;
 use wire::Capabilities;
 
@@ -67,6 +68,7 @@ impl Login {
     fn is_wanted(&self, worker: &Worker) -> bool {
         Rc::ptr_eq(&self.settings, &worker.settings())
             && worker.shared.pool.usage(self.hostgroup).waiting == 0
+            && self.identity.account.user.backends().waiting() == 0
     }
 }
 
@@ -100,6 +102,18 @@ impl Idle {
         } else {
             drop(idle);
             part(backend);
+        }
+    }
+
+    /// Ends one of these connections, if there is any.
+    pub(super) fn make_room_among(&self, quota: &Arc<Quota>) {
+        let mut idle = self.0.borrow_mut();
+        let is_one = |connection: &Connection| connection.backend.connection().is_one_of(quota);
+        let at = idle.iter().position(is_one);
+        let one = at.map(|at| idle.swap_remove(at));
+        drop(idle);
+        if let Some(one) = one {
+            part(one.backend);
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use config::{Config, Endpoint, ReplicationHostgroups, Server, ServerStatus, ServersDefaults};
-use monitor::Cluster;
+use monitor::{Cluster, Means};
 
 use super::plan::{attributes, clusters};
 
@@ -19,13 +19,17 @@ struct Home {
     defaults: ServersDefaults,
 }
 
-/// Whether replicas of a pair are discovered.
-pub(super) fn is_wanted(config: &Config, pair: &ReplicationHostgroups) -> bool {
+/// How servers of a pair are discovered; `None`: they are not. What is said of one pair counts for more than what is of all.
+pub(super) fn means(config: &Config, pair: &ReplicationHostgroups) -> Option<Means> {
     let settings = attributes(config, pair.writer_hostgroup).map(|row| &row.hostgroup_settings);
-    settings.is_some_and(|settings| settings.discover_replicas == Some(true))
+    match settings.and_then(|settings| settings.discover_replicas) {
+        Some(true) => Some(Means::Replication),
+        _ if config.monitor.rds_topology_every > 0 => Some(Means::Rds),
+        _ => None,
+    }
 }
 
-/// The row that those of discovered replicas are like: the first of the reader hostgroup, or of the writer hostgroup.
+/// The row that those of discovered servers of a pair are like: the first of the reader hostgroup, or of the writer hostgroup.
 pub(super) fn like(config: &Config, pair: &ReplicationHostgroups) -> Server {
     let of = |id: u32| config.servers.iter().find(|server| server.hostgroup_id == id);
     of(pair.reader_hostgroup).or_else(|| of(pair.writer_hostgroup)).cloned().unwrap_or_default()
@@ -74,7 +78,7 @@ impl Home {
             });
         }
         let pair = config.replication_hostgroups.iter().find(|row| row.writer_hostgroup == writer)?;
-        is_wanted(config, pair).then(|| Self {
+        means(config, pair).map(|_| Self {
             hostgroup: pair.reader_hostgroup,
             hostgroups: vec![pair.writer_hostgroup, pair.reader_hostgroup],
             weight: defaults.weight.unwrap_or(1),

@@ -7,8 +7,8 @@ use config::{
     ReplicationHostgroups, Server, ServerStatus, WritersRead,
 };
 use monitor::{
-    AlsoRead, AuroraLimits, Cluster, Discover, GaleraLimits, GroupLimits, Pace, Pair, Plan, Row, Settings,
-    Spare, Topology,
+    AlsoRead, AuroraLimits, Cluster, Discover, GaleraLimits, GroupLimits, Means, Pace, Pair, Plan, Row,
+    Settings, Spare, Topology,
 };
 
 use super::discovered::{self, defaults};
@@ -26,23 +26,28 @@ pub(super) fn plan(config: &Config) -> Plan<Endpoint> {
 /// Servers are asked for their replicas once in so many checks of whether they are read-only.
 const DISCOVERY_EVERY: u32 = 10;
 
-/// How long a replica stays known that its primary does not name any more. One that has lost its primary tries to reach it once a
+/// How long a server stays known that nobody names any more. One that has lost its primary tries to reach it once a
 /// minute unless it is told otherwise.
 const FORGET_AFTER: Duration = Duration::from_mins(3);
 
 fn pair(row: &ReplicationHostgroups, config: &Config) -> Pair {
     let (writer, reader) = (row.writer_hostgroup, row.reader_hostgroup);
     let settings = attributes(config, writer).map(|row| &row.hostgroup_settings);
-    let wanted = settings.filter(|_| discovered::is_wanted(config, row));
-    let discover = wanted.map(|settings| {
+    let discover = discovered::means(config, row).map(|means| {
         let variables = &config.monitor;
+        let every = match means {
+            Means::Replication => DISCOVERY_EVERY,
+            Means::Rds => variables.rds_topology_every,
+        };
+        let forget_after = settings.and_then(|settings| settings.forget_replicas_after);
         let like = self::row(&discovered::like(config, row), config);
         Discover {
+            means,
             pace: Pace {
-                interval: variables.read_only_interval.saturating_mul(DISCOVERY_EVERY),
+                interval: variables.read_only_interval.saturating_mul(every),
                 limit: variables.read_only_timeout,
             },
-            forget_after: settings.forget_replicas_after.map_or(FORGET_AFTER, Duration::from_secs),
+            forget_after: forget_after.map_or(FORGET_AFTER, Duration::from_secs),
             weight: defaults(config, writer).weight.unwrap_or(1),
             max_lag: like.max_lag,
             lag_when_unknown: lag_when_unknown(config, reader),

@@ -17,7 +17,7 @@ use wire::{Codec as _, packet};
 use super::cluster;
 use super::cluster::aurora::Reading;
 use super::question::{self, Rows};
-use super::{discovered, replicas};
+use super::{discovered, rds, replicas};
 use crate::arrival::Peer;
 use crate::backend::{Connection, OpenError, QUIT, Reply, Target, ask, open};
 use crate::client::login::{Identity, PLAIN};
@@ -252,6 +252,10 @@ impl Prober {
                 let word = self.ask_replicas(worker, &mut link, server).await?;
                 word.map(|word| learned.word = Some(word)).map(|()| Told::Alive)
             }
+            Check::Rds => {
+                let word = ask_rds(worker, &mut link).await?;
+                word.map(|word| learned.word = Some(word)).map(|()| Told::Alive)
+            }
         };
         let mut idle = self.idle.borrow_mut();
         let idle = idle.entry(server.clone()).or_default();
@@ -385,9 +389,13 @@ const fn timed_out(check: Check) -> &'static str {
     match check {
         Check::Connect => "timeout on creating new connection",
         Check::Ping => "timeout during ping",
-        Check::ReadOnly | Check::Lag | Check::Group | Check::Galera | Check::Aurora | Check::Replicas => {
-            "timeout check"
-        }
+        Check::ReadOnly
+        | Check::Lag
+        | Check::Group
+        | Check::Galera
+        | Check::Aurora
+        | Check::Replicas
+        | Check::Rds => "timeout check",
     }
 }
 
@@ -427,6 +435,23 @@ async fn ask_galera(
         _ => None,
     };
     Ok(word.ok_or_else(|| "it is no node of a Galera cluster".to_owned()))
+}
+
+/// Who a server is, and of which servers its RDS cluster consists, or its error.
+async fn ask_rds(worker: &Worker, link: &mut Connection) -> Result<Result<Word<Endpoint>, String>, Failure> {
+    let who = match query(worker, link, replicas::WHO).await? {
+        Ok(who) => who,
+        Err(error) => return Ok(Err(error)),
+    };
+    let reply = request(worker, link, question_of(rds::QUESTION), Answer::Result).await?;
+    let rows = match refused(&reply) {
+        None => read(&reply).map(Some),
+        Some(_) if reply.error() == Some(rds::NO_SUCH_TABLE) => Ok(None),
+        Some(error) => Err(error),
+    };
+    Ok(rows.and_then(|rows| {
+        rds::read(&who, rows.as_ref()).ok_or_else(|| "it does not say who it is".to_owned())
+    }))
 }
 
 /// The rows of a statement, or the server's error.

@@ -57,7 +57,7 @@ impl Records {
         let well = outcome.error.is_none();
         self.counts[index(check)][usize::from(!well)].fetch_add(1, Ordering::Relaxed);
         self.complain(check, server, outcome);
-        if check == Check::Replicas {
+        if check.is_of_family() {
             // No table shows them.
             return;
         }
@@ -98,12 +98,19 @@ impl Records {
         }
     }
 
-    /// Logs that a server cannot be reached where a replica may be: whoever waits for it to be found has to know.
-    pub(super) fn complain_of_candidate(&self, server: &Endpoint, outcome: &Outcome) {
+    /// Logs that a server cannot be reached that others name: whoever waits for it to be found has to know.
+    pub(super) fn complain_of_candidate(&self, check: Check, server: &Endpoint, outcome: &Outcome) {
         let Some(error) = outcome.error.as_deref().filter(|_| outcome.finding.is_miss()) else { return };
-        let remark = lock(&self.complaints).note_out_of_reach(server, Check::Replicas);
+        let remark = lock(&self.complaints).note_out_of_reach(server, check);
         if remark == Some(Remark::New) {
-            tracing::warn!(%server, %error, "a primary names a replica that may be here, and it cannot be reached");
+            match check {
+                Check::Rds => {
+                    tracing::warn!(%server, %error, "a cluster names a server that cannot be reached");
+                }
+                _ => {
+                    tracing::warn!(%server, %error, "a primary names a replica that may be here, and it cannot be reached");
+                }
+            }
         }
     }
 

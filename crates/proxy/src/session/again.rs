@@ -14,7 +14,7 @@ use super::Session;
 use super::course::{Course, Loss};
 use super::kill::while_waiting;
 use super::lost::command_that_runs;
-use super::renew::needs_preparing;
+use super::renew::{needs_preparing, needs_renewal};
 use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
@@ -41,8 +41,8 @@ pub(super) struct Refused {
     command: Option<Vec<u8>>,
     /// What the client gets if nothing else comes of it.
     answer: Vec<u8>,
-    /// It is a prepared statement that is to be prepared again.
-    renews: bool,
+    /// What the server has answered, if it is a prepared statement that is to be prepared again.
+    pub(super) renews: Option<Outcome>,
 }
 
 /// The whole answer to the only statement that was sent.
@@ -55,7 +55,7 @@ pub(super) struct Heard<'a> {
 }
 
 /// Whether an answer that ends with this event, and is `output`, is such a refusal.
-pub(super) fn is_refusal(event: Event, output: &[u8]) -> bool {
+fn is_refusal(event: Event, output: &[u8]) -> bool {
     let Event::Done(Outcome { end: End::Err { code }, .. }) = event else { return false };
     if needs_preparing(code) {
         return true;
@@ -68,7 +68,7 @@ fn has(output: &[u8], words: &[u8]) -> bool {
     output.windows(words.len()).any(|part| part == words)
 }
 
-/// What is to be done about a refusal; `status` is what the server has said before it. The statement may be sent again if all of it is known, and it is outside a transaction.
+/// What is to be done about an answer if it is a refusal; `status` is what the server has said before it. The statement may be sent again if all of it is known, and it is outside a transaction.
 pub(super) fn refused(
     course: &Course,
     control: &Control,
@@ -77,12 +77,15 @@ pub(super) fn refused(
     heard: &Heard<'_>,
 ) -> Option<Box<Refused>> {
     let Heard { event, output, runs } = *heard;
-    if let Event::Done(Outcome { end: End::Err { code }, .. }) = event
+    if !is_refusal(event, output) {
+        return None;
+    }
+    if let Event::Done(outcome @ Outcome { end: End::Err { code }, .. }) = event
         && needs_preparing(code)
     {
         let command = command_that_runs(course, control, caps, runs.0?, runs.1?)?;
-        let is_execution = runs.0 == Some(Kind::StmtExecute) && course.watched.is_none();
-        let refused = Refused { command: Some(command), answer: output.to_vec(), renews: true };
+        let is_execution = needs_renewal(outcome, runs.0) && course.watched.is_none();
+        let refused = Refused { command: Some(command), answer: output.to_vec(), renews: Some(outcome) };
         return is_execution.then(|| Box::new(refused));
     }
     let in_transaction = status.contains(StatusFlags::IN_TRANSACTION);
@@ -92,7 +95,7 @@ pub(super) fn refused(
     }
     let command =
         if is_alone { Some(command_that_runs(course, control, caps, runs.0?, runs.1?)?) } else { None };
-    Some(Box::new(Refused { command, answer: output.to_vec(), renews: false }))
+    Some(Box::new(Refused { command, answer: output.to_vec(), renews: None }))
 }
 
 impl Session {
@@ -101,8 +104,8 @@ impl Session {
     /// transaction is over.
     pub(super) async fn say_again(&mut self) -> Result<(), Ending> {
         let Some(refused) = self.course.refused.take() else { return Ok(()) };
-        if refused.renews {
-            return self.renew(refused.command, &refused.answer).await;
+        if let Some(outcome) = refused.renews {
+            return self.renew(refused.command, &refused.answer, outcome).await;
         }
         let settings = self.worker.settings();
         let server = self.backend.as_ref().map(|backend| std::sync::Arc::clone(backend.server()));

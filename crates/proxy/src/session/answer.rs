@@ -10,7 +10,7 @@ use wire::reply::{Answer, End, Event, Outcome, ReplyScanner};
 use wire::{Capabilities, StatusFlags, WireError};
 
 use super::Session;
-use super::again::{Heard, is_refusal, refused};
+use super::again::{Heard, refused};
 use super::correction::correction;
 use super::course::Course;
 use super::execute::{keeps_definitions, refusal_with_own_id};
@@ -18,6 +18,7 @@ use super::ids::{refusal_with_session, translate};
 use super::measure::answered;
 use super::overdue::{is_interrupted, timed_out};
 use super::owed::Step;
+use super::renew::needs_renewal;
 use crate::backend::{Backend, Refused, Target};
 use crate::control::{Control, Signal};
 use crate::counts::Counter;
@@ -44,7 +45,7 @@ impl Session {
             self.relay_answer(answer, 1).await?;
         }
         self.control.end_statement();
-        self.end_running();
+        self.pause_or_end();
         self.course.changed = None;
         match self.course.correction.take() {
             None => Ok(()),
@@ -100,12 +101,16 @@ impl Session {
         for _ in 0..FILLS_PER_TURN {
             // Back-pressure: as long as the client does not read, nothing is read for it.
             ready!(self.poll_flush_client(cx))?;
-            self.poll_client_gone(cx)?;
             let Some(backend) = &mut self.backend else { return Poll::Ready(Err(Ending::Silent)) };
             let mut scratch = self.worker.scratch.borrow_mut();
-            let n = match ready!(backend.connection_mut().poll_read(cx, &mut scratch)) {
-                Ok(n) if n > 0 => n,
-                end => return Poll::Ready(Err(self.lost(reply, end.err()))),
+            let n = match backend.connection_mut().poll_read(cx, &mut scratch) {
+                Poll::Ready(Ok(n)) if n > 0 => n,
+                // While nothing comes is the time to look at the client.
+                other => {
+                    drop(scratch);
+                    self.poll_client_gone(cx)?;
+                    return other.map(|end| Err(self.lost(reply, end.err())));
+                }
             };
             if let Some(trace) = &self.course.trace {
                 trace.answers(Instant::now());
@@ -123,7 +128,7 @@ impl Session {
             let (seq, between_packets) = (reply.next_seq(), reply.is_between_packets());
             let runs = (self.control.running.kind(), self.control.running.bytes());
             let mut scanned = 0;
-            let mut begins_with_packet = between_packets;
+            let (mut begins_with_packet, mut hidden) = (between_packets, None);
             let event = loop {
                 let rest = input.get(scanned..).unwrap_or_default();
                 let scan = match reply.scan(rest) {
@@ -137,7 +142,11 @@ impl Session {
                 if let Event::Done(outcome) = scan.event {
                     note_prepared(&mut self.course, &self.control, backend, reply);
                     let bytes = rest.get(..scan.len).filter(|_| begins_with_packet);
-                    answered(&self.worker, &self.control, outcome, bytes);
+                    // The client may not see it.
+                    hidden = (needs_renewal(outcome, runs.0) && self.owed.is_empty()).then_some(outcome);
+                    if hidden.is_none() {
+                        answered(&self.worker, &self.control, outcome, bytes);
+                    }
                     begins_with_packet = true;
                 }
                 match (scan.event, self.owed.is_empty()) {
@@ -159,14 +168,13 @@ impl Session {
             }
             let output = input.get(..scanned).unwrap_or(input);
             let heard = Heard { event, output, runs };
-            if (seq, between_packets) == (1, true)
-                && scanned == n
-                && self.owed.is_empty()
-                && is_refusal(event, output)
-                && let Some(refused) = refused(&self.course, &self.control, self.status, caps, &heard)
-            {
+            let is_all = (seq, between_packets, scanned) == (1, true, n) && self.owed.is_empty();
+            if is_all && let Some(refused) = refused(&self.course, &self.control, self.status, caps, &heard) {
                 self.course.refused = Some(refused);
                 return Poll::Ready(Ok(event));
+            }
+            if let Some(outcome) = hidden {
+                answered(&self.worker, &self.control, outcome, Some(output).filter(|_| between_packets));
             }
             let (server, course) = (&backend.server().endpoint().endpoint, &mut self.course);
             let rewritten = match &mut self.listing {
@@ -181,13 +189,11 @@ impl Session {
                 Some(listing) => Some(translate(listing, output, &self.worker, server)),
             };
             self.to_client.send(cx, &mut self.client, rewritten.as_deref().unwrap_or(output))?;
-            if event == Event::More {
-                continue;
+            match event {
+                Event::More => {}
+                _ if scanned < n => return Poll::Ready(Err(self.too_much(n - scanned))),
+                event => return Poll::Ready(Ok(event)),
             }
-            if scanned < n {
-                return Poll::Ready(Err(self.too_much(n - scanned)));
-            }
-            return Poll::Ready(Ok(event));
         }
         Poll::Ready(Ok(Event::More))
     }

@@ -25,8 +25,13 @@ pub(super) fn whole_front(bytes: &[u8]) -> Option<&[u8]> {
 
 /// Whether more of a command will come, and all of it fits into one packet.
 fn will_be_whole(bytes: &[u8]) -> bool {
-    let header = bytes.first_chunk().map(|header| Header::parse(*header));
-    header.is_some_and(|header| !header.continues()) && whole_front(bytes).is_none()
+    len_of_cut(bytes).is_some()
+}
+
+/// The length of the command that bytes begin with, if more of it will come, and all of it fits into one packet.
+pub(super) fn len_of_cut(bytes: &[u8]) -> Option<usize> {
+    let header = bytes.first_chunk().map(|header| Header::parse(*header))?;
+    (!header.continues() && whole_front(bytes).is_none()).then_some(header.len as usize)
 }
 
 impl Session {

@@ -14,7 +14,7 @@ use super::execute::opens_cursor;
 use super::ids::Look;
 use super::lost::is_about_transactions;
 use super::owed::Step;
-use crate::control::running::Also;
+use crate::control::running::{Also, Measured};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::FILLS_PER_TURN;
@@ -67,7 +67,6 @@ impl Session {
             self.lay_aside();
         }
         self.client_waits = false;
-        self.poll_idle_backend(cx)?;
         if is_visible(&self.backlog) {
             let input = std::mem::take(&mut self.backlog);
             return Poll::Ready(self.begin(cx, &input));
@@ -75,8 +74,10 @@ impl Session {
         let worker = std::rc::Rc::clone(&self.worker);
         let mut scratch = worker.scratch.borrow_mut();
         loop {
-            let n = ready!(self.client.poll_read(cx, &mut scratch))
-                .map_err(|error| self.unreadable(&error, 1))?;
+            let Poll::Ready(read) = self.client.poll_read(cx, &mut scratch) else {
+                return self.poll_idle_backend(cx);
+            };
+            let n = read.map_err(|error| self.unreadable(&error, 1))?;
             let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
             if self.backlog.is_empty() && is_visible(input) {
                 return Poll::Ready(self.begin(cx, input));
@@ -89,16 +90,22 @@ impl Session {
         }
     }
 
-    /// Sees whether the backend has gone, or says something although nobody asked: it is of no use any more.
-    fn poll_idle_backend(&mut self, cx: &mut Context<'_>) -> Result<(), Ending> {
+    /// While no command comes: sees whether the backend goes, or says something although nobody asked. It is of no use any
+    /// more then.
+    fn poll_idle_backend<T>(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, Ending>> {
         match self.backend.as_mut().map(|backend| backend.connection_mut().poll_input(cx)) {
-            None | Some(Poll::Pending) => Ok(()),
-            Some(Poll::Ready(input)) => self.lose_idle_backend(input),
+            None | Some(Poll::Pending) => {}
+            Some(Poll::Ready(input)) => self.lose_idle_backend(input)?,
         }
+        Poll::Pending
     }
 
     /// Looks at the command that `input` begins with, and forwards it if that is all it needs.
     fn begin(&mut self, cx: &mut Context<'_>, input: &[u8]) -> Result<Command, Ending> {
+        // Between the command before and this one nobody may have looked.
+        if let Some(input) = self.backend.as_mut().and_then(|backend| backend.connection_mut().input()) {
+            self.lose_idle_backend(input)?;
+        }
         self.control.set_busy();
         self.take_back();
         let kind = self.first_kind(input)?;
@@ -149,7 +156,11 @@ impl Session {
             sent += scanned.len;
             let payload = input.get(start + HEADER_LEN..sent).unwrap_or_default();
             self.may_ask_for_file = self.may_ask_for_file(kind, payload, scanned.done);
-            let mut measured = self.measure(kind, payload, Some(&decided));
+            let mut measured = if decided.is_counted {
+                self.measure_sent(Measured::plain(kind), payload, Some(&decided))
+            } else {
+                self.measure(kind, payload, Some(&decided))
+            };
             if !scanned.done {
                 // All that is known of its length.
                 measured.bytes = rest.first_chunk().map_or(0, |header| Header::parse(*header).len);
@@ -173,15 +184,22 @@ impl Session {
             self.owed.push(step);
             (kind, decided) = next;
         };
-        // Of several it would be about the first, and the last may be sent again.
-        self.course.retries = retries.filter(|_| self.owed.is_empty());
+        let goes_on = self.course.renewals > 0;
+        if !goes_on {
+            // Of several it would be about the first, and the last may be sent again.
+            self.course.retries = retries.filter(|_| self.owed.is_empty());
+        }
         // The answers come in the order of the commands: the first one first.
         if let Some(first) = self.owed.pop() {
             upload.answer = first.answer;
         }
         if let Some((measured, payload, missing)) = runs {
-            self.begin_sent(measured, payload, missing);
-            self.set_deadline(timeout);
+            if goes_on {
+                self.course.deadline = self.control.running.again(&self.worker.shown, payload);
+            } else {
+                self.begin_sent(measured, payload, missing);
+                self.set_deadline(timeout);
+            }
         }
         if let (Some(trace), Some(backend)) = (&self.course.trace, &self.backend) {
             trace.sent(self.course.hostgroup, &backend.server().endpoint().endpoint, Instant::now());

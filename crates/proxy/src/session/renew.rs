@@ -1,11 +1,18 @@
 //! Error 1615: a server wants a statement to be prepared again, because what it is about has changed too often, or does not fit into
-//! its caches. It has executed nothing. The proxy prepares it once more over the same connection, and executes it there.
+//! its caches. It has executed nothing. The proxy prepares it once more over the same connection, and executes it there. For who counts and
+//! watches statements it is one all that time.
 
+use wire::command::Kind;
 use wire::frame::HEADER_LEN;
+use wire::reply::{End, Outcome};
 
 use super::Session;
+use super::course::decided::Decided;
 use super::execute::{NotPrepared, id};
+use super::kill::killed_here;
+use super::measure::answered;
 use crate::ending::Ending;
+use crate::error::ClientError;
 use crate::limits::RENEWALS_MAX;
 
 /// `ER_NEED_REPREPARE`.
@@ -16,10 +23,33 @@ pub(super) const fn needs_preparing(code: u16) -> bool {
     code == NEED_REPREPARE
 }
 
+/// Whether this is what a server has answered to the execution of a prepared statement.
+pub(super) const fn needs_renewal(outcome: Outcome, runs: Option<Kind>) -> bool {
+    matches!(outcome.end, End::Err { code } if needs_preparing(code))
+        && matches!(runs, Some(Kind::StmtExecute))
+}
+
 impl Session {
+    /// A statement is over, unless it is to be prepared again: then it goes on, and only its server rests.
+    pub(super) fn pause_or_end(&self) {
+        match &self.course.refused {
+            Some(refused) if refused.renews.is_some() => {
+                if let Some(backend) = &self.backend {
+                    backend.connection().note_answered();
+                }
+            }
+            _ => self.end_running(),
+        }
+    }
+
     /// Prepares the statement of `command` once more, so that it is executed next; if it cannot be, or was too often, the client gets the
-    /// server's `answer`.
-    pub(super) async fn renew(&mut self, command: Option<Vec<u8>>, answer: &[u8]) -> Result<(), Ending> {
+    /// server's `answer`, which is this `outcome`.
+    pub(super) async fn renew(
+        &mut self,
+        command: Option<Vec<u8>>,
+        answer: &[u8],
+        outcome: Outcome,
+    ) -> Result<(), Ending> {
         self.course.renewals += 1;
         let payload = command.as_deref().and_then(|command| command.get(HEADER_LEN..));
         // One that cannot be prepared here is the server's as it is: the next execution may work.
@@ -30,20 +60,40 @@ impl Session {
         };
         let statement = payload.and_then(id).filter(|_| self.course.renewals <= RENEWALS_MAX).filter(can_be);
         let (Some(mut command), Some(statement)) = (command, statement) else {
-            self.course.renewals = 0;
-            return self.write_to_client(answer).await;
+            return self.give_up_renewal(answer, outcome).await;
         };
         self.close_here(statement).await?;
         match self.prepare_again(statement).await? {
+            Ok(_) if killed_here(&self.control, self.identity.capabilities, true)? => {
+                self.refuse_renewal(&ClientError::interrupted()).await
+            }
             Ok(_) => {
                 command.append(&mut self.backlog);
                 self.backlog = command;
+                let decided = Decided::plainly_to(self.course.hostgroup).counted();
+                let prepared = self.course.prepared.as_ref().and_then(|all| all.get(statement));
+                self.course.decided = prepared.map(|prepared| decided.prepared_as(&prepared.what));
                 Ok(())
             }
-            Err(NotPrepared::Lost(error)) => self.reply_error(1, &error).await,
+            Err(NotPrepared::Lost(error)) => self.refuse_renewal(&error).await,
             Err(NotPrepared::Refused(_) | NotPrepared::Changed | NotPrepared::Cannot) => {
-                self.write_to_client(answer).await
+                self.give_up_renewal(answer, outcome).await
             }
         }
+    }
+
+    /// The client gets what the server has said.
+    async fn give_up_renewal(&mut self, answer: &[u8], outcome: Outcome) -> Result<(), Ending> {
+        self.course.renewals = 0;
+        answered(&self.worker, &self.control, outcome, Some(answer));
+        self.end_running();
+        self.write_to_client(answer).await
+    }
+
+    /// The client gets this error instead.
+    async fn refuse_renewal(&mut self, error: &ClientError) -> Result<(), Ending> {
+        self.course.renewals = 0;
+        self.answered_here(error.code());
+        self.reply_error(1, error).await
     }
 }

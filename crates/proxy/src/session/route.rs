@@ -8,7 +8,7 @@ use wire::reply::Answer;
 use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
 use super::Session;
-use super::backlog::{front, whole_front};
+use super::backlog::{front, len_of_cut, whole_front};
 use super::course::Loss;
 use super::course::decided::{Decided, Reply};
 use super::course::prepared::{Preparing, Registry};
@@ -18,7 +18,7 @@ use crate::backend::{AcquireError, Ahead, Backend, Full};
 use crate::control::running::Measured;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::limits::{BEHIND_PROLOGUE_MAX, ERRANDS_LOST_MAX, JUDGED_BYTES_MAX};
+use crate::limits::{BEHIND_PROLOGUE_MAX, ERRANDS_LOST_MAX, JUDGED_BYTES_MAX, PREPARED_BYTES_MAX};
 use crate::routing::Circumstances;
 
 /// The attribute of a statement that says which side of a replication pair it wants.
@@ -98,6 +98,9 @@ impl Session {
     /// Whether the command is all that has to be sent.
     #[inline]
     fn is_simple(&self, kind: Kind, input: &[u8], decided: &Decided) -> bool {
+        if kind == Kind::StmtPrepare && self.is_to_be_completed(input) {
+            return false;
+        }
         let ordered = decided.orders.as_ref().is_some_and(|orders| orders.come_first());
         let effects = decided.effects;
         let asks = effects.any_of(Effects::LAST_RESULT) && self.is_away()
@@ -115,6 +118,13 @@ impl Session {
             (Some(_), _) if names_statement(kind) => self.is_known_here(kind, input),
             _ => true,
         }
+    }
+
+    /// Whether a statement that is to be prepared comes in pieces, and is kept as a whole: without the last ones it could not be
+    /// prepared anew.
+    fn is_to_be_completed(&self, input: &[u8]) -> bool {
+        let max = self.worker.settings().variables.max_allowed_packet as usize;
+        len_of_cut(input).is_some_and(|len| len <= max.min(PREPARED_BYTES_MAX))
     }
 
     /// Whether there is as much of the command as the decision takes.
@@ -236,6 +246,9 @@ impl Session {
         }
         if let Some(reply) = decided.answer {
             return self.reply_as_decided(kind, *reply).await;
+        }
+        if kind == Kind::StmtPrepare && self.is_to_be_completed(&self.backlog) {
+            self.complete_front().await?;
         }
         if decided.commits_first {
             return self.commit_first(kind).await;

@@ -233,6 +233,11 @@ impl Compression {
         }
         link.poll_input(cx)
     }
+
+    /// The same for somebody who does not wait for it.
+    pub(super) fn input(&self, link: &mut Link) -> Option<Input> {
+        if self.holds_input() { Some(Input::Bytes) } else { link.input() }
+    }
 }
 
 /// What is not the compressed protocol, as an error that [`garbled`](super::garbled) knows.

@@ -91,6 +91,14 @@ impl Link {
         }
     }
 
+    /// See [`Sock::input`](super::Sock::input).
+    pub(super) fn input(&mut self) -> Option<Input> {
+        match &mut self.tls {
+            None => self.plain.input(),
+            Some(tls) => tls.input(&mut self.plain),
+        }
+    }
+
     /// See [`Sock::shutdown_write`](super::Sock::shutdown_write).
     pub(super) fn shutdown_write(&mut self) -> io::Result<()> {
         if let Some(tls) = &mut self.tls {

@@ -46,6 +46,15 @@ fn lock(pipe: &Mutex<Pipe>) -> MutexGuard<'_, Pipe> {
 }
 
 impl Pipe {
+    /// What waits in it.
+    fn input(&self) -> Option<Input> {
+        match (self.bytes.is_empty(), self.closed) {
+            (false, _) => Some(Input::Bytes),
+            (true, true) => Some(Input::End),
+            (true, false) => None,
+        }
+    }
+
     fn close(&mut self) {
         self.closed = true;
         for waker in [self.reader.take(), self.writer.take()].into_iter().flatten() {
@@ -66,14 +75,15 @@ impl End {
 
     pub(super) fn poll_input(&self, cx: &mut Context<'_>) -> Poll<Input> {
         let mut pipe = lock(&self.incoming);
-        if !pipe.bytes.is_empty() {
-            return Poll::Ready(Input::Bytes);
-        }
-        if pipe.closed {
-            return Poll::Ready(Input::End);
+        if let Some(input) = pipe.input() {
+            return Poll::Ready(input);
         }
         pipe.reader = Some(cx.waker().clone());
         Poll::Pending
+    }
+
+    pub(super) fn input(&self) -> Option<Input> {
+        lock(&self.incoming).input()
     }
 }
 

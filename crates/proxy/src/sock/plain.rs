@@ -92,6 +92,20 @@ impl Plain {
         }
     }
 
+    /// What waits on the socket by now, for somebody who does not wait for it.
+    pub(super) fn input(&self) -> Option<Input> {
+        #[cfg(feature = "memory")]
+        if let Self::Memory(end) = self {
+            return end.input();
+        }
+        match self.peek() {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
+            Err(_) | Ok(0) => Some(Input::End),
+            Ok(_) => Some(Input::Bytes),
+        }
+    }
+
+    /// Costs no system call while the socket is not ready.
     fn peek(&self) -> io::Result<usize> {
         let mut byte = [MaybeUninit::uninit()];
         match self {

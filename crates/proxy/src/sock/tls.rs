@@ -223,6 +223,14 @@ impl Tls {
         }
     }
 
+    /// What waits on the connection by now. Nobody is woken for more until it is polled again.
+    pub(super) fn input(&mut self, plain: &mut Plain) -> Option<Input> {
+        match self.poll_input(plain, &mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(input) => Some(input),
+            Poll::Pending => None,
+        }
+    }
+
     /// Says that nothing more will be written, as far as the socket takes it at once.
     pub(super) fn shutdown_write(&mut self, plain: &mut Plain) {
         if self.outgoing.is_empty() {

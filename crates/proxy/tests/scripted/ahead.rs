@@ -1,10 +1,13 @@
 //! How connections are begun: ahead of need, no faster than may be, no more than may be; and when they end although nothing is wrong.
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::time::Duration;
 
-use config::{CheckLogins, Config, HostgroupAttributes, Server};
+use config::{CheckLogins, Config, HostgroupAttributes, ProxyProtocol, Server, ServerOptions};
 use proxy::stage::Stage;
 use testkit::script::ScriptedServer;
+use tokio::io::AsyncReadExt as _;
 use wire::StatusFlags;
 use wire::command::Kind;
 
@@ -330,5 +333,80 @@ fn a_server_that_lets_nobody_in_does_not_keep_the_others_cold() {
         client.expect_ok().await;
         pass(secs(5)).await;
         assert_eq!(open(&stage), (3, 3));
+    });
+}
+
+/// Servers lock accounts as which somebody tries too often.
+#[test]
+fn nothing_is_opened_ahead_for_a_user_whom_servers_do_not_let_in() {
+    let config = config_with(10, |row| row.hostgroup_settings.min_idle_connections = Some(3));
+    play(async || {
+        let (stage, servers) = stage(config.clone());
+        let (tried, refuses) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(true)));
+        let (count, refusing) = (Rc::clone(&tried), Rc::clone(&refuses));
+        servers.converse(move |_, end| {
+            count.set(count.get() + 1);
+            let refuses = refusing.get();
+            async move {
+                if refuses {
+                    let mut server = ScriptedServer::new(end);
+                    server.packets().expect_seq(0);
+                    server.send(b"\xff\x15\x04Access denied").await;
+                    return;
+                }
+                let (mut server, _) = ScriptedServer::accept(end).await;
+                while server.next_command().await.is_some() {
+                    server.ok().await;
+                }
+            }
+        });
+        let mut client = log_in(&stage).await;
+        client.send_query("DO 0").await;
+        client.expect_err(1045).await;
+        pass(secs(10)).await;
+        assert_eq!(tried.get(), 1);
+        refuses.set(false);
+        client.send_query("DO 0").await;
+        client.expect_ok().await;
+        // He is locked out before there are enough.
+        refuses.set(true);
+        pass(secs(10)).await;
+        assert_eq!((tried.get(), open(&stage)), (3, (1, 1)));
+        refuses.set(false);
+        pass(secs(60)).await;
+        assert_eq!(open(&stage), (3, 3));
+    });
+}
+
+/// Each look was counted as a connection of its second, and sessions had to wait for that.
+#[test]
+fn servers_that_are_told_whom_connections_are_for_get_none_ahead() {
+    let mut config = config_with(10, |row| {
+        row.throttle_connections_per_sec = 1;
+        row.hostgroup_settings.min_idle_connections = Some(3);
+    });
+    config.server_options.push(ServerOptions {
+        hostname: "db".to_owned(),
+        proxy_protocol: ProxyProtocol::V1,
+        ..ServerOptions::default()
+    });
+    play(async || {
+        let (stage, servers) = stage(config.clone());
+        servers.converse(|_, mut end| async move {
+            let mut header = vec![0; b"PROXY UNKNOWN\r\n".len()];
+            end.read_exact(&mut header).await.unwrap();
+            let (mut server, _) = ScriptedServer::accept(end).await;
+            while let Some(command) = server.next_command().await {
+                server.status.set(StatusFlags::IN_TRANSACTION, command.ends_with(b"BEGIN"));
+                server.ok().await;
+            }
+        });
+        let (mut one, mut two) = (log_in(&stage).await, log_in(&stage).await);
+        one.send_query("BEGIN").await;
+        one.expect_ok().await;
+        pass(ms(2500)).await;
+        two.send_query("BEGIN").await;
+        two.expect_ok().await;
+        assert_eq!((open(&stage), stage.global("Server_Connections_delayed")), ((2, 0), 0));
     });
 }

@@ -114,6 +114,39 @@ fn a_client_that_leaves_the_line_leaves_its_place() {
     });
 }
 
+/// What it holds of all places, others may have.
+#[test]
+fn a_client_that_leaves_the_line_is_gone_at_once() {
+    play(async || {
+        let (stage, _servers) = stage(patient());
+        let _first = log_in(&stage).await;
+        let second = logging_in(&stage);
+        settle().await;
+        assert_eq!(stage.sessions(), 2);
+        second.abort();
+        settle().await;
+        assert_eq!(stage.sessions(), 1);
+    });
+}
+
+/// Each of them has one of all places already.
+#[test]
+fn the_line_of_a_user_has_an_end() {
+    let mut config = patient();
+    config.variables.client_queue_size = 1;
+    play(async || {
+        let (stage, _servers) = stage(config.clone());
+        let first = log_in(&stage).await;
+        let second = logging_in(&stage);
+        settle().await;
+        let error = logging_in(&stage).await.unwrap().map(drop).unwrap_err();
+        assert_eq!(error.code, 1226);
+        assert!(!error.message.contains("no place within"), "{}", error.message);
+        drop(first);
+        second.await.unwrap().unwrap();
+    });
+}
+
 /// A client from this address.
 fn client_from(stage: &Stage, last: u8) -> End {
     let address = |host: [u8; 4], port| SocketAddr::from((host, port));

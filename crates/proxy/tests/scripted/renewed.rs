@@ -6,7 +6,8 @@ use wire::command::Kind;
 use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
 use super::support::{
-    Client, Database, Servers, begin, config, log_in, log_in_as, options, play, session, settle, stage,
+    Client, Database, Servers, begin, config, first_query, log_in, log_in_as, options, play, secs, session,
+    settle, stage,
 };
 
 /// The text of every statement here.
@@ -69,6 +70,71 @@ fn a_statement_that_needs_it_is_prepared_again() {
             client.expect_ok().await.status.contains(StatusFlags::IN_TRANSACTION),
             "the transaction goes on"
         );
+    });
+}
+
+/// It was counted as often as its server got it, with an error that its client never saw.
+#[test]
+fn a_statement_that_is_prepared_again_is_one_statement() {
+    let mut config = config();
+    config.users[0].attributes.max_concurrent = Some(1);
+    play(async || {
+        let (stage, mut servers) = stage(config.clone());
+        let mut client = log_in(&stage).await;
+        let mut server = first_query(&mut client, &mut servers).await;
+        prepare(&mut client, &mut server).await;
+        let before = stage.global("Questions");
+        let _ = stage.take_digests();
+        client.send_command(Kind::StmtExecute, &execute(5)).await;
+        tokio::time::sleep(secs(2)).await;
+        wants_it_again(&mut server, 5).await;
+        gets_it_again(&mut server, 5, 6).await;
+        server.expect_command(Kind::StmtExecute, &execute(6)).await;
+        let running = &stage.processes()[0];
+        assert!(running.time >= secs(2), "{running:?}");
+        server.ok().await;
+        client.expect_ok().await;
+        assert_eq!(stage.global("Questions") - before, 1);
+        assert_eq!(stage.global("Com_frontend_stmt_execute"), 1);
+        assert_eq!(stage.global("Com_backend_stmt_execute"), 2);
+        assert_eq!(stage.errors(false).len(), 0);
+        assert_eq!(stage.take_digests().iter().map(|digest| digest.count).sum::<u64>(), 1);
+        // What its client does see is counted.
+        client.send_command(Kind::StmtExecute, &execute(5)).await;
+        wants_it_again(&mut server, 6).await;
+        server.expect_command(Kind::StmtClose, &6_u32.to_le_bytes()).await;
+        server.expect_command(Kind::StmtPrepare, TEXT).await;
+        server.err(1146, "42S02", "Table 't' doesn't exist").await;
+        client.expect_err(1615).await;
+        let errors = stage.errors(false);
+        assert_eq!(errors.iter().map(|error| error.code).collect::<Vec<_>>(), [1615]);
+        assert_eq!(stage.take_digests().iter().map(|digest| digest.count).sum::<u64>(), 1);
+    });
+}
+
+/// The answer was Done, and the statement went on.
+#[test]
+fn a_statement_is_killed_while_it_is_prepared_again() {
+    play(async || {
+        let (stage, mut client, mut server) = session().await;
+        prepare(&mut client, &mut server).await;
+        client.send_command(Kind::StmtExecute, &execute(5)).await;
+        wants_it_again(&mut server, 5).await;
+        server.expect_command(Kind::StmtClose, &5_u32.to_le_bytes()).await;
+        server.expect_command(Kind::StmtPrepare, TEXT).await;
+        let mut other = log_in(&stage).await;
+        let id = stage.processes().iter().map(|row| row.id).min().unwrap();
+        other.send_query(&format!("KILL QUERY {id}")).await;
+        settle().await;
+        let ok =
+            packet::PrepareOk { statement_id: 6, columns: 0, params: 0, warnings: 0, metadata_follows: None };
+        server.send_packet(&ok).await;
+        client.expect_err(1317).await;
+        other.expect_ok().await;
+        client.send_command(Kind::StmtExecute, &execute(5)).await;
+        server.expect_command(Kind::StmtExecute, &execute(6)).await;
+        server.ok().await;
+        client.expect_ok().await;
     });
 }
 
@@ -228,12 +294,50 @@ fn a_statement_whose_text_is_not_kept_stays_where_it_is() {
     });
 }
 
-/// Nobody has the rest of it any more; the part alone may be a statement as well.
+/// The next execution heard that it does not exist (1243).
+#[test]
+fn c16_a_statement_that_came_in_pieces_outlives_its_server() {
+    for shared in [false, true] {
+        let mut config = config();
+        config.variables.multiplexing = shared;
+        play(async || {
+            let (stage, mut servers) = stage(config.clone());
+            let mut client = log_in(&stage).await;
+            let mut server = first_query(&mut client, &mut servers).await;
+            let text = [TEXT, &vec![b' '; 1 << 20], b"WHERE a = 1"].concat();
+            let ok = packet::PrepareOk {
+                statement_id: 5,
+                columns: 0,
+                params: 0,
+                warnings: 0,
+                metadata_follows: None,
+            };
+            tokio::join!(
+                client.send_command(Kind::StmtPrepare, &text),
+                server.expect_command(Kind::StmtPrepare, &text),
+            );
+            server.send_packet(&ok).await;
+            let answer = ok.encode(client.capabilities());
+            client.expect(&answer).await;
+            drop(server);
+            settle().await;
+            client.send_command(Kind::StmtExecute, &execute(5)).await;
+            let mut server = servers.accept().await;
+            server.expect_command(Kind::StmtPrepare, &text).await;
+            server.send_packet(&packet::PrepareOk { statement_id: 1, ..ok }).await;
+            server.expect_command(Kind::StmtExecute, &execute(1)).await;
+            server.ok().await;
+            client.expect_ok().await;
+        });
+    }
+}
+
+/// Of one that is too large to be kept nobody has the rest any more; the part alone may be a statement as well.
 #[test]
 fn c16_a_statement_that_came_in_pieces_is_not_prepared_anew_without_the_last_ones() {
     play(async || {
         let (_stage, mut client, mut server) = session().await;
-        let text = [TEXT, &vec![b' '; 1 << 20], b"WHERE a = 1"].concat();
+        let text = [TEXT, &vec![b' '; KEPT], b"WHERE a = 1"].concat();
         tokio::join!(
             client.send_command(Kind::StmtPrepare, &text),
             server.expect_command(Kind::StmtPrepare, &text),

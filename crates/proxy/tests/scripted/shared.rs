@@ -392,3 +392,29 @@ fn c13_a_connection_to_a_server_that_is_off_is_not_taken_back() {
         server.expect_gone().await;
     });
 }
+
+/// Another session of the worker has laid it aside for a client that has left in the same moment.
+#[test]
+fn a_connection_that_was_handed_to_a_client_that_leaves_is_the_next_ones() {
+    for asks in [false, true] {
+        play(async || {
+            let (stage, _servers, mut one, two, mut server) = two().await;
+            let mut two = two;
+            one.send_query("INSERT INTO t VALUES (1)").await;
+            server.expect_query("INSERT INTO t VALUES (1)").await;
+            two.send_query("SELECT 2").await;
+            settle().await;
+            server.ok_with(1, if asks { 7 } else { 0 }).await;
+            drop(two);
+            one.expect_ok().await;
+            if asks {
+                asked(&mut server, "8").await;
+            }
+            settle().await;
+            assert_eq!((stage.usage(0).open, stage.usage(0).resting), (1, 1));
+            one.send_query("SELECT 1").await;
+            comes(&mut one, &mut server, "SELECT 1").await;
+            assert_eq!(stage.global("Server_Connections_created"), 1);
+        });
+    }
+}

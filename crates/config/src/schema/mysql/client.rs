@@ -48,7 +48,7 @@ pub(super) const FIELDS: &[Field] = &[
         "client_queue_size",
         1_000,
         (1, 1_000_000),
-        "most clients that wait for a place among all at a time; further ones are refused at once. ProxySQL has no such variable",
+        "most clients that wait for a place among all at a time, and for a place of each user; further ones are refused at once. ProxySQL has no such variable",
     )
     .built(),
     text(

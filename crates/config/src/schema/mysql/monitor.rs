@@ -119,10 +119,14 @@ pub(super) const FIELDS: &[Field] = &[
         "monitor_aws_rds_topology_discovery_interval",
         0,
         (0, 100_000),
-        "read_only checks between two reads of the RDS topology; 0: never",
-    ),
-    ms("monitor_query_interval", 60_000, INTERVAL, "no effect in ProxySQL either"),
-    ms("monitor_query_timeout", 100, TIMEOUT, "no effect in ProxySQL either"),
+        "servers of `mysql_replication_hostgroups` are asked for the RDS Multi-AZ cluster that they are part of once in so many \
+         read_only checks; 0: never",
+    )
+    .built(),
+    ms("monitor_query_interval", 60_000, INTERVAL, "no effect in ProxySQL either")
+    .superseded("each check has an interval of its own, as in ProxySQL"),
+    ms("monitor_query_timeout", 100, TIMEOUT, "no effect in ProxySQL either")
+    .superseded("each check has a limit of its own, as in ProxySQL"),
     int("monitor_threads_min", 8, (2, 256), "fewest threads of checks")
     .superseded("one thread makes all checks, and waits for none of them"),
     int("monitor_threads_max", 128, (4, 1_024), "most threads of checks").superseded("the same"),

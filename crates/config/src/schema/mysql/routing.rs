@@ -55,13 +55,15 @@ pub(super) const FIELDS: &[Field] = &[
          other has room; 0: until no other is left",
     )
     .built(),
-    int("unshun_algorithm", 0, (0, 1), "1: a server that comes back does so in every hostgroup"),
+    int("unshun_algorithm", 0, (0, 1), "1: a server that comes back does so in every hostgroup")
+    .superseded("a server that was shunned is so no more in each hostgroup when its time is over there, whether or not somebody asks for it"),
     int(
         "evaluate_replication_lag_on_servers_load",
         1,
         (0, 1),
         "1: a server that is shunned for its lag stays so when servers are loaded",
-    ),
+    )
+    .superseded("what is known of a lag always holds when servers are loaded; it is compared with a limit that is another one at once"),
     int("query_processor_iterations", 0, (0, 1_000_000), "times that flagOUT may start the rules again")
     .built(),
     int("query_processor_regex", 1, (1, 2), "engine of the rules: 1 PCRE, 2 RE2").built(),

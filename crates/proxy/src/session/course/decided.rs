@@ -71,6 +71,12 @@ impl Decided {
         }
     }
 
+    /// The same for a command that was sent before, and goes on.
+    pub(in crate::session) const fn counted(mut self) -> Self {
+        (self.is_counted, self.had_its_turn) = (true, true);
+        self
+    }
+
     /// Whether it is one statement that reads, and leaves nothing behind.
     pub(in crate::session) fn is_plain_read(&self) -> bool {
         let reads = matches!(self.class, Some(Class::Select | Class::Show));
