@@ -55,7 +55,8 @@ impl Session {
 
     /// The server works at the next command that was sent, if there is one; what answers it.
     pub(super) fn go_on(&mut self) -> Option<Answer> {
-        self.owed.pop().map(|next| work_at(&self.control, &next))
+        let next = self.owed.pop()?;
+        Some(work_at(&self.control, &mut self.course, &next))
     }
 
     /// Relays the answer to a command; it begins with sequence id `seq`. Answers behind it that came in the same read
@@ -155,7 +156,7 @@ impl Session {
                         self.course.settle(&self.identity, outcome, reply.warned());
                         // There is one: it was seen above.
                         let Some(next) = self.owed.pop() else { break scan.event };
-                        let answer = work_at(&self.control, &next);
+                        let answer = work_at(&self.control, &mut self.course, &next);
                         *reply = ReplyScanner::new(answer, caps);
                     }
                     (event, _) => break event,
@@ -378,7 +379,8 @@ fn behind_prologue<'a>(
 }
 
 /// The server works at this command now, which was sent with the one before; what answers it.
-fn work_at(control: &Control, next: &Step) -> Answer {
+fn work_at(control: &Control, course: &mut Course, next: &Step) -> Answer {
+    course.ran.work_at(next.statement);
     control.running.go_on(next.measured, &next.also, Instant::now());
     next.answer
 }
