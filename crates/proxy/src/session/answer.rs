@@ -130,6 +130,8 @@ impl Session {
             let runs = (self.control.running.kind(), self.control.running.bytes());
             let mut scanned = 0;
             let (mut begins_with_packet, mut hidden) = (between_packets, None);
+            // Nothing in front of it belongs to another command.
+            let mut is_alone = true;
             let event = loop {
                 let rest = input.get(scanned..).unwrap_or_default();
                 let scan = match reply.scan(rest) {
@@ -158,6 +160,7 @@ impl Session {
                         let Some(next) = self.owed.pop() else { break scan.event };
                         let answer = work_at(&self.control, &mut self.course, &next);
                         *reply = ReplyScanner::new(answer, caps);
+                        is_alone = false;
                     }
                     (event, _) => break event,
                 }
@@ -169,7 +172,7 @@ impl Session {
             }
             let output = input.get(..scanned).unwrap_or(input);
             let heard = Heard { event, output, runs };
-            let is_all = (seq, between_packets, scanned) == (1, true, n) && self.owed.is_empty();
+            let is_all = is_alone && (seq, between_packets, scanned) == (1, true, n) && self.owed.is_empty();
             if is_all && let Some(refused) = refused(&self.course, &self.control, self.status, caps, &heard) {
                 self.course.refused = Some(refused);
                 return Poll::Ready(Ok(event));
