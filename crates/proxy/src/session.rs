@@ -24,6 +24,7 @@
 //! - [`lost`]: servers that are lost, [`unanswered`]: what may have become of what was sent there;
 //! - [`metadata`]: telling that a prepared statement has other columns;
 //! - [`mirror`]: copies for other hostgroups;
+//! - [`modes`]: preparing a text that means something else by now;
 //! - [`off`]: servers that are switched off;
 //! - [`overdue`]: statements that take too long;
 //! - [`pace`]: statements that have to wait;
@@ -50,6 +51,7 @@ mod lost;
 mod measure;
 mod metadata;
 mod mirror;
+mod modes;
 mod off;
 mod overdue;
 mod owed;
