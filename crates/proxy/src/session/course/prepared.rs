@@ -8,6 +8,7 @@ pub(in crate::session) mod definitions;
 mod sites;
 
 use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use route::Effects;
@@ -18,6 +19,7 @@ use sites::{Freedom, Sites};
 
 use super::Change;
 use crate::limits::PREPARED_BYTES_MAX;
+use crate::session::modes::Modes;
 use crate::statement::class::Class;
 use crate::texts::Text;
 
@@ -80,6 +82,8 @@ pub(in crate::session) struct Prepared {
     has_parts: bool,
     /// The last execution had values that were sent in parts: it cannot be sent again.
     ran_with_parts: bool,
+    /// What its text means, if that is to be said when it is prepared anew.
+    modes: Option<Rc<Modes>>,
 }
 
 /// A statement at one server.
@@ -170,6 +174,7 @@ impl Registry {
             is_at_home: false,
             has_parts: false,
             ran_with_parts: false,
+            modes: None,
         };
         self.sites.settle(home, prepared.freedom());
         self.by_id.insert(id, prepared);
@@ -206,10 +211,12 @@ impl Registry {
         !self.awaiting.is_empty() || self.sites.is_bound_to(hostgroup, modes)
     }
 
-    /// Those that live at this hostgroup and are not there, because their connection was lent, but could be.
+    /// Those that live at this hostgroup and are not there, because their connection was lent, but could be as long as texts mean what
+    /// they do.
     pub(in crate::session) fn missing_at(&self, hostgroup: u32) -> impl Iterator<Item = u32> {
         let is_missing = move |(_, one): &(&u32, &Prepared)| {
-            one.home == hostgroup && one.what.text.is_some() && one.id_at(hostgroup).is_none()
+            let could_be = one.what.text.is_some() && one.modes.is_none();
+            one.home == hostgroup && could_be && one.id_at(hostgroup).is_none()
         };
         self.by_id.iter().filter(is_missing).map(|(id, _)| *id)
     }
@@ -309,6 +316,14 @@ impl Registry {
         })
     }
 
+    /// From now on the statement that the client knows as `id` is prepared in these modes wherever it is, and binds no connection.
+    pub(in crate::session) fn keep_modes(&mut self, id: u32, modes: Rc<Modes>) {
+        let Some(prepared) = self.by_id.get_mut(&id) else { return };
+        self.sites.unsettle(prepared.home, prepared.freedom());
+        prepared.modes = Some(modes);
+        self.sites.settle(prepared.home, prepared.freedom());
+    }
+
     /// Forgets a statement. Returns where it was.
     pub(in crate::session) fn close(&mut self, id: u32) -> Vec<(u32, u32)> {
         let id = self.meant(id);
@@ -383,7 +398,21 @@ impl Prepared {
 
     /// Whether it could be prepared again where it lives.
     fn freedom(&self) -> Freedom {
-        (!self.is_at_home && self.what.text.is_some()).then_some(self.what.modes)
+        match &self.modes {
+            _ if self.is_at_home || self.what.text.is_none() => Freedom::Never,
+            None => Freedom::While(self.what.modes),
+            Some(_) => Freedom::Always,
+        }
+    }
+
+    /// What its text means, if that has to be said when it is prepared anew.
+    pub(in crate::session) fn modes(&self) -> Option<Rc<Modes>> {
+        self.modes.clone()
+    }
+
+    /// Whether it can be prepared anew where texts mean what they do in `modes`.
+    pub(in crate::session) fn is_preparable_in(&self, modes: u64) -> bool {
+        self.what.text.is_some() && (self.modes.is_some() || self.what.modes == modes)
     }
 
     /// The number that the server of this hostgroup knows it by.
