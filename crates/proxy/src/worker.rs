@@ -33,7 +33,7 @@ use crate::counts::report::{ErrorRow, Report, error_row};
 use crate::counts::{Counter, Counts};
 use crate::holders::Asked;
 use crate::keys::RsaError;
-use crate::limits::{KILLS_MAX, PREPARED_BYTES_OF_ALL_MAX, SCRATCH_BYTES, SWEEP_INTERVAL};
+use crate::limits::{KILLS_MAX, PREPARED_BYTES_OF_ALL_MAX, SCRATCH_BYTES, SESSIONS_LOOK, SWEEP_INTERVAL};
 use crate::mirror::Mirrors;
 use crate::random::Dice;
 use crate::routing::Routing;
@@ -88,6 +88,8 @@ pub(crate) struct Worker {
     controls: RefCell<Slab<Rc<Control>>>,
     sessions: Arc<AtomicUsize>,
     drain: Cell<Option<Instant>>,
+    /// When a session can have taken too long at the earliest.
+    due: Cell<Instant>,
     /// The way for others to send messages here.
     inbox: mpsc::WeakUnboundedSender<Message>,
     /// Places for connections that kill something at a server.
@@ -168,6 +170,7 @@ impl Worker {
             controls: RefCell::new(Slab::new()),
             sessions,
             drain: Cell::new(None),
+            due: Cell::new(Instant::now()),
             inbox,
             kills: Semaphore::new(KILLS_MAX),
             mirrors: Mirrors::default(),
@@ -286,10 +289,18 @@ impl Worker {
         self.unix_s.set(unix_s());
         self.counts.digests.trim();
         self.shared.refusals.sum_up(now);
-        let patience = self.settings().patience;
-        for (_, control) in self.controls.borrow().iter() {
-            control.sweep(now, &patience);
+        if now >= self.due.get() {
+            self.due.set(self.sweep_sessions(now));
         }
+    }
+
+    /// Ends sessions that take too long. Returns when there can be others at the earliest: to look at each of thousands that wait
+    /// takes longer than all else that there is to do for them.
+    fn sweep_sessions(&self, now: Instant) -> Instant {
+        let patience = self.settings().patience;
+        let controls = self.controls.borrow();
+        let ends = controls.iter().filter_map(|(_, control)| control.sweep(now, &patience));
+        ends.chain(patience.end(now)).fold(now + SESSIONS_LOOK, Instant::min)
     }
 
     pub(crate) fn start_drain(self: &Rc<Self>, timeout: Duration) {

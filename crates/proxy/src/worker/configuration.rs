@@ -34,6 +34,8 @@ impl Worker {
         self.settings.replace(Rc::new(Settings(snapshot)));
         self.alike.clear();
         self.version.set(self.version.get() + 1);
+        // They may be allowed less.
+        self.due.set(self.now());
         self.configure_digests();
         let servers = self.forget_servers();
         if servers.iter().any(|server| server.is_off() && server.open() > 0) {
