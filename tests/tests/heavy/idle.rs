@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use e2e::memory::{raise_descriptor_limit, rss_kib};
+use e2e::memory::{processor_time, raise_descriptor_limit, rss_kib};
 use e2e::{Proxy, Setup, run, wait_for};
 use testkit::client::Client;
 use testkit::mariadb::{PASSWORD, USER};
@@ -36,6 +36,8 @@ struct Seen {
     made: u64,
     /// Resident memory of a client that waits, in bytes.
     each: u64,
+    /// Processor time in a second in which all of them wait.
+    waiting: Duration,
 }
 
 /// A count of the server, but for what it is for the client that asks.
@@ -78,12 +80,16 @@ fn play(clients: usize, active: usize, rest: Duration) -> Seen {
         let proxy = Arc::clone(&proxy);
         async move { log_in(&proxy, index).await }
     };
-    let (made, each) = run(async {
+    let (made, each, waiting) = run(async {
         let mut first = log_in_one(0).await;
         let (memory, made) = (rss_kib(proxy.pid()), status("Connections"));
         let mut idle = many_of(clients, LOGINS_AT_ONCE, log_in_one).await;
         tokio::time::sleep(rest).await;
         let each = (rss_kib(proxy.pid()) - memory) * 1024 / clients as u64;
+        let before = processor_time(proxy.pid());
+        tokio::time::sleep(rest).await;
+        let seconds = u32::try_from(rest.as_secs()).unwrap().max(1);
+        let waiting = (processor_time(proxy.pid()) - before) / seconds;
         let start = Arc::new(Barrier::new(active));
         let mut running = JoinSet::new();
         for number in 0..active {
@@ -104,9 +110,9 @@ fn play(clients: usize, active: usize, rest: Duration) -> Seen {
             say(client, number, 1).await;
         }
         // The question itself comes over a connection, too.
-        (status("Connections") - made - 1, each)
+        (status("Connections") - made - 1, each, waiting)
     });
-    Seen { backends: status("Max_used_connections") - 1, made, each }
+    Seen { backends: status("Max_used_connections") - 1, made, each, waiting }
 }
 
 fn few_backends_serve(clients: usize, active: usize, rest: Duration) {
