@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use config::{QueryRule, UserAttributes};
+use config::{Config, QueryRule, UserAttributes};
 use proptest::collection::vec;
 use testkit::client::{CAPABILITIES, QueryResult};
 use tokio::time::sleep;
@@ -54,6 +54,27 @@ fn no_server_is_needed_for_an_explanation() {
             run(&mut client, &mut server, "DO 1").await;
         });
     }
+}
+
+#[test]
+fn a_rule_sees_the_statement_without_the_blanks_in_front_of_it() {
+    play(async || {
+        let rule = QueryRule {
+            rule_id: 1,
+            active: true,
+            match_pattern: Some("^SELECT".into()),
+            destination_hostgroup: Some(1),
+            apply: true,
+            ..QueryRule::default()
+        };
+        let (stage, mut servers) = stage(Config { query_rules: vec![rule], ..pair_of_servers() });
+        let mut client = log_in(&stage).await;
+        for sql in ["EXPLAIN ROUTE SELECT 1", "EXPLAIN ROUTE\n  SELECT 1", "explain route\tselect 1"] {
+            let told = ask(&mut client, sql).await;
+            assert_eq!(shown(&told, "destination"), ["hostgroup 1", "rule 1"], "{sql}");
+        }
+        assert!(servers.settled().await.is_none(), "no server was asked");
+    });
 }
 
 #[test]
