@@ -27,7 +27,7 @@ pub fn processor_time(pid: u32) -> Duration {
     // A thread may end meanwhile.
     let used = |thread: std::fs::DirEntry| {
         let text = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
-        text.split_whitespace().next()?.parse().ok()
+        text.split_whitespace().next()?.parse::<u64>().ok()
     };
     Duration::from_nanos(threads.filter_map(|thread| used(thread.ok()?)).sum())
 }
