@@ -261,6 +261,18 @@ impl<E: Clone + Ord> Family<E> {
         self.ids.retain(|at, _| stays(at) || self.named.contains_key(at));
     }
 
+    /// Whether a server would be promoted if it said that it follows nobody: its primary is lost, and whoever promotes it has it say so
+    /// at any moment.
+    pub(crate) fn awaits(&self, server: &E) -> bool {
+        let awaits = |named: &Named<E>| {
+            named.was_read_only
+                && !named.promoted
+                && (named.read_only, named.follows) == (Some(false), Some(true))
+                && !self.primaries.contains(&named.by)
+        };
+        self.holds_back(server) && self.named.get(server).is_some_and(awaits)
+    }
+
     /// Whether a server was found and is no writer, whatever it says.
     pub(crate) fn holds_back(&self, server: &E) -> bool {
         self.means == Means::Replication

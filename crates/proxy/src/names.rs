@@ -122,7 +122,7 @@ impl Names {
         NameCounts { queried: of(&self.queried), known: of(&self.known), updated: of(&self.updated) }
     }
 
-    /// Connects to the first address of a host that can be reached; the caller keeps the deadline. What one of them says about the
+    /// Connects to an address of a host that can be reached, to each in turn; the caller keeps the deadline. What one of them says about the
     /// server counts for more than an error that is `ours`, such as that this machine has no IPv6.
     pub(crate) async fn dial(
         self: &Arc<Self>,
@@ -134,9 +134,10 @@ impl Names {
         let mut failure: Option<io::Error> = None;
         let addresses = self.resolve(host, keeping).await?;
         // Also if the caller's deadline passes.
-        let mut doubt = Doubt { names: self, host, keeping, holds: true };
+        let mut doubt = Doubt { names: self, host, keeping, holds: true, tried: None };
         for mut address in addresses {
             address.set_port(port);
+            doubt.tried = Some(address);
             match TcpStream::connect(address).await {
                 Ok(stream) => {
                     doubt.holds = false;
@@ -145,6 +146,8 @@ impl Names {
                 Err(error) if ours(&error) && failure.is_some() => {}
                 Err(error) => failure = Some(error),
             }
+            self.lock().cache.put_back(host, address, self.now());
+            doubt.tried = None;
         }
         Err(failure.unwrap_or_else(|| io::Error::new(io::ErrorKind::NotFound, "its name has no address")))
     }
@@ -277,13 +280,19 @@ struct Doubt<'a> {
     host: &'a str,
     keeping: Keeping,
     holds: bool,
+    /// The address that has not answered yet.
+    tried: Option<SocketAddr>,
 }
 
 impl Drop for Doubt<'_> {
     fn drop(&mut self) {
-        if self.holds {
-            self.names.doubt(self.host, self.keeping);
+        if !self.holds {
+            return;
         }
+        if let Some(silent) = self.tried {
+            self.names.lock().cache.put_back(self.host, silent, self.names.now());
+        }
+        self.names.doubt(self.host, self.keeping);
     }
 }
 

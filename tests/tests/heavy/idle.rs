@@ -91,7 +91,7 @@ fn play(clients: usize, active: usize, rest: Duration) -> Seen {
         let before = processor_time(proxy.pid());
         tokio::time::sleep(rest).await;
         let seconds = u32::try_from(rest.as_secs()).unwrap().max(1);
-        let waiting = (processor_time(proxy.pid()) - before) / seconds;
+        let waiting = processor_time(proxy.pid()).saturating_sub(before) / seconds;
         let start = Arc::new(Barrier::new(active));
         let mut running = JoinSet::new();
         for number in 0..active {

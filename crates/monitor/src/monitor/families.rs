@@ -164,6 +164,9 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         let writers = self.families_of(server);
         let watch = self.watches.get(server).cloned();
         let cause = self.learn(server, check, finding, why, now);
+        if check == Check::ReadOnly {
+            self.ask_whom_it_follows(server, &writers, now);
+        }
         let is_same =
             |watch: &Watch| self.watches.get(server).is_some_and(|now| now.means_the_same_as(watch));
         let is_no_news = match &word {
@@ -259,7 +262,11 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
             servers.iter().filter(|(_, (named, _))| *named).map(|(server, _)| (*server).clone()).collect();
         let check = family.means().check();
         let asked: Vec<E> = configured.iter().filter(|server| self.wants(server, check)).cloned().collect();
-        let new = family.look(&in_use, |server| self.watches.get(server));
+        let awaited: Vec<E> = in_use.iter().filter(|server| family.awaits(server)).cloned().collect();
+        let mut new = family.look(&in_use, |server| self.watches.get(server));
+        new.extend(
+            in_use.iter().filter(|server| family.awaits(server) && !awaited.contains(server)).cloned(),
+        );
         let is_other = family.find(&configured, &asked);
         self.families.insert(writer, family);
         if is_other {
@@ -271,6 +278,14 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         }
         for server in new {
             self.hurry(&server, check, now);
+        }
+    }
+
+    /// Asks a server at once that may have been promoted.
+    fn ask_whom_it_follows(&mut self, server: &E, writers: &BTreeSet<u32>, now: Duration) {
+        let mut families = writers.iter().filter_map(|writer| self.families.get(writer));
+        if families.any(|family| family.awaits(server)) {
+            self.hurry(server, Check::Replicas, now);
         }
     }
 

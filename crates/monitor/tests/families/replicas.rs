@@ -227,6 +227,37 @@ fn c13_a_replica_that_was_made_writable_and_follows_is_no_writer_when_its_primar
 }
 
 #[test]
+fn one_that_can_be_written_to_is_asked_at_once_whom_it_follows_when_its_primary_is_lost() {
+    let mut scene = Scene::with_replica();
+    scene.is_read_only("b", false);
+    scene.follows("b", 2, true);
+    scene.dies("a");
+    // It did follow its primary a moment ago. Whoever promotes it has it stop that.
+    let lost = scene.now;
+    assert_eq!(scene.follows("b", 2, true), []);
+    assert!(scene.now <= lost);
+    for _ in 0..3 {
+        scene.is_read_only("b", false);
+        let said = scene.now;
+        assert_eq!(scene.follows("b", 2, true), []);
+        assert!(scene.now <= said, "with each check of whether it is read-only");
+    }
+    // Silence is no reason to ask again before that.
+    scene.is_read_only("b", false);
+    scene.finds("b", Check::Replicas, Finding::Unreachable);
+    let said = scene.now;
+    scene.finds("b", Check::Replicas, Finding::Unreachable);
+    assert!(scene.now > said + s(1) / 2);
+    assert_eq!(scene.follows("b", 2, false), [("b", LEFT), ("b", (WRITERS, Change::Joined))]);
+    // Its own replicas; and from then on as usual.
+    scene.follows("b", 2, false);
+    scene.is_read_only("b", false);
+    let said = scene.now;
+    scene.follows("b", 2, false);
+    assert!(scene.now > said + s(5));
+}
+
+#[test]
 fn c13_what_a_replica_followed_while_it_was_read_only_does_not_delay_its_promotion() {
     let mut scene = Scene::with_replica();
     scene.follows("b", 2, true);

@@ -7,6 +7,9 @@ use std::time::Duration;
 /// A name is not looked up again within this time because a server of it cannot be reached.
 const DOUBT_PAUSE: Duration = Duration::from_secs(1);
 
+/// An address that could not be connected to is used again with the others of its name after so long.
+const PUT_BACK: Duration = Duration::from_mins(1);
+
 /// A name is forgotten that nobody has wanted to know for so long: no server is called so any more.
 const UNUSED: Duration = Duration::from_hours(1);
 
@@ -20,6 +23,10 @@ pub(super) struct Cache {
 struct Record {
     /// Empty as long as none is known.
     addresses: Vec<SocketAddr>,
+    /// So many of them are used in turn; those behind could not be connected to.
+    well: usize,
+    /// When that was so last.
+    put_back: Duration,
     /// When they were learned.
     learned: Duration,
     /// When the name was looked up last, with whatever outcome.
@@ -44,11 +51,34 @@ pub(super) enum Learned {
 }
 
 impl Cache {
-    /// The addresses of a name, however old they are: who looks after that is somebody else.
+    /// The addresses of a name, however old they are: who looks after that is somebody else. Each is the first in turn, as it is for
+    /// who asks a resolver, but for those that were put back.
     pub(super) fn get(&mut self, name: &str, now: Duration) -> Option<Vec<SocketAddr>> {
         let record = self.names.get_mut(name)?;
         record.used = now;
-        Some(record.addresses.clone()).filter(|addresses| !addresses.is_empty())
+        if now.saturating_sub(record.put_back) >= PUT_BACK {
+            record.well = record.addresses.len();
+        }
+        let addresses = record.addresses.clone();
+        if let Some(well) = record.addresses.get_mut(..record.well).filter(|well| !well.is_empty()) {
+            well.rotate_left(1);
+        }
+        Some(addresses).filter(|addresses| !addresses.is_empty())
+    }
+
+    /// An address of a name cannot be connected to: whoever comes next tries the others first, as this one may be one that swallows all
+    /// that is sent there.
+    pub(super) fn put_back(&mut self, name: &str, address: SocketAddr, now: Duration) {
+        let Some(record) = self.names.get_mut(name) else { return };
+        let Some(at) = record.addresses.iter().position(|known| known.ip() == address.ip()) else { return };
+        let address = record.addresses.remove(at);
+        record.addresses.push(address);
+        record.put_back = now;
+        record.well = record.well.saturating_sub(usize::from(at < record.well));
+        if record.well == 0 {
+            // One is as bad as another.
+            record.well = record.addresses.len();
+        }
     }
 
     /// A name is looked up.
@@ -72,11 +102,11 @@ impl Cache {
             addresses
         };
         let (before, now) = (sorted(&record.addresses), sorted(addresses));
-        // The same ones keep their order, in which the first one is not in doubt.
+        // The same ones keep their turn, and those that were put back stay so.
         if before == now {
             return Learned::Nothing;
         }
-        record.addresses = addresses.to_vec();
+        (record.addresses, record.well) = (addresses.to_vec(), addresses.len());
         if before.is_empty() { Learned::New } else { Learned::Other { before, now } }
     }
 
@@ -97,14 +127,9 @@ impl Cache {
         due.into_iter().map(|(name, _)| name.clone()).collect()
     }
 
-    /// A server of this name cannot be reached: whoever comes next tries another of its addresses first, as the first one may be one that
-    /// swallows all that is sent there. Whether the name may be looked up because of that.
-    pub(super) fn doubt(&mut self, name: &str, now: Duration) -> bool {
-        let Some(record) = self.names.get_mut(name) else { return false };
-        if !record.addresses.is_empty() {
-            record.addresses.rotate_left(1);
-        }
-        now.saturating_sub(record.asked) >= DOUBT_PAUSE
+    /// No server of this name can be reached. Whether the name may be looked up because of that.
+    pub(super) fn doubt(&self, name: &str, now: Duration) -> bool {
+        self.names.get(name).is_some_and(|record| now.saturating_sub(record.asked) >= DOUBT_PAUSE)
     }
 }
 
@@ -167,13 +192,37 @@ mod tests {
     }
 
     #[test]
-    fn the_next_address_comes_first_when_one_cannot_be_reached() {
+    fn several_addresses_are_used_in_turn() {
         let mut cache = Cache::default();
-        cache.learn("db", Some(&[at(1), at(2)]), s(0));
-        cache.doubt("db", s(1));
-        assert_eq!(cache.get("db", s(2)), Some(vec![at(2), at(1)]));
-        cache.learn("db", Some(&[at(1), at(2)]), s(3));
-        assert_eq!(cache.get("db", s(4)), Some(vec![at(2), at(1)]), "the first one is still in doubt");
+        cache.learn("db", Some(&[at(1), at(2), at(3)]), s(0));
+        for first in [1, 2, 3, 1] {
+            let addresses = cache.get("db", s(1)).unwrap();
+            assert_eq!((addresses[0], addresses.len()), (at(first), 3));
+            // Resolvers answer in any order.
+            cache.learn("db", Some(&[at(3), at(2), at(1)]), s(2));
+        }
+    }
+
+    #[test]
+    fn an_address_that_cannot_be_reached_is_the_last_one_for_a_while() {
+        let mut cache = Cache::default();
+        let first = |cache: &mut Cache, now| cache.get("db", now).unwrap()[0];
+        cache.learn("db", Some(&[at(1), at(2), at(3)]), s(0));
+        cache.put_back("db", ([10, 0, 0, 1], 3306).into(), s(1));
+        cache.learn("db", Some(&[at(1), at(2), at(3)]), s(3));
+        for order in [[2, 3, 1], [3, 2, 1], [2, 3, 1]] {
+            assert_eq!(cache.get("db", s(60)), Some(order.map(at).to_vec()), "it is still tried");
+        }
+        let all: std::collections::HashSet<_> = (0..3).map(|_| first(&mut cache, s(61))).collect();
+        assert_eq!(all.len(), 3, "its time is over");
+        // If all of them are bad, none is worse.
+        for last in [1, 2, 3] {
+            cache.put_back("db", at(last), s(100));
+        }
+        let all: std::collections::HashSet<_> = (0..3).map(|_| first(&mut cache, s(101))).collect();
+        assert_eq!(all.len(), 3);
+        cache.put_back("db", at(9), s(102));
+        cache.put_back("nobody", at(1), s(102));
     }
 
     #[test]

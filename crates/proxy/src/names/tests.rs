@@ -183,6 +183,23 @@ async fn new_connections_follow_a_name_to_another_address() {
 }
 
 #[tokio::test]
+async fn connections_go_to_several_addresses_in_turn_but_for_one_that_refuses() {
+    let (first, second, port) = two_servers().await;
+    let script = Arc::new(Script::default());
+    let ips: Vec<IpAddr> = vec![[127, 0, 0, 1].into(), [127, 0, 0, 2].into(), [127, 0, 0, 3].into()];
+    script.says.lock().unwrap().insert("db".to_owned(), Some(ips));
+    let names = names(&script);
+    let mut counts = HashMap::new();
+    for _ in 0..20 {
+        let stream = names.dial("db", port, KEEPING, |_| false).await.unwrap();
+        *counts.entry(stream.peer_addr().unwrap()).or_insert(0) += 1;
+    }
+    let of = |listener: &TcpListener| counts[&listener.local_addr().unwrap()];
+    // The one that is tried behind the third is so once more.
+    assert!(of(&first) >= 9 && of(&second) >= 9, "{counts:?}");
+}
+
+#[tokio::test]
 async fn a_name_whose_server_cannot_be_reached_is_looked_up_at_once() {
     let (first, second, port) = two_servers().await;
     let script = Arc::new(Script::default());
