@@ -156,7 +156,9 @@ impl Reading {
 /// Lets traffic go first where processors are scarce: an admin may wait, and a LOAD of 50,000 users is a quarter of a
 /// second of work.
 fn stand_back() {
-    if let Err(error) = sched::stand_back(NICE, SLICE) {
+    // Linux keeps these values for each thread. Where the first call is refused, as in some sandboxes, the second may not be.
+    let result = sched::stand_back(NICE, SLICE);
+    if let Err(error) = result.or_else(|_| rustix::process::setpriority_process(None, NICE)) {
         tracing::debug!(%error, "the admin port's thread has the priority of all others");
     }
     // So that its rests are as short as they say.

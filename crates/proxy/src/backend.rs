@@ -28,7 +28,7 @@ pub(crate) use connect::{Dialer, OpenError, is_ours};
 pub(crate) use connection::{Connection, QUIT};
 pub(crate) use initial::InitConnects;
 pub(crate) use kept::{Asker, Kept, Left, part};
-pub(crate) use lend::{Ahead, DOES_NOT_HAVE_IT, Purpose};
+pub(crate) use lend::{Ahead, DOES_NOT_HAVE_IT, Purpose, only_row};
 pub(crate) use open::{open, open_in};
 pub(crate) use passport::{Passport, query};
 pub(crate) use prologue::{Prologue, Refused, Taken};

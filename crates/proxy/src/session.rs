@@ -24,6 +24,7 @@
 //! - [`lost`]: servers that are lost, [`unanswered`]: what may have become of what was sent there;
 //! - [`metadata`]: telling that a prepared statement has other columns;
 //! - [`mirror`]: copies for other hostgroups;
+//! - [`modes`]: preparing a text that means something else by now;
 //! - [`off`]: servers that are switched off;
 //! - [`overdue`]: statements that take too long;
 //! - [`pace`]: statements that have to wait;
@@ -33,6 +34,7 @@ mod again;
 mod answer;
 mod aside;
 mod backlog;
+mod caught_up;
 mod command;
 mod correction;
 mod course;
@@ -49,6 +51,7 @@ mod lost;
 mod measure;
 mod metadata;
 mod mirror;
+mod modes;
 mod off;
 mod overdue;
 mod owed;
@@ -65,9 +68,11 @@ use std::convert::Infallible;
 use std::future::poll_fn;
 use std::rc::Rc;
 
+use querylog::{AuditEvent, Port};
 use wire::reply::Answer;
 use wire::{Capabilities, StatusFlags};
 
+use crate::audit;
 use crate::backend::Backend;
 use crate::client::login::Identity;
 use crate::control::{Control, Signal};
@@ -175,7 +180,8 @@ impl Session {
 
     /// Runs commands until one side ends the session.
     pub(crate) async fn run(&mut self) -> Ending {
-        match self.run_commands().await {
+        audit::note(&self.worker, &self.control, AuditEvent::ConnectOk(Port::Traffic));
+        let ending = match self.run_commands().await {
             Ok(never) => match never {},
             Err(Ending::TooLarge(command)) => Box::pin(self.refuse_too_large(command)).await,
             Err(Ending::BackendSpoke { answer_seq }) => Box::pin(self.last_words(answer_seq)).await,
@@ -184,7 +190,9 @@ impl Session {
                 Ending::ClientLeft
             }
             Err(ending) => ending,
-        }
+        };
+        audit::note_end(&self.worker, &self.control, Some(&ending));
+        ending
     }
 
     async fn run_commands(&mut self) -> Result<Infallible, Ending> {

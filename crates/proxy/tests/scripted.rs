@@ -20,6 +20,7 @@ mod scripted {
     mod drain;
     mod explain;
     mod galera;
+    mod gtids;
     mod infile;
     mod init_connect;
     mod internal;
@@ -50,6 +51,7 @@ mod scripted {
     mod server_faults;
     mod server_login;
     mod shared;
+    mod shared_modes;
     mod shared_state;
     mod shared_traces;
     mod split;

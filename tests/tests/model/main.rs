@@ -13,6 +13,7 @@
 //! - `POINTSMAN_MODEL_CONNECTIONS`: `max_connections` of the server behind the proxy;
 //! - `POINTSMAN_MODEL_GAPS=1`: with statements whose answers are known to differ;
 //! - `POINTSMAN_MODEL_ALL=1`: the others go on when a client fails, and nothing is made shorter;
+//! - `POINTSMAN_MODEL_LOG`: the file into which the server behind the proxy writes what it is told;
 //! - `POINTSMAN_MODEL_SECONDS`: how long `soak` takes.
 
 mod author;

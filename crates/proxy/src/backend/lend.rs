@@ -326,7 +326,15 @@ pub(super) async fn ask_results(
 
 /// The number that an answer of one row and one column in text holds.
 pub(super) fn number(reply: &Reply) -> Option<u64> {
-    // The row is the packet before the last: a length, and that many digits.
+    // A length, and that many digits.
+    let (len, digits) = only_row(reply)?.split_first()?;
+    let digits = digits.get(..usize::from(*len))?;
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+/// The row of an answer that has one.
+pub(crate) fn only_row(reply: &Reply) -> Option<&[u8]> {
+    // It is the packet before the last.
     let (mut before, mut last) = (&[][..], &[][..]);
     let mut rest = &reply.bytes[..];
     while let Some((header, behind)) = rest.split_at_checked(HEADER_LEN) {
@@ -334,7 +342,5 @@ pub(super) fn number(reply: &Reply) -> Option<u64> {
         let (payload, behind) = behind.split_at_checked(len)?;
         (before, last, rest) = (last, payload, behind);
     }
-    let (len, digits) = before.split_first().filter(|_| !last.is_empty())?;
-    let digits = digits.get(..usize::from(*len))?;
-    std::str::from_utf8(digits).ok()?.parse().ok()
+    (!last.is_empty()).then_some(before)
 }

@@ -55,7 +55,8 @@ impl Session {
 
     /// The server works at the next command that was sent, if there is one; what answers it.
     pub(super) fn go_on(&mut self) -> Option<Answer> {
-        self.owed.pop().map(|next| work_at(&self.control, &next))
+        let next = self.owed.pop()?;
+        Some(work_at(&self.control, &mut self.course, &next))
     }
 
     /// Relays the answer to a command; it begins with sequence id `seq`. Answers behind it that came in the same read
@@ -129,6 +130,8 @@ impl Session {
             let runs = (self.control.running.kind(), self.control.running.bytes());
             let mut scanned = 0;
             let (mut begins_with_packet, mut hidden) = (between_packets, None);
+            // Nothing in front of it belongs to another command.
+            let mut is_alone = true;
             let event = loop {
                 let rest = input.get(scanned..).unwrap_or_default();
                 let scan = match reply.scan(rest) {
@@ -155,8 +158,9 @@ impl Session {
                         self.course.settle(&self.identity, outcome, reply.warned());
                         // There is one: it was seen above.
                         let Some(next) = self.owed.pop() else { break scan.event };
-                        let answer = work_at(&self.control, &next);
+                        let answer = work_at(&self.control, &mut self.course, &next);
                         *reply = ReplyScanner::new(answer, caps);
+                        is_alone = false;
                     }
                     (event, _) => break event,
                 }
@@ -168,7 +172,7 @@ impl Session {
             }
             let output = input.get(..scanned).unwrap_or(input);
             let heard = Heard { event, output, runs };
-            let is_all = (seq, between_packets, scanned) == (1, true, n) && self.owed.is_empty();
+            let is_all = is_alone && (seq, between_packets, scanned) == (1, true, n) && self.owed.is_empty();
             if is_all && let Some(refused) = refused(&self.course, &self.control, self.status, caps, &heard) {
                 self.course.refused = Some(refused);
                 return Poll::Ready(Ok(event));
@@ -378,7 +382,8 @@ fn behind_prologue<'a>(
 }
 
 /// The server works at this command now, which was sent with the one before; what answers it.
-fn work_at(control: &Control, next: &Step) -> Answer {
+fn work_at(control: &Control, course: &mut Course, next: &Step) -> Answer {
+    course.ran.work_at(next.statement);
     control.running.go_on(next.measured, &next.also, Instant::now());
     next.answer
 }

@@ -21,22 +21,42 @@ const CHANGES_LAST_ID: Effects =
 /// Of these the answer does not tell whether they have changed it.
 const HIDES_LAST_ID: Effects = Effects::SETS_LAST_INSERT_ID.with(Effects::FUNCTION).with(Effects::UNKNOWN);
 
+/// With these nothing is certain of what a statement does besides.
+const UNKNOWN: Effects = Effects::FUNCTION.with(Effects::UNKNOWN);
+
+/// A statement, as far as its own answer is concerned.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sent {
+    class: Option<Class>,
+    /// Whether it reads or writes tables for certain.
+    tables: bool,
+    effects: Effects,
+}
+
+impl Sent {
+    /// What was decided about is being sent.
+    pub(super) const fn new(decided: &Decided) -> Self {
+        let tables = decided.tables && !decided.effects.any_of(UNKNOWN);
+        Self { class: decided.class, tables, effects: decided.effects }
+    }
+}
+
 /// What the statements did that ran since the connection was taken.
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
 pub(super) struct Ran {
     pub(super) effects: Effects,
-    /// What the last one does.
+    /// What the one does that is answered next, or was answered last.
     pub(super) last: Effects,
     /// How many there were, each of several in one text.
     pub(super) statements: u32,
-    /// Whether there was one since the last end that was seen.
+    /// Whether it is one that is answered next.
     pub(super) is_unanswered: bool,
     /// Whether one was sent while others were not answered: which end is whose is not told apart.
     pub(super) is_ahead: bool,
-    /// What kind of statement the last one is.
+    /// What kind of statement the one is that is answered next, or was answered last.
     pub(super) class: Option<Class>,
-    /// Whether it reads or writes tables.
+    /// Whether it reads or writes tables for certain.
     pub(super) tables: bool,
     /// Whether `FOUND_ROWS()` was set by one of them, as far as is known.
     pub(super) counts: bool,
@@ -53,15 +73,23 @@ impl Ran {
 
     /// A statement is being sent.
     pub(super) const fn note(&mut self, decided: &Decided, ahead: bool) {
-        (self.class, self.tables, self.last) = (decided.class, decided.tables, decided.effects);
+        if !ahead {
+            self.work_at(Some(Sent::new(decided)));
+        }
         self.effects = self.effects.with(decided.effects);
         self.statements = self.statements.saturating_add(1 + decided.several as u32);
-        self.is_unanswered = true;
         self.is_ahead |= ahead;
     }
 
-    /// The command that was sent last has ended like this, and so have all before it. How many rows the last statement had, if the one
-    /// before had `before`.
+    /// The server works at this now, which is answered next.
+    pub(super) const fn work_at(&mut self, sent: Option<Sent>) {
+        self.is_unanswered = sent.is_some();
+        if let Some(Sent { class, tables, effects }) = sent {
+            (self.class, self.tables, self.last) = (class, tables, effects);
+        }
+    }
+
+    /// The command that is answered next has ended like this. How many rows the last statement had, if the one before had `before`.
     pub(super) fn note_end(&mut self, outcome: Outcome, before: Counted) -> Counted {
         let affected = match outcome.end {
             End::Ok { affected_rows, .. } => Some(affected_rows.cast_signed()),

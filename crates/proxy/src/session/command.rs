@@ -9,6 +9,7 @@ use wire::reply::Answer;
 use wire::{Capabilities, Codec as _};
 
 use super::Session;
+use super::aside::Sent;
 use super::course::decided::Decided;
 use super::execute::opens_cursor;
 use super::ids::Look;
@@ -173,7 +174,9 @@ impl Session {
                 let len = rest.first_chunk().map_or(0, |bytes| Header::parse(*bytes).len as usize);
                 runs = Some((measured, payload, len.saturating_sub(payload.len())));
             }
-            let step = Step { answer: upload.answer, measured, also };
+            let is_statement = matches!(kind, Kind::Query | Kind::StmtExecute | Kind::StmtBulkExecute);
+            let statement = is_statement.then(|| Sent::new(&decided));
+            let step = Step { answer: upload.answer, measured, also, statement };
             let rest = input.get(sent..).unwrap_or_default();
             let Some(next) = self.next_of_pipeline(&upload, rest) else {
                 if !self.owed.is_empty() {

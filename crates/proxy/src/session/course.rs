@@ -97,6 +97,8 @@ pub(super) struct Course {
     pub(super) last: Option<u32>,
     /// What it has left where.
     pub(super) pins: Pins,
+    /// It is in a transaction.
+    in_transaction: bool,
     /// It is in a transaction that only reads.
     reads_only: bool,
     two_byte_quotes: bool,
@@ -197,6 +199,7 @@ impl Course {
             found_on: 0,
             last: None,
             pins: Pins::default(),
+            in_transaction: false,
             reads_only: false,
             two_byte_quotes: TWO_BYTE_QUOTE_COLLATIONS.contains(&(identity.collation % NOPAD)),
             settings,
@@ -256,6 +259,7 @@ impl Course {
     /// The connection to this hostgroup is gone, and what was left there with it.
     pub(super) fn forget_left_at(&mut self, hostgroup: u32) {
         self.pins.forget(hostgroup);
+        self.in_transaction = false;
         if let Some(registry) = &mut self.prepared {
             registry.forget_hostgroup(hostgroup);
         }

@@ -10,12 +10,13 @@ use super::Session;
 use super::backlog::{front, whole_front};
 use super::course::Course;
 use super::course::decided::Decided;
+use super::course::prepared::Prepared;
 use super::course::prepared::definitions::Definitions;
 use super::ids::refusal_with;
 use super::last_result::NOWHERE;
 use super::metadata::Changed;
 use super::route::names_statement;
-use crate::backend::Full;
+use crate::backend::{Asked, Full, Reply};
 use crate::client::login::ok;
 use crate::control::running::Measured;
 use crate::ending::Ending;
@@ -195,21 +196,38 @@ impl Session {
 
     /// Prepares a statement at the backend in use; the number that it has there, or why it has none.
     pub(super) async fn prepare_again(&mut self, id: u32) -> Result<Result<u32, NotPrepared>, Ending> {
-        let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id));
-        let Some(text) = prepared.and_then(|prepared| prepared.what.text.as_deref()) else {
-            return Ok(Err(NotPrepared::Cannot));
-        };
-        let asks = prepared.is_some_and(|prepared| prepared.what.effects.any_of(Effects::LAST_RESULT));
-        // What it asks about is known here, for this once.
-        let told = if asks && self.is_away() { with_numbers(text, self.unknown_here()) } else { None };
-        let is_told = told.is_some();
-        let command = [&[Kind::StmtPrepare as u8][..], told.as_deref().unwrap_or(text)].concat();
         self.note_at_server(Kind::StmtPrepare);
-        let mut replies = match self.errand(&[(command, Answer::Prepare)]).await? {
+        let modes = self.course.prepared.as_ref().and_then(|all| all.get(id)).and_then(Prepared::modes);
+        if let Some(modes) = modes {
+            return self.prepare_in(&modes, id).await;
+        }
+        let Some((command, is_told)) = self.preparation(id) else { return Ok(Err(NotPrepared::Cannot)) };
+        let mut replies = match self.errand(&[command]).await? {
             Ok(replies) => replies,
             Err(error) => return Ok(Err(NotPrepared::Lost(error))),
         };
         let Some(reply) = replies.pop() else { return Ok(Err(NotPrepared::Cannot)) };
+        self.note_placed(id, reply, is_told).await
+    }
+
+    /// The command that prepares a statement at the backend in use, and whether that is good for one execution: what it asks about is known
+    /// here, for this once.
+    pub(super) fn preparation(&self, id: u32) -> Option<(Asked, bool)> {
+        let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id))?;
+        let text = prepared.what.text.as_deref()?;
+        let asks = prepared.what.effects.any_of(Effects::LAST_RESULT);
+        let told = if asks && self.is_away() { with_numbers(text, self.unknown_here()) } else { None };
+        let command = [&[Kind::StmtPrepare as u8][..], told.as_deref().unwrap_or(text)].concat();
+        Some(((command, Answer::Prepare), told.is_some()))
+    }
+
+    /// The backend in use has answered when it was to prepare a statement; the number that it has there, or why it has none.
+    pub(super) async fn note_placed(
+        &mut self,
+        id: u32,
+        reply: Reply,
+        is_told: bool,
+    ) -> Result<Result<u32, NotPrepared>, Ending> {
         let Some(statement) = reply.prepared else {
             let refusal = reply.bytes.get(HEADER_LEN..).map(<[u8]>::to_vec);
             return Ok(Err(refusal.map_or(NotPrepared::Cannot, NotPrepared::Refused)));

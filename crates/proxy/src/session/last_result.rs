@@ -19,12 +19,17 @@ impl Session {
     /// Puts what the command in the backlog asks for into it, if that is how many rows there were. Of warnings there are none: they
     /// would have kept the connection.
     pub(super) async fn tell_last_result(&mut self, kind: Kind) -> Result<(), Ending> {
-        if kind != Kind::Query {
-            return Ok(());
-        }
-        self.complete_front().await?;
-        let text = whole_front(&self.backlog).map(|payload| self.statement(payload).to_vec());
-        match with_numbers(&text.unwrap_or_default(), self.unknown_here()) {
+        let told = match kind {
+            Kind::Query => {
+                self.complete_front().await?;
+                let text = whole_front(&self.backlog).map(|payload| self.statement(payload).to_vec());
+                with_numbers(&text.unwrap_or_default(), self.unknown_here())
+            }
+            // It is told when it is prepared.
+            Kind::StmtExecute => None,
+            _ => return Ok(()),
+        };
+        match told {
             Some(text) => self.rewrite(kind, &text),
             None if self.has_warnings() => {}
             // They belong to the connection over which the statement before ran.
@@ -45,6 +50,7 @@ impl Session {
         let read = (self.query(b"SELECT 1 FROM (SELECT 1) AS pointsman"), Answer::Result);
         // If that fails, the client hears it of its own statement.
         let _ = self.errand(&[read]).await?;
+        self.course.found_on = NOWHERE;
         Ok(())
     }
 

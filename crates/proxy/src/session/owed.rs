@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use wire::reply::Answer;
 
+use super::aside::Sent;
 use crate::control::running::{Also, Measured};
 
 use crate::limits::PIPELINE_MAX;
@@ -14,6 +15,8 @@ pub(super) struct Step {
     pub(super) answer: Answer,
     pub(super) measured: Measured,
     pub(super) also: Also,
+    /// What statement it is, if it is one.
+    pub(super) statement: Option<Sent>,
 }
 
 /// What kinds of answers follow the one that is being relayed, in their order. Without memory unless a client sends

@@ -53,12 +53,12 @@ impl Session {
         self.course.renewals += 1;
         let payload = command.as_deref().and_then(|command| command.get(HEADER_LEN..));
         // One that cannot be prepared here is the server's as it is: the next execution may work.
-        let has_text = |id: &u32| {
+        let modes = self.course.modes();
+        let can_be = |id: &u32| {
             let prepared = self.course.prepared.as_ref().and_then(|all| all.get(*id));
-            prepared.is_some_and(|prepared| prepared.what.text.is_some())
+            prepared.is_some_and(|prepared| prepared.is_preparable_in(modes))
         };
-        let statement =
-            payload.and_then(id).filter(|_| self.course.renewals <= RENEWALS_MAX).filter(has_text);
+        let statement = payload.and_then(id).filter(|_| self.course.renewals <= RENEWALS_MAX).filter(can_be);
         let (Some(mut command), Some(statement)) = (command, statement) else {
             return self.give_up_renewal(answer, outcome).await;
         };

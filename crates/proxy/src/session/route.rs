@@ -275,6 +275,11 @@ impl Session {
         if kind == Kind::StmtClose && !self.is_prepared_anywhere() {
             return self.forget_statement().await;
         }
+        if let Some(gtid) = decided.min_gtid()
+            && !Box::pin(self.catch_up(kind, gtid, &mut decided)).await?
+        {
+            return Ok(());
+        }
         self.course.ahead = self.ahead(kind, &decided);
         let reached = self.reach(&mut decided).await?;
         self.course.ahead = Ahead::Nothing;
@@ -285,7 +290,7 @@ impl Session {
         if decided.effects.any_of(Effects::LAST_RESULT) && self.is_away() {
             self.tell_last_result(kind).await?;
         }
-        if self.has_to_prepare(kind, &decided) {
+        if self.has_to_prepare(kind, &decided) && !self.keep_modes().await? {
             self.prepare_missing().await?;
         }
         if names_statement(kind) && !self.bring_statement(kind, &mut decided).await? {

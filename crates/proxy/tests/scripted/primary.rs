@@ -76,6 +76,26 @@ fn c13_a_write_that_the_old_primary_refuses_is_done_by_the_new_one() {
 }
 
 #[test]
+fn c13_a_refusal_behind_another_answer_takes_that_answer_not_away() {
+    play(async || {
+        let (world, stage) = World::of(pair());
+        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        sleep(ms(100)).await;
+        let mut client = log_in(&stage).await;
+        say(&mut client, "BEGIN").await;
+        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        // Both go out in one write, and both answers come in one.
+        client.send_query("UPDATE 1").await;
+        client.send_query("INSERT 2").await;
+        client.packets().expect_seq(1);
+        client.expect_ok().await;
+        client.packets().expect_seq(1);
+        client.expect_err(1290).await;
+        assert_eq!(world.told("UPDATE 1"), ["a:3306"]);
+    });
+}
+
+#[test]
 fn c31_a_refusal_is_passed_on_where_nothing_has_changed() {
     play(async || {
         let mut config = pair();

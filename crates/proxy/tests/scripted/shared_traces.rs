@@ -2,14 +2,14 @@
 //! it would get on one of its own.
 
 use testkit::client::Options;
-use wire::StatusFlags;
 use wire::command::Kind;
+use wire::{Capabilities, StatusFlags};
 
-use super::shared::{CHARSET, comes, config, question, two, two_of};
-use super::support::{CLASSIC, Client, Database, options, play, run};
+use super::shared::{CHARSET, asked, comes, config, question, two, two_of};
+use super::support::{CLASSIC, Client, Database, messages, options, play, run};
 
 /// A `COM_STMT_PREPARE` of statement `id`, without parameters, of which the server says that it has so many columns.
-async fn prepared(server: &mut Database, id: u8, columns: u8) {
+pub(super) async fn prepared(server: &mut Database, id: u8, columns: u8) {
     server.send(&[0, id, 0, 0, 0, columns, 0, 0, 0, 0, 0, 0]).await;
     for _ in 0..columns {
         server.send(&COLUMN).await;
@@ -18,7 +18,7 @@ async fn prepared(server: &mut Database, id: u8, columns: u8) {
 
 /// The definition of a column, and one row of it.
 const COLUMN: [u8; 23] = *b"\x03def\0\0\0\x01a\0\x0c\x3f\0\x0b\0\0\0\x03\0\0\0\0\0";
-const EXECUTE: [u8; 9] = [1, 0, 0, 0, 0, 1, 0, 0, 0];
+pub(super) const EXECUTE: [u8; 9] = [1, 0, 0, 0, 0, 1, 0, 0, 0];
 
 /// The second session has the connection, which is as it wants it.
 async fn takes(client: &mut Client, server: &mut Database) {
@@ -46,6 +46,87 @@ fn a_look_at_the_diagnostics_leaves_the_number_of_rows() {
         comes(&mut one, &mut server, "GET DIAGNOSTICS @n = NUMBER").await;
         one.send_query("SELECT ROW_COUNT()").await;
         comes(&mut one, &mut server, "SELECT COALESCE(5, ROW_COUNT()) AS `ROW_COUNT()`").await;
+    });
+}
+
+/// Another session may have left warnings, and gone.
+#[test]
+fn c06_a_prepared_statement_does_not_count_the_warnings_of_another_session() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        run(&mut one, &mut server, "SELECT 1").await;
+        takes(&mut two, &mut server).await;
+        one.send_command(Kind::StmtPrepare, b"SELECT @@warning_count").await;
+        server.expect_command(Kind::StmtPrepare, b"SELECT @@warning_count").await;
+        prepared(&mut server, 1, 0).await;
+        one.read().await;
+        one.send_command(Kind::StmtExecute, &EXECUTE).await;
+        server.expect_query("SELECT 1 FROM (SELECT 1) AS pointsman").await;
+        server.rows(&["1"], &[&[Some("1")]]).await;
+        let close = [&[Kind::StmtClose as u8][..], &1_u32.to_le_bytes()].concat();
+        assert_eq!(server.read_command().await, close);
+        server.expect_command(Kind::StmtPrepare, b"SELECT @@warning_count").await;
+        prepared(&mut server, 1, 0).await;
+        server.expect_command(Kind::StmtExecute, &EXECUTE).await;
+        server.ok().await;
+        one.expect_ok().await;
+    });
+}
+
+/// Each answer counts for its own statement, not for the last one.
+#[test]
+fn c18_statements_sent_together_have_their_own_numbers_of_rows() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        run(&mut one, &mut server, "SELECT 0").await;
+        let (first, second) = ("SELECT a FROM t", "SELECT b FROM t");
+        let commands = [first, second].map(|sql| messages(0, &[&[b"\x03", sql.as_bytes()].concat()]));
+        one.send_bytes(&commands.concat()).await;
+        server.expect_query(first).await;
+        server.rows(&["a"], &[&[Some("1")], &[Some("2")]]).await;
+        one.packets().expect_seq(1);
+        one.expect_rows(&[&[Some("1")], &[Some("2")]]).await;
+        server.expect_query(second).await;
+        server.rows(&["b"], &[&[Some("3")]]).await;
+        one.packets().expect_seq(1);
+        one.expect_rows(&[&[Some("3")]]).await;
+        takes(&mut two, &mut server).await;
+        one.send_query("SELECT FOUND_ROWS()").await;
+        comes(&mut one, &mut server, "SELECT COALESCE(1, FOUND_ROWS()) AS `FOUND_ROWS()`").await;
+    });
+}
+
+/// Of a transaction that an error has ended the server tells with its next OK, and the ends of rows are none.
+#[test]
+fn what_a_server_has_not_told_of_a_transaction_binds() {
+    play(async || {
+        let classic = options().capabilities(CLASSIC | Capabilities::SESSION_TRACK);
+        let (_stage, _servers, mut one, mut two, mut server) = two_of(config(), &classic, &classic).await;
+        run(&mut one, &mut server, "SELECT 1").await;
+        one.send_query("BEGIN").await;
+        server.expect_query("BEGIN").await;
+        let status = StatusFlags::AUTOCOMMIT | StatusFlags::IN_TRANSACTION;
+        server.send_packet(&wire::packet::Ok::plain(status)).await;
+        one.expect_ok().await;
+        one.send_query("ALTER TABLE t DROP COLUMN x").await;
+        server.expect_query("ALTER TABLE t DROP COLUMN x").await;
+        server.err(1091, "42000", "Can't DROP 'x'").await;
+        one.expect_err(1091).await;
+        one.send_query("SELECT a FROM t").await;
+        server.expect_query("SELECT a FROM t").await;
+        server.send(&[1]).await;
+        server.send(&COLUMN).await;
+        server.eof().await;
+        server.eof().await;
+        for _ in 0..4 {
+            one.read().await;
+        }
+        two.send_query("SELECT 2").await;
+        two.expect_err(9001).await;
+        run(&mut one, &mut server, "COMMIT").await;
+        two.send_query("SELECT 2").await;
+        asked(&mut server, "0").await;
+        comes(&mut two, &mut server, "SELECT 2").await;
     });
 }
 
@@ -147,7 +228,9 @@ fn what_is_said_of_the_next_transaction_outlives_autocommit() {
 }
 
 /// Two clients that are in a schema, and the connection that the second has.
-async fn in_schema(schema: &str) -> (proxy::stage::Stage, super::support::Servers, Client, Client, Database) {
+pub(super) async fn in_schema(
+    schema: &str,
+) -> (proxy::stage::Stage, super::support::Servers, Client, Client, Database) {
     let in_one: Options = options().schema(schema);
     two_of(config(), &in_one, &in_one).await
 }

@@ -9,6 +9,7 @@ mod sites;
 mod statement;
 
 use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use route::Effects;
@@ -20,6 +21,7 @@ pub(in crate::session) use statement::Prepared;
 
 use super::Change;
 use crate::limits::PREPARED_BYTES_MAX;
+use crate::session::modes::Modes;
 use crate::statement::class::Class;
 use crate::texts::Text;
 
@@ -161,10 +163,12 @@ impl Registry {
         !self.awaiting.is_empty() || self.sites.is_bound_to(hostgroup, modes)
     }
 
-    /// Those that live at this hostgroup and are not there, because their connection was lent, but could be.
+    /// Those that live at this hostgroup and are not there, because their connection was lent, but could be as long as texts mean what
+    /// they do.
     pub(in crate::session) fn missing_at(&self, hostgroup: u32) -> impl Iterator<Item = u32> {
         let is_missing = move |(_, one): &(&u32, &Prepared)| {
-            one.home == hostgroup && one.what.text.is_some() && one.id_at(hostgroup).is_none()
+            let could_be = one.what.text.is_some() && one.modes().is_none();
+            one.home == hostgroup && could_be && one.id_at(hostgroup).is_none()
         };
         self.by_id.iter().filter(is_missing).map(|(id, _)| *id)
     }
@@ -258,6 +262,14 @@ impl Registry {
     /// it keeps those that it was told.
     pub(in crate::session) fn is_same(&self, id: u32, statement: reply::Prepared, answer: &[u8]) -> bool {
         self.get(id).is_some_and(|prepared| prepared.is_same(statement, answer))
+    }
+
+    /// From now on the statement that the client knows as `id` is prepared in these modes wherever it is, and binds no connection.
+    pub(in crate::session) fn keep_modes(&mut self, id: u32, modes: Rc<Modes>) {
+        let Some(prepared) = self.by_id.get_mut(&id) else { return };
+        self.sites.unsettle(prepared.home, prepared.freedom());
+        prepared.keep_modes(modes);
+        self.sites.settle(prepared.home, prepared.freedom());
     }
 
     /// Forgets a statement. Returns where it was.

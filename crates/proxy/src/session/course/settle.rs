@@ -4,8 +4,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use route::{Effects, Multiplex};
-use wire::StatusFlags;
 use wire::reply::{End, Outcome};
+use wire::{Capabilities, StatusFlags};
 
 use super::change::{ACCESS_MODE, Change, ISOLATION_LEVEL};
 use super::decided::Decided;
@@ -74,6 +74,7 @@ impl Course {
         let is_statement = self.ran.is_unanswered;
         self.counted = self.ran.note_end(outcome, self.counted);
         self.note_end(outcome, is_statement);
+        self.note_transaction(identity, outcome);
         if warned {
             self.pins.note(Mark::begin(Pin::Warnings), self.hostgroup);
         }
@@ -162,6 +163,19 @@ impl Course {
         ];
         for (_, pin) in ends.into_iter().filter(|(ends, _)| *ends) {
             self.pins.note(Mark::EndAll(pin), self.hostgroup);
+        }
+    }
+
+    /// Whether a transaction is open. Behind an error that has ended one, the server has told no session tracker of it; to a client whose rows end
+    /// without trackers it does so with the next OK, over this connection.
+    fn note_transaction(&mut self, identity: &Identity, outcome: Outcome) {
+        let Some(status) = outcome.status() else { return };
+        let is_open = status.contains(StatusFlags::IN_TRANSACTION);
+        let is_over = std::mem::replace(&mut self.in_transaction, is_open) && !is_open;
+        let has_trackers = identity.capabilities.contains(Capabilities::SESSION_TRACK)
+            && !identity.capabilities.contains(Capabilities::DEPRECATE_EOF);
+        if is_over && has_trackers && matches!(outcome.end, End::Eof { .. }) {
+            self.pins.note(Mark::Begin(Pin::NextTransaction, ACCESS_MODE.into()), self.hostgroup);
         }
     }
 

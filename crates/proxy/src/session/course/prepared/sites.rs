@@ -20,8 +20,16 @@ struct Site {
     free: Vec<(u64, usize)>,
 }
 
-/// Whether a statement could be prepared again where it lives: `None` if it could not, or else what texts have to mean for that.
-pub(super) type Freedom = Option<u64>;
+/// Whether a statement could be prepared again where it lives.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Freedom {
+    /// It could not.
+    Never,
+    /// While texts mean this.
+    While(u64),
+    /// Whatever texts mean: what they meant when it was prepared is said in front of it.
+    Always,
+}
 
 impl Sites {
     fn site(&self, hostgroup: u32) -> Option<&Site> {
@@ -72,8 +80,9 @@ impl Sites {
     pub(super) fn settle(&mut self, hostgroup: u32, freedom: Freedom) {
         let Some(site) = self.site_of(hostgroup) else { return };
         match freedom {
-            None => site.bound += 1,
-            Some(modes) => match site.free.iter_mut().find(|(these, _)| *these == modes) {
+            Freedom::Never => site.bound += 1,
+            Freedom::Always => {}
+            Freedom::While(modes) => match site.free.iter_mut().find(|(these, _)| *these == modes) {
                 Some((_, count)) => *count += 1,
                 None => site.free.push((modes, 1)),
             },
@@ -84,8 +93,9 @@ impl Sites {
     pub(super) fn unsettle(&mut self, hostgroup: u32, freedom: Freedom) {
         let Some(site) = self.site_mut(hostgroup) else { return };
         match freedom {
-            None => site.bound = site.bound.saturating_sub(1),
-            Some(modes) => {
+            Freedom::Never => site.bound = site.bound.saturating_sub(1),
+            Freedom::Always => {}
+            Freedom::While(modes) => {
                 if let Some((_, count)) = site.free.iter_mut().find(|(these, _)| *these == modes) {
                     *count -= 1;
                 }

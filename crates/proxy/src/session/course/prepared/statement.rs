@@ -1,10 +1,13 @@
 //! One prepared statement: what it is, and what is known of it at each server.
 
+use std::rc::Rc;
+
 use wire::reply;
 
 use super::Preparing;
 use super::definitions::Definitions;
 use super::sites::Freedom;
+use crate::session::modes::Modes;
 
 /// A prepared statement.
 #[derive(Debug)]
@@ -28,6 +31,8 @@ pub(in crate::session) struct Prepared {
     has_parts: bool,
     /// The last execution had values that were sent in parts: it cannot be sent again.
     ran_with_parts: bool,
+    /// What its text means, if that is to be said when it is prepared anew.
+    modes: Option<Rc<Modes>>,
 }
 
 /// A statement at one server.
@@ -56,6 +61,7 @@ impl Prepared {
             is_at_home: false,
             has_parts: false,
             ran_with_parts: false,
+            modes: None,
         }
     }
 
@@ -95,7 +101,26 @@ impl Prepared {
 
     /// Whether it could be prepared again where it lives.
     pub(super) fn freedom(&self) -> Freedom {
-        (!self.is_at_home && self.what.text.is_some()).then_some(self.what.modes)
+        match &self.modes {
+            _ if self.is_at_home || self.what.text.is_none() => Freedom::Never,
+            None => Freedom::While(self.what.modes),
+            Some(_) => Freedom::Always,
+        }
+    }
+
+    /// From now on it is prepared in these modes wherever it is.
+    pub(super) fn keep_modes(&mut self, modes: Rc<Modes>) {
+        self.modes = Some(modes);
+    }
+
+    /// What its text means, if that has to be said when it is prepared anew.
+    pub(in crate::session) fn modes(&self) -> Option<Rc<Modes>> {
+        self.modes.clone()
+    }
+
+    /// Whether it can be prepared anew where texts mean what they do in `modes`.
+    pub(in crate::session) fn is_preparable_in(&self, modes: u64) -> bool {
+        self.what.text.is_some() && (self.modes.is_some() || self.what.modes == modes)
     }
 
     /// The number that the server of this hostgroup knows it by.

@@ -1,0 +1,131 @@
+//! Prepared statements of sessions that share connections, where texts mean something else than they did: in another schema, another SQL
+//! mode, other character sets.
+
+use wire::command::Kind;
+
+use super::shared::comes;
+use super::shared_traces::{EXECUTE, in_schema, prepared};
+use super::support::{Client, Database, play, run};
+
+/// The first session prepares this, and the second one gets the connection.
+async fn prepares_and_leaves(one: &mut Client, two: &mut Client, server: &mut Database, sql: &str) {
+    one.send_command(Kind::StmtPrepare, sql.as_bytes()).await;
+    server.expect_command(Kind::StmtPrepare, sql.as_bytes()).await;
+    prepared(server, 1, 0).await;
+    one.read().await;
+    two.send_query("SELECT 2").await;
+    server.expect_command(Kind::StmtClose, &1_u32.to_le_bytes()).await;
+    comes(two, server, "SELECT 2").await;
+}
+
+/// The server has something to say about a statement.
+async fn warns(client: &mut Client, server: &mut Database) {
+    client.send_query("SELECT x").await;
+    server.expect_query("SELECT x").await;
+    server.err(1054, "42S22", "Unknown column 'x'").await;
+    client.expect_err(1054).await;
+}
+
+/// The server is asked what texts mean there, and says this of its SQL mode.
+async fn modes(server: &mut Database, sql_mode: &str) {
+    server.expect_query("SELECT @@sql_mode, @@character_set_client, @@collation_connection").await;
+    server.rows(&["a", "b", "c"], &[&[Some(sql_mode), Some("utf8mb4"), Some("utf8mb4_bin")]]).await;
+}
+
+/// What sets such modes.
+fn set_to(sql_mode: &str) -> String {
+    format!(
+        "SET sql_mode = '{sql_mode}', character_set_client = 'utf8mb4', collation_connection = 'utf8mb4_bin'"
+    )
+}
+
+/// To prepare a statement anew takes warnings away: so it is done when it is executed, and means what it meant.
+#[test]
+fn c06_warnings_outlive_a_change_of_what_texts_mean() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = in_schema("db").await;
+        prepares_and_leaves(&mut one, &mut two, &mut server, "SELECT \"a\" FROM t").await;
+        warns(&mut one, &mut server).await;
+        one.send_query("SET sql_mode = 'ANSI'").await;
+        modes(&mut server, "TRADITIONAL").await;
+        comes(&mut one, &mut server, "SET sql_mode = 'ANSI'").await;
+        run(&mut one, &mut server, "SHOW WARNINGS").await;
+        one.send_command(Kind::StmtExecute, &EXECUTE).await;
+        modes(&mut server, "ANSI").await;
+        server.expect_query(&set_to("TRADITIONAL")).await;
+        server.ok().await;
+        server.expect_command(Kind::StmtPrepare, b"SELECT \"a\" FROM t").await;
+        prepared(&mut server, 3, 0).await;
+        server.expect_query(&set_to("ANSI")).await;
+        server.ok().await;
+        server.expect_command(Kind::StmtExecute, &[3, 0, 0, 0, 0, 1, 0, 0, 0]).await;
+        server.ok().await;
+        one.expect_ok().await;
+    });
+}
+
+/// The same if the schema is another one. Where the server refuses to go there, the client hears it, and what was prepared is closed.
+#[test]
+fn c16_a_statement_is_prepared_in_the_schema_of_its_time() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = in_schema("db").await;
+        prepares_and_leaves(&mut one, &mut two, &mut server, "SELECT a FROM t").await;
+        warns(&mut one, &mut server).await;
+        one.send_query("USE other").await;
+        modes(&mut server, "ANSI").await;
+        comes(&mut one, &mut server, "USE other").await;
+        for is_there in [false, true] {
+            one.send_command(Kind::StmtExecute, &EXECUTE).await;
+            modes(&mut server, "ANSI").await;
+            server.expect_command(Kind::InitDb, b"db").await;
+            if is_there {
+                server.ok().await;
+            } else {
+                server.err(1049, "42000", "Unknown database 'db'").await;
+            }
+            server.expect_command(Kind::StmtPrepare, b"SELECT a FROM t").await;
+            prepared(&mut server, 4, 0).await;
+            server.expect_command(Kind::InitDb, b"other").await;
+            server.ok().await;
+            if is_there {
+                server.expect_command(Kind::StmtExecute, &[4, 0, 0, 0, 0, 1, 0, 0, 0]).await;
+                server.ok().await;
+                one.expect_ok().await;
+            } else {
+                server.expect_command(Kind::StmtClose, &4_u32.to_le_bytes()).await;
+                one.expect_err(1049).await;
+            }
+        }
+    });
+}
+
+/// Prepared now it would be another statement.
+#[test]
+fn c16_a_statement_of_other_modes_is_not_prepared_anew_for_error_1615() {
+    play(async || {
+        let (_stage, _servers, mut one, _two, mut server) = in_schema("db").await;
+        one.send_command(Kind::StmtPrepare, b"SELECT \"a\" FROM t").await;
+        server.expect_command(Kind::StmtPrepare, b"SELECT \"a\" FROM t").await;
+        prepared(&mut server, 1, 0).await;
+        one.read().await;
+        run(&mut one, &mut server, "SET sql_mode = 'ANSI'").await;
+        one.send_command(Kind::StmtExecute, &EXECUTE).await;
+        server.expect_command(Kind::StmtExecute, &EXECUTE).await;
+        server.err(1615, "HY000", "Prepared statement needs to be re-prepared").await;
+        one.expect_err(1615).await;
+    });
+}
+
+/// A function that is not known may read no table, and then leaves the warnings, at MariaDB.
+#[test]
+fn c06_warnings_outlive_a_function_that_is_not_known() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = in_schema("db").await;
+        prepares_and_leaves(&mut one, &mut two, &mut server, "SELECT a FROM t").await;
+        warns(&mut one, &mut server).await;
+        run(&mut one, &mut server, "SELECT f(1)").await;
+        one.send_query("SET sql_mode = 'ANSI'").await;
+        modes(&mut server, "TRADITIONAL").await;
+        comes(&mut one, &mut server, "SET sql_mode = 'ANSI'").await;
+    });
+}
