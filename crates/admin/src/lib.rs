@@ -40,9 +40,9 @@ pub use boot::{BootError, Booted, Imported, Start, boot, import};
 pub use engine::{Asked, Engine};
 pub use layers::{Module, Move};
 pub use plane::{
-    AuroraChecks, AuroraFailover, CheckDetail, CheckKind, CheckResult, ClientHost, Collation, CommandCounter,
-    DataPlane, Digest, Explained, FreeConnection, Member, NotApplied, Order, PoolServer, Process, Question,
-    ServerError, ServerEvent, UserConnections,
+    AdminDid, AdminEvent, AuroraChecks, AuroraFailover, CheckDetail, CheckKind, CheckResult, ClientHost,
+    Collation, CommandCounter, DataPlane, Digest, ExecutedGtids, Explained, FreeConnection, Member,
+    NotApplied, Order, PoolServer, Process, Question, ServerError, ServerEvent, UserConnections,
 };
 pub use port::Port;
 pub use store::{Store, StoreError};

@@ -2,7 +2,9 @@
 //! counters. All calls come from the thread that owns SQLite and may block for milliseconds, never for a client; only health
 //! checks ask from elsewhere.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use config::{Config, RowProblem, Server};
 use rustls::ServerConfig;
@@ -18,6 +20,9 @@ pub trait DataPlane: Send + Sync + 'static {
 
     /// What would become of a statement, or why that cannot be said.
     fn explain(&self, question: &Question) -> Result<Explained, String>;
+
+    /// Hears what a client of the admin port did, for the audit log. Any task may say so; does not block.
+    fn audit(&self, _event: &AdminEvent) {}
 
     /// Carries out an order, or says why it cannot be.
     fn order(&self, order: Order) -> Result<(), String>;
@@ -81,6 +86,11 @@ pub trait DataPlane: Send + Sync + 'static {
     /// Errors that servers answered; `reset` forgets them.
     fn errors(&self, reset: bool) -> Vec<ServerError>;
 
+    /// What servers have executed, as far as they have a `gtid_port`.
+    fn gtids(&self) -> Vec<ExecutedGtids> {
+        Vec::new()
+    }
+
     /// How often each rule matched since rules were loaded: `rule_id` and the number.
     fn rule_hits(&self) -> Vec<(i64, u64)>;
 
@@ -134,6 +144,42 @@ pub struct Explained {
     pub steps: Vec<[String; 3]>,
     /// The same as a JSON object.
     pub json: String,
+}
+
+/// Something that a client of the admin port did, or that happened to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AdminEvent {
+    /// What.
+    pub did: AdminDid,
+    /// The connection id that the client was told.
+    pub id: u32,
+    /// The user; empty if it has named none.
+    pub user: String,
+    /// Its address; none on a Unix socket.
+    pub client: Option<SocketAddr>,
+    /// Whether it uses TLS.
+    pub tls: bool,
+    /// For how long it was connected by then.
+    pub age: Duration,
+    /// Why it was refused; else empty.
+    pub why: String,
+}
+
+/// What clients of the admin port do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AdminDid {
+    /// Log in.
+    Connect,
+    /// Try to, and be refused.
+    FailToConnect,
+    /// Become another user.
+    ChangeUser,
+    /// Try to, and be refused.
+    FailToChangeUser,
+    /// Say goodbye.
+    Quit,
+    /// Be gone.
+    Leave,
 }
 
 /// What the running proxy can be told.
@@ -403,6 +449,19 @@ pub struct ServerError {
     pub last_seen: u64,
     /// What the server said last.
     pub message: String,
+}
+
+/// A row of `stats_mysql_gtid_executed`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ExecutedGtids {
+    /// The host.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// The GTIDs, as MySQL writes them; nothing while they are not known.
+    pub executed: Option<String>,
+    /// Lines that its reader has said.
+    pub events: u64,
 }
 
 /// A row of `stats_mysql_client_host_cache`.

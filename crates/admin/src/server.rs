@@ -7,6 +7,7 @@ mod listener;
 mod login;
 mod prefixed;
 mod rows;
+mod trail;
 
 use std::io;
 use std::sync::Arc;

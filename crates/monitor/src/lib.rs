@@ -10,6 +10,7 @@
 //! - `cluster`: Group Replication, Galera, Aurora: what servers say of themselves and each other, and what follows for each of them;
 //! - `replicas`: servers of pairs that the operator has not named: replicas of which primaries know, members of which an RDS cluster does;
 //! - `placement`: which rows are in use in which hostgroups, from what the operator wants and what servers say of themselves;
+//! - `gtid`: transactions that a server has executed, and what the reader of its binary log says of them;
 //! - `watch`: what is known of one server;
 //! - `schedule`: which checks are due, in a heap.
 //!
@@ -19,6 +20,7 @@
 mod cluster;
 mod event;
 mod finding;
+mod gtid;
 mod monitor;
 mod placement;
 mod plan;
@@ -32,6 +34,7 @@ pub use cluster::{
 };
 pub use event::{Change, Event};
 pub use finding::{Finding, Lag, Told};
+pub use gtid::{Feed, FeedError, Gtid, GtidError, GtidSet, LINE_BYTES_MAX, Source};
 pub use monitor::{Health, Monitor, Places};
 pub use placement::{Member, place};
 pub use plan::{Pace, Pair, Plan, Row, Settings};

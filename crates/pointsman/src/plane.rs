@@ -2,16 +2,16 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use admin::{
-    AuroraChecks, AuroraFailover, CheckDetail, CheckKind, CheckResult, ClientHost, Collation, CommandCounter,
-    DataPlane, Digest, Explained, FreeConnection, Member, NotApplied, Order, PoolServer, Process, Question,
-    ServerError, ServerEvent, UserConnections,
+    AdminDid, AdminEvent, AuroraChecks, AuroraFailover, CheckDetail, CheckKind, CheckResult, ClientHost,
+    Collation, CommandCounter, DataPlane, Digest, ExecutedGtids, Explained, FreeConnection, Member,
+    NotApplied, Order, PoolServer, Process, Question, ServerError, ServerEvent, UserConnections,
 };
 use config::{Config, RowProblem};
 use proxy::stats::{self, DigestStats, ErrorStats, ServerStats, SessionStats};
-use proxy::{ApplyError, Assumed, Check, Remote, rule_problem};
+use proxy::{ApplyError, Assumed, AuditEvent, AuditRecord, Check, Port, Remote, rule_problem};
 use rustls::ServerConfig;
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -64,6 +64,10 @@ impl DataPlane for Plane {
         let explanation = self.remote.explain(&assumed, statement.as_bytes());
         let explanation = explanation.map_err(|error| error.to_string())?;
         Ok(Explained { steps: explanation.rows(), json: explanation.json() })
+    }
+
+    fn audit(&self, event: &AdminEvent) {
+        self.remote.audit(|| Box::new(audited(event)));
     }
 
     fn order(&self, order: Order) -> Result<(), String> {
@@ -230,6 +234,16 @@ impl DataPlane for Plane {
         self.remote.errors(reset).into_iter().map(server_error).collect()
     }
 
+    fn gtids(&self) -> Vec<ExecutedGtids> {
+        let row = |stats::GtidStats { host, port, executed, events }| ExecutedGtids {
+            host,
+            port,
+            executed,
+            events,
+        };
+        self.remote.gtids().into_iter().map(row).collect()
+    }
+
     fn rule_hits(&self) -> Vec<(i64, u64)> {
         self.remote.rule_hits().into_iter().collect()
     }
@@ -238,7 +252,7 @@ impl DataPlane for Plane {
         let row = |stats::ClientHost { address, errors, last }| ClientHost {
             address: address.to_string(),
             errors,
-            last_updated: u64::try_from(last.as_micros()).unwrap_or(u64::MAX),
+            last_updated: micros(last),
         };
         self.remote.client_hosts(reset).into_iter().map(row).collect()
     }
@@ -356,7 +370,7 @@ fn pool_server(server: ServerStats) -> PoolServer {
         queries,
         bytes_sent,
         bytes_received,
-        latency_us: u64::try_from(latency.as_micros()).unwrap_or(u64::MAX),
+        latency_us: micros(latency),
     }
 }
 
@@ -375,4 +389,30 @@ fn server_error(error: ErrorStats) -> ServerError {
         last_seen,
         message,
     }
+}
+
+/// What an admin did, as the audit log has it.
+fn audited(admin: &AdminEvent) -> AuditRecord {
+    let event = match admin.did {
+        AdminDid::Connect => AuditEvent::ConnectOk(Port::Admin),
+        AdminDid::FailToConnect => AuditEvent::ConnectErr(Port::Admin),
+        AdminDid::ChangeUser => AuditEvent::ChangeUserOk(Port::Admin),
+        AdminDid::FailToChangeUser => AuditEvent::ChangeUserErr(Port::Admin),
+        AdminDid::Quit => AuditEvent::Quit(Port::Admin),
+        AdminDid::Leave => AuditEvent::Close(Port::Admin),
+    };
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    AuditRecord {
+        user: admin.user.as_bytes().into(),
+        client: admin.client.map(|client| client.to_string()).unwrap_or_default().into(),
+        tls: admin.tls,
+        extra: admin.why.as_str().into(),
+        lifetime_us: (admin.did == AdminDid::Leave).then(|| micros(admin.age)),
+        ..AuditRecord::of(event, micros(now), admin.id)
+    }
+}
+
+/// A time in microseconds; one that is too long is the longest.
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }

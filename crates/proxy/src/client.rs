@@ -12,6 +12,7 @@ use wire::Capabilities;
 
 use crate::addresses::Place;
 use crate::arrival::{Arrival, Guest, Peer};
+use crate::audit;
 use crate::client::login::Identity;
 use crate::control::{Control, Signal};
 use crate::counts::Counter;
@@ -41,11 +42,15 @@ pub(crate) async fn serve(worker: Rc<Worker>, registered: Registered, arrival: A
         Role::Tcp => {
             // Boxed, so that the larger session does not decide what a tunnel's task takes, and vice versa.
             Box::pin(serve_tcp(&worker, &registered, sock, guest.peer, guest.door)).await;
+            audit::note_end(&worker, &registered.control, None);
         }
         // Not a function of its own: what is handed to one takes room twice.
         Role::Auto | Role::ReadWrite | Role::ReadOnly => {
             let login = Box::pin(log_in(&worker, &registered.control, sock, guest.peer, guest.door));
             let logged_in = login.await;
+            if logged_in.is_err() {
+                audit::note_end(&worker, &registered.control, None);
+            }
             if !matches!(logged_in, Err(Refused::Blameless)) {
                 note_host(&worker, &guest.peer, logged_in.is_err());
             }
@@ -112,7 +117,9 @@ async fn log_in(
         identity.place = place;
         Ok(identity)
     });
-    match control.until(Signal::Drain, timeout_at(deadline, login)).await {
+    let outcome = control.until(Signal::Drain, timeout_at(deadline, login)).await;
+    control.about.set_tls(sock.is_encrypted());
+    match outcome {
         Ok(Ok(Ok(identity))) => Ok((sock, identity)),
         Ok(Ok(Err(ending))) => {
             let why = if matches!(ending, Ending::NoPlace(_)) { Refused::Blameless } else { Refused::Failed };

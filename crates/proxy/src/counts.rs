@@ -48,6 +48,8 @@ pub(crate) enum Counter {
     Questions,
     /// Statements that took longer than `mysql-long_query_time`.
     SlowQueries,
+    /// Statements that must see a transaction.
+    GtidConsistent,
     /// Nanoseconds that statements took.
     QueryNanoseconds,
     Autocommit,

@@ -54,6 +54,14 @@ impl Ending {
         }
     }
 
+    /// What the client is told.
+    pub(crate) const fn packets(&self) -> Option<&[u8]> {
+        match self {
+            Self::Say { packets, .. } | Self::NoPlace(packets) => Some(packets),
+            _ => None,
+        }
+    }
+
     /// The client, which may still be sending, is told `error` in a packet with sequence id `seq`.
     pub(crate) fn interrupt(error: &ClientError, seq: u8, caps: Capabilities) -> Self {
         Self::say(error, seq, caps, true)

@@ -6,6 +6,7 @@
 mod addresses;
 mod alike;
 mod arrival;
+mod audit;
 mod backend;
 mod choosing;
 mod client;
@@ -61,7 +62,7 @@ pub use error::ClientError;
 pub use explain::{Assumed, ExplainError};
 pub use listeners::ListenError;
 pub use proxy::{Proxy, StartError};
-pub use querylog::LateError;
+pub use querylog::{AuditEvent, AuditRecord, LateError, Port};
 pub use random::gather_entropy;
 pub use remote::{ApplyError, Remote};
 pub use route::{Explanation, RuleError};

@@ -18,6 +18,7 @@ use tokio::time::{Instant, sleep};
 use wire::proxy_header::Addresses;
 
 use crate::arrival::{Arrival, Guest, Peer, Stream};
+use crate::audit;
 use crate::door::Door;
 use crate::error::ClientError;
 use crate::limits::{ACCEPT_PAUSE, LISTEN_BACKLOG, QUEUE_LOOK};
@@ -183,13 +184,12 @@ fn hand_over(
     workers: &Arc<[Inbox]>,
 ) {
     if shared.hosts.refuse(peer.ip(), &shared.snapshot().variables) {
-        return;
+        return audit::note_turned_away(shared, &peer, None);
     }
     // 0: there is no limit.
     let listener = Some(config.max_connections).filter(|max| *max > 0);
     let Ok(listener) = listener.map(|max| Slot::take(clients, max).ok_or(max)).transpose() else {
-        shared.note_refused();
-        return refuse(&stream, &ClientError::listener_full(config.max_connections));
+        return refuse_all(shared, &stream, &peer, &ClientError::listener_full(config.max_connections));
     };
     let door = Door::new(config);
     if let Some(all) = shared.admit() {
@@ -200,7 +200,8 @@ fn hand_over(
     let patience = variables.client_queue_timeout;
     let Some(line) = queueing::line(&shared.clients, patience, variables.client_queue_size, shared.uptime())
     else {
-        return refuse_all(shared, &stream, NoPlace::Refused);
+        let error = ClientError::too_many_connections(shared.clients.max(), NoPlace::Refused);
+        return refuse_all(shared, &stream, &peer, &error);
     };
     let (shared, workers, deadline) = (Arc::clone(shared), Arc::clone(workers), Instant::now() + patience);
     tokio::spawn(async move {
@@ -219,15 +220,19 @@ fn hand_over(
                 let guest = Guest { peer, door, slots: (all, listener) };
                 send(Arrival { stream, guest: Box::new(guest) }, &workers);
             }
-            Err(why) => refuse_all(&shared, &stream, why),
+            Err(why) => {
+                let error = ClientError::too_many_connections(shared.clients.max(), why);
+                refuse_all(&shared, &stream, &peer, &error);
+            }
         }
     });
 }
 
 /// Tells a client that there are as many as may be.
-fn refuse_all(shared: &Shared, stream: &Stream, why: NoPlace) {
+fn refuse_all(shared: &Shared, stream: &Stream, peer: &Peer, error: &ClientError) {
     shared.note_refused();
-    refuse(stream, &ClientError::too_many_connections(shared.clients.max(), why));
+    audit::note_turned_away(shared, peer, Some(error));
+    refuse(stream, error);
 }
 
 /// Hands a client to the worker that has the fewest.

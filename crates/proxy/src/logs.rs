@@ -1,4 +1,5 @@
-//! Logs of statements: what the configuration says about them, and a record of a statement that is over.
+//! Logs: what the configuration says about them, and a record of a statement that is over. Those of clients are in
+//! [`audit`](crate::audit).
 //!
 //! What is written where, and by whom, is in the crate [`querylog`].
 
@@ -6,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use config::Config;
-use querylog::{Event, Format, LogFile, Logs, Policy, QueryLog, Record, Settings};
+use querylog::{Event, Format, LateError, LogFile, Logs, Policy, QueryLog, Record, Settings};
 use wire::command::Kind;
 use wire::reply::{End, Outcome};
 
@@ -23,6 +24,8 @@ pub(crate) struct LogSettings {
     /// Bytes of a statement that records keep.
     text_max: usize,
     files: Settings,
+    /// Those of the audit log.
+    audit: Settings,
 }
 
 impl LogSettings {
@@ -36,6 +39,11 @@ impl LogSettings {
             events: file(&variables.eventslog_filename, variables.eventslog_filesize),
             format: if variables.eventslog_format == 2 { Format::Json } else { Format::Binary },
             slow: file(&pointsman.slow_log_filename, pointsman.slow_log_filesize),
+            audit: None,
+        };
+        let audit = Settings {
+            audit: file(&variables.auditlog_filename, variables.auditlog_filesize),
+            ..Settings::default()
         };
         let policy = Policy {
             events: files.events.is_some(),
@@ -44,7 +52,12 @@ impl LogSettings {
             slow: files.slow.is_some(),
             slow_sample: pointsman.slow_log_sample,
         };
-        Self { policy, text_max: usize::try_from(pointsman.log_text_max).unwrap_or(usize::MAX), files }
+        Self { policy, text_max: usize::try_from(pointsman.log_text_max).unwrap_or(usize::MAX), files, audit }
+    }
+
+    /// Whether clients that come and go are logged.
+    pub(crate) const fn audits(&self) -> bool {
+        self.audit.audit.is_some()
     }
 
     /// Bytes of a running statement that are kept: as many as lists of sessions show, or as logs need.
@@ -58,17 +71,47 @@ fn path(datadir: &str, name: &str) -> PathBuf {
     Path::new(datadir).join(name)
 }
 
-/// The logs of a proxy that starts.
-pub(crate) fn start(settings: &LogSettings) -> QueryLog {
-    let logs = QueryLog::default();
-    configure(&logs, settings);
-    logs
+/// The logs of a process. Each has a queue and a thread of its own.
+#[derive(Debug)]
+pub(crate) struct LogWriters {
+    /// The query log and the slow log.
+    pub(crate) statements: QueryLog,
+    /// The audit log.
+    pub(crate) audit: QueryLog,
 }
 
-/// Writes to these files from now on.
-pub(crate) fn configure(logs: &QueryLog, settings: &LogSettings) {
-    if let Err(error) = logs.configure(&settings.files) {
-        tracing::error!(%error, "the thread that writes the query log cannot be started; there is none");
+impl LogWriters {
+    /// The logs of a proxy that starts.
+    pub(crate) fn new(settings: &LogSettings) -> Self {
+        let logs = Self { statements: QueryLog::default(), audit: QueryLog::for_audit() };
+        logs.configure(settings);
+        logs
+    }
+
+    /// Writes to these files from now on.
+    pub(crate) fn configure(&self, settings: &LogSettings) {
+        for (log, name, files) in
+            [(&self.statements, "query log", &settings.files), (&self.audit, "audit log", &settings.audit)]
+        {
+            if let Err(error) = log.configure(files) {
+                tracing::error!(%error, "the thread that writes the {name} cannot be started; there is none");
+            }
+        }
+    }
+
+    /// Begins new files. Blocks until it is done, but not for longer than `wait` for each of the threads.
+    pub(crate) fn rotate(&self, wait: Duration) -> Result<(), LateError> {
+        let audit = self.audit.rotate(wait);
+        self.statements.rotate(wait).and(audit)
+    }
+
+    /// Writes what is left; for each of the threads there is so much time.
+    pub(crate) fn end(&self, wait: Duration) {
+        for log in [&self.statements, &self.audit] {
+            if let Err(error) = log.end(wait) {
+                tracing::warn!(%error, "what is left of a log is lost");
+            }
+        }
     }
 }
 
@@ -89,7 +132,7 @@ pub(crate) fn note(worker: &Worker, control: &Control, over: &Over) {
     let is_slow = over.took > settings.variables.long_query_time;
     let logs = settings.logs.policy.logs(over.measured.log, is_slow, &worker.samplers, || worker.dice.roll());
     if logs.is_any() {
-        worker.shared.logs.offer(record(control, over, logs, settings.logs.text_max));
+        worker.shared.logs.statements.offer(record(control, over, logs, settings.logs.text_max));
     }
 }
 
@@ -156,7 +199,7 @@ const fn has_result(class: Class) -> bool {
 }
 
 /// A time as records have it: microseconds of Unix time.
-fn unix_us(time: SystemTime) -> u64 {
+pub(crate) fn unix_us(time: SystemTime) -> u64 {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
     u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }

@@ -8,6 +8,7 @@
 //! - [`probe`]: one check, over a connection that is kept for the next;
 //! - [`question`]: the statements, and what the answers mean;
 //! - [`cluster`]: the same for servers of clusters; [`replicas`]: the same for replicas that only their primary knows; [`rds`]: and for servers of RDS Multi-AZ clusters;
+//! - [`readers`]: what servers have executed, told by the readers of their binary logs; [`executed`]: who asks for it;
 //! - [`watching`]: where it meets the rest of the proxy: who is in which hostgroup, and is used there;
 //! - [`records`]: what was found, for the admin port; [`aurora_records`]: what is special to Aurora;
 //!   [`complaints`]: what is logged of it.
@@ -16,10 +17,12 @@ mod aurora_records;
 mod cluster;
 mod complaints;
 mod discovered;
+mod executed;
 mod plan;
 mod probe;
 mod question;
 mod rds;
+mod readers;
 mod records;
 mod replicas;
 mod watching;
@@ -68,6 +71,8 @@ pub(crate) fn spawn(shared: Arc<Shared>) -> io::Result<JoinHandle<()>> {
 pub(crate) async fn run(worker: Rc<Worker>) {
     let shared = Arc::clone(&worker.shared);
     let mut news = shared.watching.subscribe();
+    // Whether or not servers are checked. It ends by itself.
+    tokio::task::spawn_local(readers::follow(Rc::clone(&worker)));
     loop {
         // Before the configuration is looked at: whatever changes behind that is news again.
         let is_over = news.borrow_and_update().is_over;

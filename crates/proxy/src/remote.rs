@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use config::{Config, Endpoint};
 use monitor::Check;
-use querylog::LateError;
+use querylog::{AuditRecord, LateError};
 use route::RuleError;
 use rustls::ServerConfig;
 use tokio::runtime::Handle;
@@ -28,7 +28,8 @@ use crate::servers::probe_new;
 use crate::shared::Shared;
 use crate::stats::{
     AuroraCheckStats, AuroraFailover, CheckStats, ClientHost, Collation, CommandCounts, DigestStats,
-    ErrorStats, FreeConnection, MemberStats, ServerEvent, ServerStats, SessionStats, UserConnections,
+    ErrorStats, FreeConnection, GtidStats, MemberStats, ServerEvent, ServerStats, SessionStats,
+    UserConnections,
 };
 use crate::tls::TlsError;
 use crate::worker::{Inbox, Message, Question, Worker};
@@ -118,7 +119,14 @@ impl Remote {
         self.shared.tls.reload()
     }
 
-    /// Begins new files of the query log and the slow log. Blocks until it is done, but not for longer than two seconds: an
+    /// Logs what an admin did, if there is an audit log.
+    pub fn audit(&self, record: impl FnOnce() -> Box<AuditRecord>) {
+        if self.shared.snapshot().logs.audits() {
+            self.shared.logs.audit.offer_audit(record());
+        }
+    }
+
+    /// Begins new files of all logs. Blocks until it is done, but not for longer than two seconds for each thread that writes some: an
     /// error says that it will be done when the disk lets it.
     pub fn flush_logs(&self) -> Result<(), LateError> {
         self.shared.logs.rotate(FLUSH_LOGS_MAX)
@@ -263,6 +271,11 @@ impl Remote {
     /// Errors that servers have answered; with `reset` they are forgotten.
     pub fn errors(&self, reset: bool) -> Vec<ErrorStats> {
         report::errors(&self.shared.pool, self.ask(move |worker| worker.errors(reset)))
+    }
+
+    /// What servers have executed, as far as they have a `gtid_port`.
+    pub fn gtids(&self) -> Vec<GtidStats> {
+        self.shared.watching.executed.rows()
     }
 
     /// How often each rule matched since rules were loaded, by its `rule_id`.

@@ -34,6 +34,7 @@ mod again;
 mod answer;
 mod aside;
 mod backlog;
+mod caught_up;
 mod command;
 mod correction;
 mod course;
@@ -67,9 +68,11 @@ use std::convert::Infallible;
 use std::future::poll_fn;
 use std::rc::Rc;
 
+use querylog::{AuditEvent, Port};
 use wire::reply::Answer;
 use wire::{Capabilities, StatusFlags};
 
+use crate::audit;
 use crate::backend::Backend;
 use crate::client::login::Identity;
 use crate::control::{Control, Signal};
@@ -177,7 +180,8 @@ impl Session {
 
     /// Runs commands until one side ends the session.
     pub(crate) async fn run(&mut self) -> Ending {
-        match self.run_commands().await {
+        audit::note(&self.worker, &self.control, AuditEvent::ConnectOk(Port::Traffic));
+        let ending = match self.run_commands().await {
             Ok(never) => match never {},
             Err(Ending::TooLarge(command)) => Box::pin(self.refuse_too_large(command)).await,
             Err(Ending::BackendSpoke { answer_seq }) => Box::pin(self.last_words(answer_seq)).await,
@@ -186,7 +190,9 @@ impl Session {
                 Ending::ClientLeft
             }
             Err(ending) => ending,
-        }
+        };
+        audit::note_end(&self.worker, &self.control, Some(&ending));
+        ending
     }
 
     async fn run_commands(&mut self) -> Result<Infallible, Ending> {

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use config::{Config, Endpoint};
 use pool::{Pool, Quota, Share};
-use querylog::QueryLog;
 use route::RuleError;
 use tokio::time::Instant;
 
@@ -18,7 +17,7 @@ use crate::directory::Directory;
 use crate::hosts::Hosts;
 use crate::keys::Keys;
 use crate::limits::{FIRST_CONNECTION_ID, LAST_CONNECTION_ID};
-use crate::logs;
+use crate::logs::LogWriters;
 use crate::monitor::Watching;
 use crate::names::Names;
 use crate::refusals::Refusals;
@@ -47,7 +46,7 @@ pub(crate) struct Shared {
     pub(crate) hosts: Hosts,
     pub(crate) names: Arc<Names>,
     pub(crate) siblings: Siblings,
-    pub(crate) logs: QueryLog,
+    pub(crate) logs: LogWriters,
     started: Instant,
     /// How often the servers were configured.
     servers_version: AtomicU64,
@@ -93,7 +92,7 @@ impl Shared {
             tls,
             hosts: Hosts::default(),
             siblings: Siblings::default(),
-            logs: logs::start(&snapshot.logs),
+            logs: LogWriters::new(&snapshot.logs),
             snapshot: RwLock::new(Arc::new(snapshot)),
             started: Instant::now(),
             servers_version: AtomicU64::new(1),
@@ -138,7 +137,7 @@ impl Shared {
             self.servers.replace(snapshot.endpoints())
         };
         // Before workers log what it wants.
-        logs::configure(&self.logs, &snapshot.logs);
+        self.logs.configure(&snapshot.logs);
         *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&snapshot);
         self.clients.allow(snapshot.variables.max_connections);
         drop(alone);
@@ -184,7 +183,8 @@ impl Shared {
             servers_version: self.servers_version.load(Ordering::Relaxed),
             workers: workers.len() as u64,
             paused: listeners_closed,
-            logs: self.logs.counts(),
+            logs: self.logs.statements.counts(),
+            audit: self.logs.audit.counts(),
             monitor: self.watching.records.counts(),
             monitors: self.watching.is_running().into(),
             names: self.names.counts(),

@@ -28,7 +28,7 @@ use crate::shared::Shared;
 use crate::sock::Sock;
 use crate::stats::{
     AuroraCheckStats, AuroraFailover, CheckStats, ClientHost, CommandCounts, DigestStats, ErrorStats,
-    FreeConnection, ServerEvent, ServerStats, SessionStats,
+    FreeConnection, GtidStats, ServerEvent, ServerStats, SessionStats,
 };
 use crate::tls::Tls;
 use crate::worker::{Inbox, Message, Worker};
@@ -100,6 +100,11 @@ impl Stage {
     /// Ends watching them for good, as a proxy does that has drained.
     pub fn stop_watching(&self) {
         self.shared.watching.stop();
+    }
+
+    /// What servers have executed.
+    pub fn gtids(&self) -> Vec<GtidStats> {
+        self.shared.watching.executed.rows()
     }
 
     /// What has changed of servers.

@@ -213,6 +213,19 @@ pub struct SessionStats {
     pub pin: Option<(&'static str, Duration)>,
 }
 
+/// What a server has executed, as the reader of its binary log says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GtidStats {
+    /// Its host.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// The GTIDs; nothing while they are not known.
+    pub executed: Option<String>,
+    /// What the reader has said: lines.
+    pub events: u64,
+}
+
 /// Errors that a server has answered, all alike.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorStats {

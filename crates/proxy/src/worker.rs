@@ -143,6 +143,7 @@ pub(crate) struct Worker {
     pub(crate) recalled: Notify,
     /// Bounds what is logged of connections that should begin with a PROXY header and do not.
     pub(crate) bad_headers: Seldom,
+    pub(crate) failed_statements: Seldom,
     /// The time of the last sweep: good enough for limits of seconds, and free to read.
     clock: Cell<Instant>,
     /// The same in seconds of Unix time.
@@ -225,6 +226,7 @@ impl Worker {
             dialer: Dialer::default(),
             recalled: Notify::new(),
             bad_headers: Seldom::default(),
+            failed_statements: Seldom::default(),
             clock: Cell::new(Instant::now()),
             unix_s: Cell::new(unix_s()),
             controls: RefCell::new(Slab::new()),

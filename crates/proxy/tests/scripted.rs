@@ -20,6 +20,7 @@ mod scripted {
     mod drain;
     mod explain;
     mod galera;
+    mod gtids;
     mod infile;
     mod init_connect;
     mod internal;

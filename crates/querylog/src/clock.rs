@@ -26,7 +26,16 @@ impl Zone {
 
     /// `2019-07-14 18:04:28.595961`: a time in microseconds of Unix time, as ProxySQL writes it.
     pub(crate) fn show(&self, unix_us: u64) -> String {
-        timestamp(unix_us).to_zoned(self.0.clone()).strftime("%Y-%m-%d %H:%M:%S%.6f").to_string()
+        self.format(unix_us, "%Y-%m-%d %H:%M:%S%.6f")
+    }
+
+    /// `2019-07-14 18:04:28.595`: the same with milliseconds.
+    pub(crate) fn show_ms(&self, unix_us: u64) -> String {
+        self.format(unix_us, "%Y-%m-%d %H:%M:%S%.3f")
+    }
+
+    fn format(&self, unix_us: u64, form: &str) -> String {
+        timestamp(unix_us).to_zoned(self.0.clone()).strftime(form).to_string()
     }
 }
 

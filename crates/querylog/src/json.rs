@@ -3,21 +3,18 @@
 //! Names, their order and the forms of values are those of ProxySQL 2.7 (`MySQL_Logger`), which sorts the names. `errno` is
 //! there for statements that failed, as in ProxySQL 3, and `query_bytes` for texts that were cut: only here.
 
-use std::fmt::{Display, Write as _};
-
+use crate::object::Object;
 use crate::{Record, Zone};
 
 /// Appends the line of a record, with its end. Times are written in the zone.
 pub fn write(record: &Record, zone: &Zone, line: &mut Vec<u8>) {
-    let mut object = Object { text: String::with_capacity(512 + record.text.len()) };
+    let mut object = Object::with_room(512 + record.text.len());
     let outcome = &record.outcome;
     object.text("client", record.client.as_bytes());
     if let Some(id) = record.event.statement() {
         object.number("client_stmt_id", id);
     }
-    object.name("digest");
-    // Writing to a string cannot fail.
-    let _ = write!(object.text, "\"0x{:016X}\"", record.digest.unwrap_or(0));
+    object.text("digest", format!("0x{:016X}", record.digest.unwrap_or(0)).as_bytes());
     object.number("duration_us", record.took_us);
     object.text("endtime", zone.show(record.end_us).as_bytes());
     object.number("endtime_timestamp_us", record.end_us);
@@ -47,45 +44,5 @@ pub fn write(record: &Record, zone: &Zone, line: &mut Vec<u8>) {
     object.number("starttime_timestamp_us", record.start_us());
     object.number("thread_id", record.thread_id);
     object.text("username", &record.user);
-    line.extend_from_slice(object.text.as_bytes());
-    line.extend_from_slice(b"}\n");
-}
-
-/// An object in the making.
-struct Object {
-    text: String,
-}
-
-impl Object {
-    fn name(&mut self, name: &str) {
-        self.text.push(if self.text.is_empty() { '{' } else { ',' });
-        let _ = write!(self.text, "\"{name}\":");
-    }
-
-    fn number(&mut self, name: &str, value: impl Display) {
-        self.name(name);
-        let _ = write!(self.text, "{value}");
-    }
-
-    /// A value that is text. What is not UTF-8 becomes U+FFFD: JSON has nothing for it.
-    fn text(&mut self, name: &str, value: &[u8]) {
-        self.name(name);
-        self.text.push('"');
-        for letter in String::from_utf8_lossy(value).chars() {
-            match letter {
-                '"' => self.text.push_str("\\\""),
-                '\\' => self.text.push_str("\\\\"),
-                '\n' => self.text.push_str("\\n"),
-                '\r' => self.text.push_str("\\r"),
-                '\t' => self.text.push_str("\\t"),
-                '\u{8}' => self.text.push_str("\\b"),
-                '\u{c}' => self.text.push_str("\\f"),
-                control if control < ' ' => {
-                    let _ = write!(self.text, "\\u{:04x}", u32::from(control));
-                }
-                plain => self.text.push(plain),
-            }
-        }
-        self.text.push('"');
-    }
+    object.end(line);
 }

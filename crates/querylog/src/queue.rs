@@ -8,19 +8,34 @@ use std::time::{Duration, Instant};
 use crate::limits::{QUEUE_BYTES_MAX, QUEUE_RECORDS_MAX};
 use crate::output::Done;
 use crate::writer::Writer;
-use crate::{Record, Settings, Zone};
+use crate::{AuditRecord, Record, Settings, Zone};
 
-/// Both logs. Its thread starts when there is one for the first time.
+/// Logs with one queue. Its thread starts when there is one of them for the first time.
 #[derive(Debug, Default)]
 pub struct QueryLog {
+    name: Name,
     sender: OnceLock<SyncSender<Message>>,
     books: Arc<Books>,
+}
+
+/// What a writer is called.
+#[derive(Debug, Clone, Copy)]
+struct Name {
+    thread: &'static str,
+    log: &'static str,
+}
+
+impl Default for Name {
+    fn default() -> Self {
+        Self { thread: "querylog", log: "query log" }
+    }
 }
 
 /// What is in the queue.
 #[derive(Debug)]
 pub(crate) enum Message {
     Record(Box<Record>),
+    Audit(Box<AuditRecord>),
     /// An order with its number. The records that were offered before it come first, and so do the orders with smaller numbers:
     /// one that finds no place in the queue is [kept](Orders::overdue) until all that was in it is done, and so are those behind it.
     Order(Order, u64),
@@ -76,16 +91,23 @@ pub struct Counts {
 /// The writer has not done within its time what it was told; it will when it can.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LateError {
+    /// The log.
+    pub log: &'static str,
     /// The time.
     pub waited: Duration,
 }
+
+/// An order was not carried out in its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Late;
 
 impl std::fmt::Display for LateError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let ms = self.waited.as_millis();
         write!(
             f,
-            "the writer of the query log has not answered within {ms} ms: a disk or a pipe does not take what it writes"
+            "the writer of the {} has not answered within {ms} ms: a disk or a pipe does not take what it writes",
+            self.log
         )
     }
 }
@@ -93,6 +115,11 @@ impl std::fmt::Display for LateError {
 impl std::error::Error for LateError {}
 
 impl QueryLog {
+    /// Logs of their own for the audit log, so that no number of statements takes the place of what it is for.
+    pub fn for_audit() -> Self {
+        Self { name: Name { thread: "auditlog", log: "audit log" }, ..Self::default() }
+    }
+
     /// Writes to other files from now on, behind what was offered before. Does not wait for it. Fails if the writer's thread
     /// cannot be started, which it is when there is a log for the first time.
     pub fn configure(&self, settings: &Settings) -> std::io::Result<()> {
@@ -113,7 +140,7 @@ impl QueryLog {
         let (sender, receiver) = sync_channel(QUEUE_RECORDS_MAX);
         let books = Arc::clone(&self.books);
         let write = move || Writer::new(Zone::system()).run(&receiver, &books);
-        std::thread::Builder::new().name("querylog".to_owned()).spawn(write)?;
+        std::thread::Builder::new().name(self.name.thread.to_owned()).spawn(write)?;
         // It was empty under the lock.
         let _ = self.sender.set(sender);
         Ok(())
@@ -122,11 +149,21 @@ impl QueryLog {
     /// Takes a record, if there is a log and a place for it. If there is no place, or the log has ended, it is counted as dropped.
     /// Returns whether it was taken; where [`end`](Self::end) is under way, it may be lost even so. Never waits.
     pub fn offer(&self, record: Box<Record>) -> bool {
-        let Some(sender) = self.sender.get() else { return false };
         let weight = record.weight();
+        self.push(Message::Record(record), weight)
+    }
+
+    /// The same for the audit log.
+    pub fn offer_audit(&self, record: Box<AuditRecord>) -> bool {
+        let weight = record.weight();
+        self.push(Message::Audit(record), weight)
+    }
+
+    fn push(&self, message: Message, weight: usize) -> bool {
+        let Some(sender) = self.sender.get() else { return false };
         let fits = self.books.queued_bytes.fetch_add(weight, Ordering::Relaxed) < QUEUE_BYTES_MAX;
         let has_room = fits && !self.books.ended.load(Ordering::Relaxed);
-        if has_room && sender.try_send(Message::Record(record)).is_ok() {
+        if has_room && sender.try_send(message).is_ok() {
             return true;
         }
         self.books.queued_bytes.fetch_sub(weight, Ordering::Relaxed);
@@ -159,7 +196,7 @@ impl QueryLog {
 
     fn order_and_wait(&self, order: Order, wait: Duration) -> Result<(), LateError> {
         let Some(number) = self.order(order) else { return Ok(()) };
-        self.books.wait(number, wait)
+        self.books.wait(number, wait).map_err(|Late| LateError { log: self.name.log, waited: wait })
     }
 
     /// Gives an order and returns its number; nothing if there is no writer.
@@ -200,13 +237,13 @@ impl Books {
         self.orders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait(&self, number: u64, wait: Duration) -> Result<(), LateError> {
+    fn wait(&self, number: u64, wait: Duration) -> Result<(), Late> {
         let deadline = Instant::now() + wait;
         let mut orders = self.lock();
         while orders.done < number {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(LateError { waited: wait });
+                return Err(Late);
             }
             orders = self.news.wait_timeout(orders, left).unwrap_or_else(PoisonError::into_inner).0;
         }
@@ -214,8 +251,8 @@ impl Books {
     }
 
     /// A record has left the queue.
-    pub(crate) fn taken(&self, record: &Record) {
-        self.queued_bytes.fetch_sub(record.weight(), Ordering::Relaxed);
+    pub(crate) fn taken(&self, weight: usize) {
+        self.queued_bytes.fetch_sub(weight, Ordering::Relaxed);
     }
 
     pub(crate) fn count(&self, done: Done) {
@@ -262,12 +299,12 @@ pub(crate) mod tests {
     /// A log whose writer has not begun yet.
     fn log() -> (QueryLog, Receiver<Message>) {
         let (sender, receiver) = sync_channel(QUEUE_RECORDS_MAX);
-        (QueryLog { sender: OnceLock::from(sender), books: Arc::default() }, receiver)
+        (QueryLog { sender: OnceLock::from(sender), ..QueryLog::default() }, receiver)
     }
 
     fn to(folder: &Path, name: &str) -> Settings {
         let events = Some(LogFile { base: folder.join(name), size_max: 1 << 30 });
-        Settings { events, format: Format::Json, slow: None }
+        Settings { events, format: Format::Json, ..Settings::default() }
     }
 
     /// How many records are in a file.

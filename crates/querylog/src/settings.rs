@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// The files of both logs.
+/// The files of logs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Settings {
     /// The query log; nothing if there is none.
@@ -11,6 +11,8 @@ pub struct Settings {
     pub format: Format,
     /// The slow log; nothing if there is none.
     pub slow: Option<LogFile>,
+    /// The audit log; nothing if there is none.
+    pub audit: Option<LogFile>,
 }
 
 /// The files of one log.
@@ -36,6 +38,6 @@ pub enum Format {
 impl Settings {
     /// Whether there is any log.
     pub const fn is_any(&self) -> bool {
-        self.events.is_some() || self.slow.is_some()
+        self.events.is_some() || self.slow.is_some() || self.audit.is_some()
     }
 }

@@ -6,13 +6,14 @@ use std::time::Instant;
 use crate::limits::{QUEUE_RECORDS_MAX, REST};
 use crate::output::{Done, Output};
 use crate::queue::{Books, Message, Order};
-use crate::{Format, LogFile, Record, Settings, Zone, binary, json, slow};
+use crate::{AuditRecord, Format, LogFile, Record, Settings, Zone, binary, json, slow};
 
 /// What the thread has.
 #[derive(Debug)]
 pub(crate) struct Writer {
     events: Option<Output>,
     slow: Option<Output>,
+    audit: Option<Output>,
     format: Format,
     zone: Zone,
     /// The bytes of one record.
@@ -32,7 +33,7 @@ enum After {
 
 impl Writer {
     pub(crate) const fn new(zone: Zone) -> Self {
-        Self { events: None, slow: None, format: Format::Binary, zone, line: Vec::new() }
+        Self { events: None, slow: None, audit: None, format: Format::Binary, zone, line: Vec::new() }
     }
 
     /// Writes what comes until there is nobody any more who could send something, or it shall end.
@@ -62,8 +63,12 @@ impl Writer {
             left -= 1;
             match message {
                 Message::Record(record) => {
-                    books.taken(&record);
+                    books.taken(record.weight());
                     add(&mut done, self.record(&record));
+                }
+                Message::Audit(record) => {
+                    books.taken(record.weight());
+                    add(&mut done, self.audit(&record));
                 }
                 Message::Order(order, number) => {
                     add(&mut done, self.flush());
@@ -107,10 +112,22 @@ impl Writer {
         done
     }
 
+    fn audit(&mut self, record: &AuditRecord) -> Done {
+        let Some(output) = &mut self.audit else { return Done::default() };
+        self.line.clear();
+        record.write(&self.zone, &mut self.line);
+        output.add(&self.line, Instant::now())
+    }
+
+    /// All logs that there are.
+    fn outputs(&mut self) -> impl Iterator<Item = &mut Output> {
+        [&mut self.events, &mut self.slow, &mut self.audit].into_iter().flatten()
+    }
+
     fn flush(&mut self) -> Done {
         let now = Instant::now();
         let mut done = Done::default();
-        for output in [&mut self.events, &mut self.slow].into_iter().flatten() {
+        for output in self.outputs() {
             add(&mut done, output.flush(now));
         }
         done
@@ -121,7 +138,7 @@ impl Writer {
         match order {
             Order::Configure(settings) => self.configure(settings),
             Order::Rotate => {
-                for output in [&mut self.events, &mut self.slow].into_iter().flatten() {
+                for output in self.outputs() {
                     output.rotate(Instant::now());
                 }
             }
@@ -131,7 +148,7 @@ impl Writer {
     }
 
     fn configure(&mut self, settings: Settings) {
-        let Settings { events, format, slow } = settings;
+        let Settings { events, format, slow, audit } = settings;
         // A file has one format.
         if format != self.format {
             self.events = None;
@@ -139,6 +156,7 @@ impl Writer {
         }
         replace(&mut self.events, "query log", events);
         replace(&mut self.slow, "slow log", slow);
+        replace(&mut self.audit, "audit log", audit);
     }
 }
 

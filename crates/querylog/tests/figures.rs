@@ -34,7 +34,7 @@ fn offers_and_writes() {
         let folder = tempfile::tempdir().unwrap();
         let log = QueryLog::default();
         let events = Some(LogFile { base: folder.path().join("q"), size_max: 1 << 30 });
-        log.configure(&Settings { events, format, slow: None }).unwrap();
+        log.configure(&Settings { events, format, ..Settings::default() }).unwrap();
         let (mut offered, mut written) = (Duration::ZERO, Duration::ZERO);
         for _ in 0..ROUNDS {
             let began = Instant::now();

@@ -6,7 +6,10 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use querylog::{Format, LogFile, Logs, QUEUE_BYTES_MAX, QUEUE_RECORDS_MAX, QueryLog, Record, Settings};
+use querylog::{
+    AuditEvent, AuditRecord, Format, LogFile, Logs, Port, QUEUE_BYTES_MAX, QUEUE_RECORDS_MAX, QueryLog,
+    Record, Settings,
+};
 use tempfile::{TempDir, tempdir};
 
 /// Nothing here takes that long.
@@ -22,7 +25,7 @@ fn file(path: &Path) -> LogFile {
 }
 
 fn events(base: &Path) -> Settings {
-    Settings { events: Some(file(base)), format: Format::Json, slow: None }
+    Settings { events: Some(file(base)), format: Format::Json, ..Settings::default() }
 }
 
 /// The texts in a file of the query log.
@@ -84,7 +87,7 @@ fn files_have_whole_records_however_many_threads_offer_them() {
     log.configure(&Settings {
         events: Some(LogFile { base, size_max: 10_000 }),
         format: Format::Json,
-        slow: None,
+        ..Settings::default()
     })
     .unwrap();
     std::thread::scope(|scope| {
@@ -140,4 +143,39 @@ fn short_records_are_bounded_in_number() {
     let taken = (0..10 * QUEUE_RECORDS_MAX).take_while(|_| log.offer(record("x"))).count();
     // The writer may not have taken the order to begin yet, which has a place in the queue as well.
     assert!((QUEUE_RECORDS_MAX - 1..3 * QUEUE_RECORDS_MAX).contains(&taken), "{taken}");
+}
+
+#[test]
+fn the_audit_log_is_written_rotated_and_counted_like_the_others() {
+    let (folder, log) = (tempdir().unwrap(), QueryLog::for_audit());
+    let audit = Some(file(&folder.path().join("audit")));
+    let event = |id| Box::new(AuditRecord::of(AuditEvent::Quit(Port::Admin), 1, id));
+    assert!(!log.offer_audit(event(1)), "there is no log yet");
+    log.configure(&Settings { audit, ..Settings::default() }).unwrap();
+    assert!(log.offer_audit(event(2)));
+    log.rotate(WAIT).unwrap();
+    assert!(log.offer_audit(event(3)));
+    log.configure(&Settings::default()).unwrap();
+    log.offer_audit(event(4));
+    log.end(WAIT).unwrap();
+    let ids = |name: &str| {
+        let lines = read_to_string(folder.path().join(name)).unwrap();
+        lines.lines().map(|line| line.contains("\"thread_id\":2,")).collect::<Vec<_>>()
+    };
+    assert_eq!((ids("audit.00000001"), ids("audit.00000002")), (vec![true], vec![false]));
+    assert_eq!((log.counts().written, log.counts().dropped), (2, 0));
+}
+
+#[test]
+fn an_audit_log_that_is_stuck_drops_and_counts() {
+    let (folder, log) = (tempdir().unwrap(), QueryLog::for_audit());
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    log.configure(&Settings { audit: Some(file(&pipe)), ..Settings::default() }).unwrap();
+    let event = || Box::new(AuditRecord::of(AuditEvent::InitDb, 1, 1));
+    let taken = (0..10 * QUEUE_RECORDS_MAX).take_while(|_| log.offer_audit(event())).count();
+    assert!(taken < 10 * QUEUE_RECORDS_MAX);
+    assert_eq!(log.counts().dropped, 1);
+    let late = log.rotate(Duration::from_millis(1)).unwrap_err().to_string();
+    assert!(late.starts_with("the writer of the audit log"), "{late}");
 }

@@ -1,5 +1,6 @@
-//! The query log and the slow log: what is in them, which files there are, and that they never make a statement wait.
+//! The query log, the slow log and the audit log: what is in them, which files there are, and that they never make a statement wait.
 
+mod audit;
 mod events;
 mod files;
 mod slow;

@@ -8,12 +8,14 @@ use super::Shared;
 use super::connection::{Connection, ReceiveError};
 use super::login::{LoggedIn, change_user, login, session_type};
 use super::rows::{Packets, STATUS};
+use super::trail::Trail;
 use crate::answer::{AdminError, Answer};
 use crate::limits::{IDLE_TIME_MAX, STATEMENT_BYTES_MAX};
 
 /// Serves one client.
 pub(super) async fn serve(shared: &Shared, connection: Connection) {
-    let Some(mut client) = login(shared, connection).await else { return };
+    let trail = Trail::new(shared, shared.next_id(), connection.peer);
+    let Some(mut client) = login(shared, connection, trail).await else { return };
     loop {
         match client.connection.receive_command(IDLE_TIME_MAX).await {
             Ok(payload) => {
@@ -51,6 +53,10 @@ async fn answer(shared: &Shared, client: &mut LoggedIn, payload: &[u8]) -> Optio
             say(client, AdminError { code: 1047, state: *b"28000", message }).await
         }
         Kind::ChangeUser => change_user(shared, client, payload).await,
+        Kind::Quit => {
+            client.trail.note_quit();
+            None
+        }
         _ => None,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
@@ -29,7 +29,7 @@ pub(super) type BoxedStream = Box<dyn Stream>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Peer {
     /// At this address.
-    Tcp(IpAddr),
+    Tcp(SocketAddr),
     /// On this machine, at a Unix socket.
     Local,
 }
@@ -38,7 +38,7 @@ impl Peer {
     /// Whether it is on this machine.
     pub(super) const fn is_local(self) -> bool {
         match self {
-            Self::Tcp(address) => address.is_loopback(),
+            Self::Tcp(address) => address.ip().is_loopback(),
             Self::Local => true,
         }
     }
@@ -47,7 +47,7 @@ impl Peer {
 impl fmt::Display for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Tcp(address) => address.fmt(f),
+            Self::Tcp(address) => address.ip().fmt(f),
             Self::Local => f.write_str("localhost"),
         }
     }

@@ -1,7 +1,7 @@
 //! An address that admins connect to.
 
 use std::io;
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -111,7 +111,7 @@ impl Acceptor {
                 // Fails for a client that is gone already, which its task will notice.
                 let socket = SockRef::from(&stream);
                 let _ = socket.set_tcp_nodelay(true).and_then(|()| socket.set_keepalive(true));
-                Ok((Box::new(stream), Peer::Tcp(canonical(peer.ip()))))
+                Ok((Box::new(stream), Peer::Tcp(canonical(peer))))
             }
             Self::Unix(listener) => {
                 let (stream, _) = listener.accept().await?;
@@ -122,11 +122,11 @@ impl Acceptor {
 }
 
 /// An IPv4 address as such, also where the listener is an IPv6 one: accounts that are local only shall be.
-fn canonical(address: IpAddr) -> IpAddr {
-    address.to_canonical()
+fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
-fn bind_tcp(address: std::net::SocketAddr) -> io::Result<Bound> {
+fn bind_tcp(address: SocketAddr) -> io::Result<Bound> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
     // Restarting must not wait for connections of the previous run to time out.
     socket.set_reuse_address(true)?;

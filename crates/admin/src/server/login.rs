@@ -9,6 +9,7 @@ use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
 use super::connection::{Connection, Peer, ReceiveError};
 use super::rows::STATUS;
+use super::trail::Trail;
 use super::{Shared, accounts::Account};
 use crate::answer::AdminError;
 use crate::limits::LOGIN_TIME_MAX;
@@ -37,6 +38,7 @@ pub(super) struct LoggedIn {
     pub(super) connection: Connection,
     pub(super) who: Who,
     pub(super) nonce: [u8; NONCE_LEN],
+    pub(super) trail: Trail,
 }
 
 /// What a client claims: the parts that a login and a change of the user have in common.
@@ -48,12 +50,19 @@ struct Claim<'a> {
     offered: Option<&'static str>,
 }
 
-/// Logs a client in; nothing if it is gone or was told why not.
-pub(super) async fn login(shared: &Shared, connection: Connection) -> Option<LoggedIn> {
-    timeout(LOGIN_TIME_MAX, converse(shared, connection)).await.ok().flatten()
+impl Claim<'_> {
+    /// Whether it comes with `COM_CHANGE_USER`.
+    const fn is_change(&self) -> bool {
+        self.offered.is_none()
+    }
 }
 
-async fn converse(shared: &Shared, mut connection: Connection) -> Option<LoggedIn> {
+/// Logs a client in; nothing if it is gone or was told why not.
+pub(super) async fn login(shared: &Shared, connection: Connection, trail: Trail) -> Option<LoggedIn> {
+    timeout(LOGIN_TIME_MAX, converse(shared, connection, trail)).await.ok().flatten()
+}
+
+async fn converse(shared: &Shared, mut connection: Connection, mut trail: Trail) -> Option<LoggedIn> {
     let nonce = random::nonce();
     let settings = shared.settings.borrow().clone();
     let tls = shared.plane.tls();
@@ -61,7 +70,7 @@ async fn converse(shared: &Shared, mut connection: Connection) -> Option<LoggedI
     offered.set(Capabilities::SSL, tls.is_some());
     let greeting = packet::Greeting {
         server_version: settings.server_version.as_bytes(),
-        connection_id: shared.next_id(),
+        connection_id: trail.id(),
         nonce,
         capabilities: offered,
         collation: COLLATION,
@@ -74,6 +83,7 @@ async fn converse(shared: &Shared, mut connection: Connection) -> Option<LoggedI
         payload.len() == packet::SslRequest::LEN && packet::SslRequest::decode(&payload, offered).is_ok();
     if let Some(tls) = tls.filter(|_| asks) {
         connection = connection.start_tls(tls).await?;
+        trail.note_tls();
         payload = receive(&mut connection).await?;
     }
     let packet = match packet::Login::decode(&payload, offered) {
@@ -90,10 +100,11 @@ async fn converse(shared: &Shared, mut connection: Connection) -> Option<LoggedI
         answer: packet.auth_answer,
         offered: Some(native::NAME),
     };
-    let who = check(shared, &mut connection, &claim, nonce).await?;
+    let who = check(shared, &mut connection, &claim, nonce, &trail).await?;
+    trail.note_user(&who.user, false);
     connection.send_ok("").await.ok()?;
     connection.allow_statements();
-    Some(LoggedIn { connection, who, nonce })
+    Some(LoggedIn { connection, who, nonce, trail })
 }
 
 /// Logs in anew; nothing if that fails, which ends the connection.
@@ -112,8 +123,9 @@ pub(super) async fn change_user(shared: &Shared, client: &mut LoggedIn, payload:
         answer: packet.auth_answer,
         offered: None,
     };
-    let checking = check(shared, connection, &claim, client.nonce);
+    let checking = check(shared, connection, &claim, client.nonce, &client.trail);
     client.who = timeout(LOGIN_TIME_MAX, checking).await.ok().flatten()?;
+    client.trail.note_user(&client.who.user, true);
     connection.send_ok("").await.ok()
 }
 
@@ -134,6 +146,7 @@ async fn check(
     connection: &mut Connection,
     claim: &Claim<'_>,
     nonce: [u8; NONCE_LEN],
+    trail: &Trail,
 ) -> Option<Who> {
     let settings = shared.settings.borrow().clone();
     let account = settings.accounts.find(claim.user);
@@ -142,13 +155,16 @@ async fn check(
         // Proven, so there is one.
         let account = account?;
         if account.local && !connection.peer.is_local() {
-            connection.send_off(&local_only(&account.user)).await;
+            let error = local_only(&account.user);
+            trail.note_refusal(claim.user, claim.is_change(), error.message.clone());
+            connection.send_off(&error).await;
             return None;
         }
         return Some(who(account, connection.peer));
     }
     tracing::debug!(peer = %connection.peer, user = %String::from_utf8_lossy(claim.user), "an admin was refused");
     let error = access_denied(claim.user, connection.peer, given);
+    trail.note_refusal(claim.user, claim.is_change(), error.message.clone());
     connection.send_off(&error).await;
     None
 }
@@ -205,7 +221,7 @@ async fn prove(
 
 fn who(account: &Account, peer: Peer) -> Who {
     let address: Option<IpAddr> = match peer {
-        Peer::Tcp(address) => Some(address),
+        Peer::Tcp(address) => Some(address.ip()),
         Peer::Local => None,
     };
     Who { user: account.user.clone(), rights: account.rights, address }

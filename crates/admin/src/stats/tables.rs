@@ -8,7 +8,7 @@ use rusqlite::types::Value;
 
 use crate::plane::{
     AuroraChecks, AuroraFailover, CheckDetail, CheckKind, CheckResult, ClientHost, CommandCounter, DataPlane,
-    FreeConnection, PoolServer, Process, ServerError, ServerEvent, UserConnections,
+    ExecutedGtids, FreeConnection, PoolServer, Process, ServerError, ServerEvent, UserConnections,
 };
 use crate::store::from_unix_time;
 
@@ -27,7 +27,7 @@ pub(super) struct Table {
 }
 
 /// All tables that have something in them.
-pub(super) static TABLES: [Table; 12] = [
+pub(super) static TABLES: [Table; 13] = [
     Table { name: "stats_mysql_global", reset: None, rows: |plane, _| pairs(plane.globals()) },
     Table { name: "stats_memory_metrics", reset: None, rows: |plane, _| pairs(plane.memory()) },
     Table {
@@ -44,6 +44,11 @@ pub(super) static TABLES: [Table; 12] = [
         name: "stats_mysql_errors",
         reset: Some("stats_mysql_errors_reset"),
         rows: |plane, reset| plane.errors(reset).into_iter().map(server_error).collect(),
+    },
+    Table {
+        name: "stats_mysql_gtid_executed",
+        reset: None,
+        rows: |plane, _| plane.gtids().into_iter().map(executed).collect(),
     },
     Table {
         name: "stats_mysql_processlist",
@@ -202,6 +207,11 @@ pub(super) fn pool_server(server: PoolServer) -> Row {
         number(server.bytes_received),
         number(server.latency_us),
     ]
+}
+
+fn executed(gtids: ExecutedGtids) -> Row {
+    let ExecutedGtids { host, port, executed, events } = gtids;
+    vec![text(host), number(port.into()), optional(executed), number(events)]
 }
 
 fn free_connection(connection: FreeConnection) -> Row {

@@ -16,6 +16,8 @@ pub struct Server {
     pub hostname: String,
     /// The TCP port; 0 says that `hostname` is the path of a Unix socket.
     pub port: u16,
+    /// The port of a reader of its binary log, which says what it has executed; 0: there is none.
+    pub gtid_port: u16,
     /// What the operator wants to be done with this server.
     pub status: ServerStatus,
     /// The share of new connections relative to the hostgroup's other servers; 0 gets none.
@@ -38,6 +40,7 @@ from_row!(Server, MYSQL_SERVERS, {
     hostgroup_id,
     hostname,
     port,
+    gtid_port,
     status,
     weight,
     max_connections,
@@ -57,6 +60,7 @@ impl Server {
             ("hostgroup_id", Scalar::Int(self.hostgroup_id.into())),
             ("hostname", Scalar::Text(self.hostname.clone())),
             ("port", Scalar::Int(self.port.into())),
+            ("gtid_port", Scalar::Int(self.gtid_port.into())),
             ("status", Scalar::Text(self.status.name().to_owned())),
             ("weight", Scalar::Int(self.weight.into())),
             ("max_connections", Scalar::Int(self.max_connections.into())),
@@ -73,6 +77,11 @@ impl Server {
     /// Where the server is reached.
     pub fn endpoint(&self) -> Endpoint {
         endpoint(&self.hostname, self.port)
+    }
+
+    /// Where the reader of its binary log is reached, if it has one.
+    pub fn gtid_reader(&self) -> Option<Endpoint> {
+        (self.gtid_port > 0 && self.port > 0).then(|| endpoint(&self.hostname, self.gtid_port))
     }
 }
 
@@ -144,6 +153,7 @@ mod tests {
             hostgroup_id: 3,
             hostname: "db1".to_owned(),
             port: 3307,
+            gtid_port: 3310,
             status: ServerStatus::OfflineSoft,
             weight: 4,
             max_connections: 5,

@@ -43,6 +43,10 @@ pub struct MysqlVariables {
     pub connect_timeout_server: Duration,
     /// A session waits at most this time for a connection, all attempts together.
     pub connect_timeout_server_max: Duration,
+    /// The pause before a reader of a server's GTIDs is connected to again.
+    pub binlog_reader_connect_retry: Duration,
+    /// Whether errors of statements are logged.
+    pub verbose_query_error: bool,
     /// Attempts after the first one that failed.
     pub connect_retries_on_failure: u32,
     /// The pause between two attempts.
@@ -151,6 +155,10 @@ pub struct MysqlVariables {
     pub eventslog_default_log: u32,
     /// 1: ProxySQL's binary form, 2: JSON.
     pub eventslog_format: u32,
+    /// What the names of the audit log's files begin with; empty: no log.
+    pub auditlog_filename: String,
+    /// Bytes of its longest file.
+    pub auditlog_filesize: u32,
 }
 
 from_row!(MysqlVariables, MYSQL_VARIABLES, {
@@ -170,6 +178,8 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     max_transaction_time,
     connect_timeout_server,
     connect_timeout_server_max,
+    binlog_reader_connect_retry = "binlog_reader_connect_retry_msec",
+    verbose_query_error,
     connect_retries_on_failure,
     connect_retries_delay,
     query_retries_on_failure,
@@ -224,6 +234,8 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     eventslog_filesize,
     eventslog_default_log,
     eventslog_format,
+    auditlog_filename,
+    auditlog_filesize,
 });
 
 impl MysqlVariables {

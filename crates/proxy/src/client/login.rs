@@ -8,6 +8,7 @@ use std::task::Poll;
 
 use config::AuthPlugin;
 use pool::Share;
+use querylog::{AuditEvent, Port};
 use route::Pairs;
 use tokio::time::Instant;
 use wire::auth::{NONCE_LEN, Secret, caching_sha2, native};
@@ -17,6 +18,7 @@ use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
 use crate::addresses::Place;
 use crate::arrival::Peer;
+use crate::audit::{self, Stranger};
 use crate::backend::{Backend, check_login};
 use crate::client::proof::{Claim, Proven};
 use crate::counts::Counter;
@@ -24,7 +26,7 @@ use crate::door::Door;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::exchange::{Exchange, ReceiveError};
-use crate::kill::Stranger;
+use crate::kill;
 use crate::limits::LOGIN_REST;
 use crate::queueing::{self, NoPlace};
 use crate::random;
@@ -77,9 +79,9 @@ impl Identity {
     }
 
     /// What a server has to know of this client to judge whether it may kill somebody else's session.
-    pub(crate) fn as_stranger(&self) -> Stranger {
+    pub(crate) fn as_stranger(&self) -> kill::Stranger {
         let Account { user, secret, .. } = &self.account;
-        Stranger { user: Arc::clone(user), secret: secret.clone(), peer: self.peer }
+        kill::Stranger { user: Arc::clone(user), secret: secret.clone(), peer: self.peer }
     }
 
     /// The same user in this schema, none if it is empty, on a connection for copies of statements.
@@ -100,8 +102,8 @@ impl Identity {
 
     /// The same user, or this other one, on a connection that the proxy opens for itself: for plain statements, in no
     /// schema, and with an id that no client has.
-    pub(crate) fn for_own_use(&self, connection_id: u32, stranger: Option<&Stranger>) -> Box<Self> {
-        let stranger = stranger.map_or_else(|| self.as_stranger(), Stranger::clone);
+    pub(crate) fn for_own_use(&self, connection_id: u32, stranger: Option<&kill::Stranger>) -> Box<Self> {
+        let stranger = stranger.map_or_else(|| self.as_stranger(), kill::Stranger::clone);
         let mut identity = Self::of_proxy(connection_id, stranger);
         identity.collation = self.collation;
         identity.max_packet = self.max_packet;
@@ -110,8 +112,8 @@ impl Identity {
     }
 
     /// The same for nobody's session.
-    pub(crate) fn of_proxy(connection_id: u32, stranger: Stranger) -> Box<Self> {
-        let Stranger { user, secret, peer } = stranger;
+    pub(crate) fn of_proxy(connection_id: u32, stranger: kill::Stranger) -> Box<Self> {
+        let kill::Stranger { user, secret, peer } = stranger;
         Box::new(Self {
             connection_id,
             peer,
@@ -253,6 +255,24 @@ async fn let_in(
     let packet =
         packet::Login::decode(payload, hello.offered).map_err(|error| dialogue.refuse_bytes(&error))?;
     dialogue.capabilities = packet.capabilities;
+    let (id, peer, tls) = (hello.connection_id, dialogue.peer, dialogue.exchange.is_encrypted());
+    let (user, schema) = (packet.username, packet.schema.unwrap_or_default());
+    let entered = Box::pin(enter(worker, dialogue, hello, packet)).await;
+    if let Err(ending) = &entered {
+        let stranger = Stranger { id, peer: &peer, user, schema, tls };
+        let told = || ending.packets().and_then(audit::error_in);
+        audit::note_refusal(worker, AuditEvent::ConnectErr(Port::Traffic), &stranger, told);
+    }
+    entered
+}
+
+/// The same for a login that could be read.
+async fn enter(
+    worker: &Rc<Worker>,
+    mut dialogue: Dialogue<'_>,
+    hello: Hello,
+    packet: packet::Login<'_>,
+) -> Result<(Box<Identity>, Option<Method>), Ending> {
     let method = Method::agreed(packet.capabilities, packet.zstd_level)
         .map_err(|level| dialogue.refuse(&ClientError::wrong_compression_level(level)))?;
     let claim = Claim {

@@ -7,9 +7,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use pool::Server;
-use querylog::Record;
+use querylog::{AuditRecord, Record};
 
 use crate::arrival::Peer;
+use crate::audit;
 use crate::backend::{Backend, Target};
 use crate::client::login::Account;
 use crate::counts::report::address;
@@ -26,6 +27,8 @@ struct Known {
     user: Option<Arc<User>>,
     schema: Option<Rc<[u8]>>,
     hostgroup: u32,
+    /// Whether the client uses TLS.
+    tls: bool,
     server: Option<Arc<Server<Target>>>,
     local: Option<Box<SocketAddr>>,
 }
@@ -34,6 +37,11 @@ impl About {
     /// The client is known.
     pub(crate) fn set_peer(&self, peer: Peer) {
         self.0.borrow_mut().peer = Some(Box::new(peer));
+    }
+
+    /// Whether the client uses TLS.
+    pub(crate) fn set_tls(&self, tls: bool) {
+        self.0.borrow_mut().tls = tls;
     }
 
     /// Where the bytes of a tunnel go.
@@ -108,6 +116,22 @@ impl About {
             hostgroup: known.hostgroup,
             server: server.endpoint().to_string().into(),
         });
+    }
+
+    /// Puts what is known into a record of what the client did.
+    pub(crate) fn describe_client(&self, record: &mut AuditRecord) {
+        let known = self.0.borrow();
+        if let Some(user) = &known.user {
+            record.user = user.name.as_slice().into();
+        }
+        record.schema = known.schema.as_deref().unwrap_or_default().into();
+        if let Some(peer) = &known.peer {
+            (record.client, record.proxy) = audit::ends(peer);
+        }
+        if let Some(server) = &known.server {
+            record.server = server.endpoint().to_string().into();
+        }
+        record.tls = known.tls;
     }
 
     /// Puts what is known into a row.

@@ -55,6 +55,7 @@ pub(crate) struct Globals {
     pub(crate) workers: u64,
     pub(crate) paused: bool,
     pub(crate) logs: querylog::Counts,
+    pub(crate) audit: querylog::Counts,
     /// Checks of servers that went well, and those that did not, in the order of [`monitor::Check::ALL`].
     pub(crate) monitor: [[u64; 2]; monitor::Check::ALL.len()],
     /// Whether there is a monitor.
@@ -118,7 +119,7 @@ const ROWS: &[(&str, Source)] = &[
     ("Com_frontend_stmt_close", Counted(Counter::Close)),
     ("Questions", Counted(Counter::Questions)),
     ("Slow_queries", Counted(Counter::SlowQueries)),
-    ("GTID_consistent_queries", Absent),
+    ("GTID_consistent_queries", Counted(Counter::GtidConsistent)),
     ("GTID_session_collected", Absent),
     ("Queries_backends_bytes_recv", From(|report, _| report.servers[0])),
     ("Queries_backends_bytes_sent", From(|report, _| report.servers[1])),
@@ -202,6 +203,9 @@ const ROWS: &[(&str, Source)] = &[
     ("Query_log_written", From(|_, globals| globals.logs.written)),
     ("Query_log_failed", From(|_, globals| globals.logs.failed)),
     ("Query_log_dropped", From(|_, globals| globals.logs.dropped)),
+    ("Audit_log_written", From(|_, globals| globals.audit.written)),
+    ("Audit_log_failed", From(|_, globals| globals.audit.failed)),
+    ("Audit_log_dropped", From(|_, globals| globals.audit.dropped)),
     ("Query_digests", From(|report, _| report.digests.entries)),
     ("Query_digests_evicted", From(|report, _| report.digests.evicted)),
     ("Mirror_done", Counted(Counter::Copies)),

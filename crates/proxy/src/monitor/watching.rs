@@ -14,6 +14,7 @@ use pool::{Mark, Off, Policy, Pool};
 use tokio::sync::watch;
 
 use super::discovered;
+use super::executed::Executed;
 use super::plan::{plan, row};
 use super::records::{Records, unix_us};
 use crate::backend::Target;
@@ -34,6 +35,7 @@ pub(crate) struct News {
 #[derive(Debug, Default)]
 pub(crate) struct Watching {
     pub(crate) records: Records,
+    pub(crate) executed: Executed,
     found: Mutex<Found>,
     /// Held while the pool gets other servers.
     alone: Mutex<()>,

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use querylog::AuditEvent;
 use tokio::time::Instant;
 use wire::command::Kind;
 use wire::frame::{HEADER_LEN, Header};
@@ -13,6 +14,7 @@ use super::backlog::front;
 use super::course::decided::Decided;
 
 use super::execute::id;
+use crate::audit;
 use crate::backend::Reply;
 use crate::control::Control;
 use crate::control::running::{Also, Measured};
@@ -96,7 +98,7 @@ impl Session {
             Kind::StmtClose => counts.note(Counter::Close),
             Kind::InitDb => {
                 counts.note(Counter::InitDb);
-                self.control.about.set_schema(payload.get(1..).unwrap_or_default());
+                self.note_schema(payload.get(1..).unwrap_or_default());
             }
             _ => {}
         }
@@ -117,11 +119,17 @@ impl Session {
             Class::Use => {
                 counts.note(Counter::UseDb);
                 if let Some(schema) = used_schema(text) {
-                    self.control.about.set_schema(schema);
+                    self.note_schema(schema);
                 }
             }
             _ => {}
         }
+    }
+
+    /// The client asks for another schema.
+    fn note_schema(&self, schema: &[u8]) {
+        self.control.about.set_schema(schema);
+        audit::note(&self.worker, &self.control, AuditEvent::InitDb);
     }
 
     /// The text of a command that lists of sessions and logs show.
@@ -215,9 +223,9 @@ impl Session {
 
 /// The backend has answered. `bytes` are the last ones of the answer, if they begin with a packet.
 pub(super) fn answered(worker: &Worker, control: &Control, outcome: Outcome, bytes: Option<&[u8]>) {
-    note_time(worker, control, Some(outcome), 0);
+    let digest = note_time(worker, control, Some(outcome), 0);
     if let End::Err { code } = outcome.end {
-        note_error(worker, control, code, bytes.and_then(message).unwrap_or_default());
+        note_error(worker, control, code, bytes.and_then(message).unwrap_or_default(), digest);
     }
 }
 
@@ -229,10 +237,11 @@ fn statement_id(kind: Kind, payload: &[u8]) -> u32 {
     }
 }
 
-/// Counts the statement that runs as one that is over, and logs it if it shall be. `outcome` is what a server has answered.
-fn note_time(worker: &Worker, control: &Control, outcome: Option<Outcome>, own_error: u16) {
+/// Counts the statement that runs as one that is over, and logs it if it shall be. `outcome` is what a server has answered. Returns its
+/// digest.
+fn note_time(worker: &Worker, control: &Control, outcome: Option<Outcome>, own_error: u16) -> Option<u64> {
     let now = Instant::now();
-    let Some((measured, took)) = control.running.end(now) else { return };
+    let (measured, took) = control.running.end(now)?;
     if let Some(place) = measured.place {
         let done = done(took, measured.bytes, control.running.answered(), outcome);
         worker.counts.digests.note(place, &done, worker.unix_s());
@@ -250,6 +259,7 @@ fn note_time(worker: &Worker, control: &Control, outcome: Option<Outcome>, own_e
             logs::note(worker, control, &Over { measured, took, outcome, own_error });
         }
     }
+    measured.digest
 }
 
 /// Whole nanoseconds; there are no statements of 500 years.
@@ -276,12 +286,21 @@ fn done(took: Duration, received: u32, sent: u64, outcome: Option<Outcome>) -> D
 
 /// Counts an error that the backend has answered.
 #[cold]
-fn note_error(worker: &Worker, control: &Control, code: u16, message: &[u8]) {
+fn note_error(worker: &Worker, control: &Control, code: u16, message: &[u8], digest: Option<u64>) {
     let about = &control.about;
     let (Some(server), Some(user)) = (about.server(), about.user()) else { return };
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    let key = Key { server: server.id(), user: Name(user), schema: about.schema(), code };
     let message = message.get(..ERROR_MESSAGE_BYTES_MAX).unwrap_or(message);
+    if worker.settings().variables.verbose_query_error
+        && let Some(hidden) = worker.failed_statements.admit(Instant::now())
+    {
+        let (hostgroup, server) = (server.hostgroup(), server.endpoint());
+        let (user, schema) = (user.name.escape_ascii(), about.schema().unwrap_or_default());
+        let (schema, message) = (schema.escape_ascii(), String::from_utf8_lossy(message));
+        let digest = format_args!("0x{:016X}", digest.unwrap_or(0));
+        tracing::warn!(hostgroup, %server, %user, %schema, code, %message, %digest, hidden, "a statement has failed");
+    }
+    let key = Key { server: server.id(), user: Name(user), schema: about.schema(), code };
     worker.counts.errors.borrow_mut().note(key, message, now.as_secs());
 }
 

@@ -6,6 +6,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use querylog::{AuditEvent, Port};
 use tokio::time::Instant;
 use wire::command::{self, Kind};
 use wire::frame::{MessageScanner, put_message};
@@ -17,8 +18,9 @@ use super::ids::Look;
 use super::kill::while_waiting;
 use super::last_result::NOWHERE;
 use super::trace::Part;
+use crate::audit;
 use crate::backend::{AcquireError, Found, Full, QUIT, Target, acquire, check_login, open_in};
-use crate::client::login::{Dialogue, ok};
+use crate::client::login::{Dialogue, Identity, ok};
 use crate::client::proof::Claim;
 use crate::control::Signal;
 use crate::counts::Counter;
@@ -38,6 +40,7 @@ impl Session {
         match kind {
             Kind::Quit => {
                 self.control.note_quit();
+                audit::note(&self.worker, &self.control, AuditEvent::Quit(Port::Traffic));
                 self.leave_servers().await;
                 Err(Ending::ClientLeft)
             }
@@ -212,6 +215,11 @@ impl Session {
         };
         let seq = dialogue.exchange.next_seq();
         self.backlog = dialogue.exchange.into_unread();
+        if let Err(ending) = &admitted {
+            self.note_refused_change(packet.username, packet.schema, || {
+                ending.packets().and_then(audit::error_in)
+            });
+        }
         // Refused or not: the old user's session is over.
         self.end_backend().await;
         self.status = StatusFlags::AUTOCOMMIT;
@@ -242,6 +250,7 @@ impl Session {
                 self.backend = backend;
             }
             Err(refusal) => {
+                self.note_refused_change(packet.username, packet.schema, || audit::refusal_in(&refusal));
                 self.reply(seq, &refusal).await?;
                 if !self.may_stay().await {
                     return Err(Ending::Silent);
@@ -254,7 +263,16 @@ impl Session {
                 return Ok(());
             }
         }
+        audit::note(&self.worker, &self.control, AuditEvent::ChangeUserOk(Port::Traffic));
         self.reply(seq, &ok(capabilities, self.status)).await
+    }
+
+    /// The client was refused as this user, and told so.
+    fn note_refused_change(&self, user: &[u8], schema: &[u8], told: impl FnOnce() -> Option<String>) {
+        let Identity { connection_id: id, peer, .. } = &*self.identity;
+        let tls = self.client.is_encrypted();
+        let stranger = audit::Stranger { id: *id, peer, user, schema, tls };
+        audit::note_refusal(&self.worker, AuditEvent::ChangeUserErr(Port::Traffic), &stranger, told);
     }
 
     /// Whether a client that was refused as another user goes on as the one that it was: with MariaDB it does, until

@@ -275,6 +275,11 @@ impl Session {
         if kind == Kind::StmtClose && !self.is_prepared_anywhere() {
             return self.forget_statement().await;
         }
+        if let Some(gtid) = decided.min_gtid()
+            && !Box::pin(self.catch_up(kind, gtid, &mut decided)).await?
+        {
+            return Ok(());
+        }
         self.course.ahead = self.ahead(kind, &decided);
         let reached = self.reach(&mut decided).await?;
         self.course.ahead = Ahead::Nothing;

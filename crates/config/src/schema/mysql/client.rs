@@ -21,7 +21,8 @@ pub(super) const FIELDS: &[Field] = &[
     )
     .proxysql_preset("4")
     .built(),
-    bytes("stacksize", 1_048_576, (262_144, 4_194_304), "stack of a thread"),
+    bytes("stacksize", 1_048_576, (262_144, 4_194_304), "stack of a thread")
+    .superseded("sessions are no threads, and what they hold is not on a stack"),
     int(
         "max_connections",
         10_000,
@@ -58,7 +59,8 @@ pub(super) const FIELDS: &[Field] = &[
     )
     .proxysql_preset("8.0.11")
     .built(),
-    int("server_capabilities", 569_867, (11, 2_147_483_647), "the capability bits that clients are offered"),
+    int("server_capabilities", 569_867, (11, 2_147_483_647), "the capability bits that clients are offered")
+    .superseded("clients are offered what the servers behind can do"),
     text(
         "default_schema",
         "",
@@ -77,7 +79,8 @@ pub(super) const FIELDS: &[Field] = &[
     switch("have_compress", true, "offer the compressed protocol to clients").built(),
     switch("enable_client_deprecate_eof", true, "use DEPRECATE_EOF with clients"),
     switch("enable_server_deprecate_eof", true, "use DEPRECATE_EOF with servers"),
-    switch("enable_load_data_local_infile", false, "allow LOAD DATA LOCAL"),
+    switch("enable_load_data_local_infile", false, "allow LOAD DATA LOCAL")
+    .superseded("servers ask clients for their files, and the proxy reads none: `local_infile` of the server and of the client decide"),
     bytes(
         "max_allowed_packet",
         67_108_864,
@@ -172,7 +175,8 @@ pub(super) const FIELDS: &[Field] = &[
         1,
         (0, 2),
         "login with an unknown collation: 0 refuse, 1 use the default and log, 2 use the default",
-    ),
+    )
+    .superseded("servers are told the collation that the client has named, and do with one that they do not know what they do without a proxy"),
     choice(
         "default_session_track_gtids",
         "OFF",
@@ -180,6 +184,7 @@ pub(super) const FIELDS: &[Field] = &[
         "the session_track_gtids that servers are asked for",
     ),
     switch("client_session_track_gtid", true, "honour clients that ask for session_track_gtids"),
-    int("data_packets_history_size", 0, COUNT, "packets kept for debugging"),
-    switch("session_debug", true, "debug builds of ProxySQL only"),
+    int("data_packets_history_size", 0, COUNT, "packets kept for debugging")
+    .superseded("packets are passed on where they are read; no copy is made that could be kept"),
+    switch("session_debug", true, "debug builds of ProxySQL only").superseded("it does nothing in ProxySQL's releases either"),
 ];

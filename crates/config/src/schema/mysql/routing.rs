@@ -83,7 +83,7 @@ pub(super) const FIELDS: &[Field] = &[
         "mirrored statements that wait, of all workers; further ones are left out",
     )
     .built(),
-    switch("verbose_query_error", false, "log user, schema and digest with a failed statement"),
+    switch("verbose_query_error", false, "log errors of statements with their server, user, schema and digest, one in so many").built(),
     switch("log_mysql_warnings_enabled", false, "log the warnings of statements"),
     int("handle_warnings", 1, (0, 1), "1: keep the connection so that SHOW WARNINGS works")
     .superseded("warnings keep their connection until the next statement with tables (the pin `warnings`)"),
@@ -95,5 +95,6 @@ pub(super) const FIELDS: &[Field] = &[
         "Firewall blocked this query",
         "the error that they are refused with",
     ),
-    int("hostgroup_manager_verbose", 1, (0, 3), "how much is logged about hostgroups"),
+    int("hostgroup_manager_verbose", 1, (0, 3), "how much is logged about hostgroups")
+    .superseded("`RUST_LOG` says how much is logged; what has changed of servers is in `stats_pointsman_server_events`"),
 ];

@@ -116,7 +116,8 @@ pub(super) const FIELDS: &[Field] = &[
         524_288,
         THRESHOLD,
         "a connection that sent a longer statement is not pooled",
-    ),
+    )
+    .superseded("buffers belong to threads: a long statement leaves nothing at its connection"),
     bytes("threshold_resultset_size", 4_194_304, THRESHOLD, "a longer result is streamed to the client")
     .superseded("every result is passed on as it comes"),
     text("init_connect", "", "statement that every new connection to a server starts with").built(),
@@ -149,5 +150,6 @@ pub(super) const FIELDS: &[Field] = &[
         3_000,
         (200, 120_000),
         "pause before connecting to a GTID reader again",
-    ),
+    )
+    .built(),
 ];

@@ -46,11 +46,14 @@ pub(super) const FIELDS: &[Field] = &[
         "parse_failure_logs_digest",
         false,
         "log the digest, not the text, of a SET that is not understood",
-    ),
+    )
+    .superseded("a `SET` that is not understood is not logged; it is told by the pin `setting`, and found by its digest"),
     switch("commands_stats", true, "count statements by kind").built(),
-    switch("servers_stats", true, "count per server"),
-    switch("stats_time_backend_query", false, "measure the time of servers"),
-    switch("stats_time_query_processor", false, "measure the time of the rules"),
+    switch("servers_stats", true, "count per server").superseded("what is counted of servers is always there"),
+    switch("stats_time_backend_query", false, "measure the time of servers")
+    .superseded("it is measured for the digests, and `Backend_query_time_nsec` is always counted"),
+    switch("stats_time_query_processor", false, "measure the time of the rules")
+    .superseded("what the rules say is remembered for each digest; to measure that would take longer than it does"),
     number("query_cache_size_MB", 256, (0, 10_485_760), Unit::Mebibytes, "memory of the query cache"),
     percent("query_cache_soft_ttl_pct", 0, "share of an entry's life after which one client refreshes it"),
     int("query_cache_handle_warnings", 0, (0, 1), "1: cache results that had warnings"),
@@ -59,6 +62,6 @@ pub(super) const FIELDS: &[Field] = &[
     bytes("eventslog_filesize", 104_857_600, LOG_FILE, "query log: longest file").built(),
     int("eventslog_default_log", 0, (0, 1), "query log: 1 logs what no rule decides about").built(),
     int("eventslog_format", 1, (1, 2), "query log: 1 binary, 2 JSON").built(),
-    text("auditlog_filename", "", "audit log: start of the file names; empty: no log"),
-    bytes("auditlog_filesize", 104_857_600, LOG_FILE, "audit log: longest file"),
+    text("auditlog_filename", "", "audit log: start of the file names; empty: no log").built(),
+    bytes("auditlog_filesize", 104_857_600, LOG_FILE, "audit log: longest file").built(),
 ];

@@ -25,7 +25,7 @@ const SERVER: &[Field] = &[
         .alias("address")
         .built(),
     int("port", 3_306, PORT, "TCP port; 0: `hostname` is the path of a Unix socket").built(),
-    int("gtid_port", 0, PORT, "port of a reader of executed GTIDs; 0: none"),
+    int("gtid_port", 0, PORT, "port of a reader of executed GTIDs; 0: none").built(),
     choice(
         "status",
         "ONLINE",

@@ -1,0 +1,238 @@
+//! Transactions that a server has executed, by their GTIDs as MySQL counts them.
+//!
+//! Each server that transactions come from numbers its own; what another one has executed of them is a few ranges, most often
+//! one. `feed` reads what a `proxysql_binlog_reader` says.
+
+mod feed;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+pub use feed::{Feed, FeedError, LINE_BYTES_MAX};
+
+/// A server that transactions come from: its UUID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Source(u128);
+
+/// One transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Gtid {
+    /// Where it comes from.
+    pub source: Source,
+    /// Its number there; the first is 1.
+    pub number: u64,
+}
+
+/// What is no GTID, or no range of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GtidError {
+    /// Not 32 hexadecimal digits, with or without hyphens.
+    #[error("not a UUID")]
+    Source,
+    /// Not a number, 0, or a range whose end is before its beginning.
+    #[error("not a range of transaction numbers")]
+    Range,
+}
+
+/// Digits of a UUID.
+const SOURCE_DIGITS: usize = 32;
+
+impl FromStr for Source {
+    type Err = GtidError;
+
+    fn from_str(text: &str) -> Result<Self, GtidError> {
+        let mut digits = 0;
+        let mut value = 0;
+        for letter in text.chars().filter(|letter| *letter != '-') {
+            digits += 1;
+            let digit = letter.to_digit(16).filter(|_| digits <= SOURCE_DIGITS).ok_or(GtidError::Source)?;
+            value = value << 4 | u128::from(digit);
+        }
+        if digits == SOURCE_DIGITS { Ok(Self(value)) } else { Err(GtidError::Source) }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = format!("{:032x}", self.0);
+        let (parts, mut begin) = ([8, 4, 4, 4, 12], 0);
+        for (at, len) in parts.into_iter().enumerate() {
+            let part = digits.get(begin..begin + len).unwrap_or_default();
+            write!(f, "{}{part}", if at == 0 { "" } else { "-" })?;
+            begin += len;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Gtid {
+    type Err = GtidError;
+
+    /// `uuid:number`.
+    fn from_str(text: &str) -> Result<Self, GtidError> {
+        let (source, number) = text.split_once(':').ok_or(GtidError::Range)?;
+        let number = number.parse().ok().filter(|number| *number > 0).ok_or(GtidError::Range)?;
+        Ok(Self { source: source.parse()?, number })
+    }
+}
+
+impl fmt::Display for Gtid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.source, self.number)
+    }
+}
+
+/// A range of numbers, both ends included: `7` or `3-9`.
+fn range(text: &str) -> Result<(u64, u64), GtidError> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    match (first.parse(), last.parse()) {
+        (Ok(first), Ok(last)) if 0 < first && first <= last => Ok((first, last)),
+        _ => Err(GtidError::Range),
+    }
+}
+
+/// What a server has executed.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct GtidSet {
+    /// The ranges of each source by their first number, with their last one; no two of them touch.
+    sources: BTreeMap<Source, BTreeMap<u64, u64>>,
+}
+
+impl GtidSet {
+    /// Adds a range of a source's transactions, both ends included. One whose end is before its beginning is empty.
+    pub fn insert(&mut self, source: Source, mut first: u64, mut last: u64) {
+        if first > last {
+            return;
+        }
+        let ranges = self.sources.entry(source).or_default();
+        // From the one that may begin before it to the one that begins right behind it.
+        while let Some((&begin, &end)) = ranges.range(..=last.saturating_add(1)).next_back() {
+            if end.saturating_add(1) < first {
+                break;
+            }
+            ranges.remove(&begin);
+            (first, last) = (first.min(begin), last.max(end));
+        }
+        ranges.insert(first, last);
+    }
+
+    /// Whether a transaction is in it.
+    pub fn contains(&self, gtid: &Gtid) -> bool {
+        let ranges = self.sources.get(&gtid.source);
+        let before = ranges.and_then(|ranges| ranges.range(..=gtid.number).next_back());
+        before.is_some_and(|(_, last)| gtid.number <= *last)
+    }
+
+    /// Ranges that it is made of, of all sources.
+    pub fn ranges(&self) -> usize {
+        self.sources.values().map(BTreeMap::len).sum()
+    }
+}
+
+impl FromStr for GtidSet {
+    type Err = GtidError;
+
+    /// `uuid:1-5:7,uuid:1-9`, as `@@gtid_executed` has it; the text may be empty.
+    fn from_str(text: &str) -> Result<Self, GtidError> {
+        let mut set = Self::default();
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let mut pieces = part.split(':');
+            let source = pieces.next().unwrap_or_default().parse()?;
+            for piece in pieces {
+                let (first, last) = range(piece)?;
+                set.insert(source, first, last);
+            }
+        }
+        Ok(set)
+    }
+}
+
+impl fmt::Display for GtidSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, (source, ranges)) in self.sources.iter().enumerate() {
+            write!(f, "{}{source}", if at == 0 { "" } else { "," })?;
+            for (first, last) in ranges {
+                if first == last {
+                    write!(f, ":{first}")?;
+                } else {
+                    write!(f, ":{first}-{last}")?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const A: Source = Source(0x3e11_fa47_71ca_11e1_9e33_c80a_a942_9562);
+    const B: Source = Source(7);
+
+    #[test]
+    fn texts_are_those_of_mysql() {
+        let text =
+            "00000000-0000-0000-0000-000000000007:1-9,3e11fa47-71ca-11e1-9e33-c80aa9429562:1-5:7:11-18";
+        let set: GtidSet = text.parse().unwrap();
+        assert_eq!(set.to_string(), text);
+        let spaced = format!(" {} ,\n", text.replace(',', ",\n").to_uppercase());
+        assert_eq!(spaced.parse(), Ok(set));
+        assert_eq!("".parse(), Ok(GtidSet::default()));
+        assert_eq!(GtidSet::default().to_string(), "");
+        assert_eq!(A.to_string().replace('-', "").parse(), Ok(A));
+    }
+
+    #[test]
+    fn what_is_no_gtid_is_refused() {
+        for text in [
+            "",
+            "x",
+            "3e11fa47-71ca-11e1-9e33-c80aa9429562",
+            "3e11:5",
+            "3e11fa47-71ca-11e1-9e33-c80aa94295623:5",
+        ] {
+            text.parse::<Gtid>().unwrap_err();
+        }
+        let uuid = A.to_string();
+        for number in ["", "0", "-1", "1-2", "18446744073709551616"] {
+            format!("{uuid}:{number}").parse::<Gtid>().unwrap_err();
+        }
+        for range in ["0-3", "5-4", "1-", "-"] {
+            assert_eq!(format!("{uuid}:{range}").parse::<GtidSet>(), Err(GtidError::Range), "{range}");
+        }
+        let last = u64::MAX;
+        let gtid: Gtid = format!("{uuid}:{last}").parse().unwrap();
+        let mut set = GtidSet::default();
+        set.insert(A, last, last);
+        set.insert(A, 5, 4);
+        assert!(set.contains(&gtid));
+        assert_eq!(set.ranges(), 1);
+    }
+
+    proptest! {
+        /// The set is what a plain list of numbers would be, in whatever order ranges come, and says itself in as few as can be.
+        #[test]
+        fn a_set_is_what_was_put_in(ranges in prop::collection::vec((any::<bool>(), 1_u64..60, 0_u64..12), 0..40)) {
+            let (mut set, mut plain) = (GtidSet::default(), BTreeSet::new());
+            for (is_a, first, more) in ranges {
+                let source = if is_a { A } else { B };
+                set.insert(source, first, first + more);
+                plain.extend((first..=first + more).map(|number| (source, number)));
+            }
+            for source in [A, B] {
+                for number in 1..80 {
+                    prop_assert_eq!(set.contains(&Gtid { source, number }), plain.contains(&(source, number)));
+                }
+            }
+            let begins = plain.iter().filter(|(source, number)| !plain.contains(&(*source, number - 1))).count();
+            prop_assert_eq!(set.ranges(), begins);
+            prop_assert_eq!(set.to_string().parse(), Ok(set));
+        }
+    }
+}

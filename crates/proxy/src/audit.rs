@@ -1,0 +1,151 @@
+//! What the audit log is told of clients: who has come, was refused, has chosen a schema, and has left.
+//!
+//! Nothing here costs anything where there is no audit log, and nothing waits where there is one.
+
+use std::time::SystemTime;
+
+use querylog::{AuditEvent, AuditRecord, Port};
+use tokio::time::Instant;
+use wire::{Capabilities, Codec as _, packet};
+
+use crate::arrival::Peer;
+use crate::control::{Control, Signal};
+use crate::ending::Ending;
+use crate::error::ClientError;
+use crate::logs::unix_us;
+use crate::shared::Shared;
+use crate::worker::Worker;
+
+/// A client that is not logged in, or not as the user that it wants to be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stranger<'a> {
+    pub(crate) id: u32,
+    pub(crate) peer: &'a Peer,
+    pub(crate) user: &'a [u8],
+    pub(crate) schema: &'a [u8],
+    pub(crate) tls: bool,
+}
+
+/// A session did something: what is known of it goes into the record.
+pub(crate) fn note(worker: &Worker, control: &Control, event: AuditEvent) {
+    if worker.settings().logs.audits() {
+        offer(&worker.shared, of_session(control, event));
+    }
+}
+
+/// A session, or a login that has come to nothing, is over.
+pub(crate) fn note_end(worker: &Worker, control: &Control, ending: Option<&Ending>) {
+    if worker.settings().logs.audits() {
+        let mut record = of_session(control, AuditEvent::Close(Port::Traffic));
+        record.extra = reason(control, ending).into();
+        let lifetime = control.age(Instant::now()).as_micros();
+        record.lifetime_us = Some(u64::try_from(lifetime).unwrap_or(u64::MAX));
+        offer(&worker.shared, record);
+    }
+}
+
+/// A client was refused, and told this.
+pub(crate) fn note_refusal(
+    worker: &Worker,
+    event: AuditEvent,
+    stranger: &Stranger<'_>,
+    told: impl FnOnce() -> Option<String>,
+) {
+    if worker.settings().logs.audits() {
+        offer(&worker.shared, of_stranger(event, stranger, told().unwrap_or_default()));
+    }
+}
+
+/// A client got no place.
+pub(crate) fn note_turned_away(shared: &Shared, peer: &Peer, error: Option<&ClientError>) {
+    if shared.snapshot().logs.audits() {
+        let stranger = Stranger { id: 0, peer, user: &[], schema: &[], tls: false };
+        let told = error
+            .map_or_else(|| "too many connections from there have failed".to_owned(), ToString::to_string);
+        offer(shared, of_stranger(AuditEvent::ConnectErr(Port::Traffic), &stranger, told));
+    }
+}
+
+fn offer(shared: &Shared, record: AuditRecord) {
+    // One that is dropped is counted.
+    shared.logs.audit.offer_audit(Box::new(record));
+}
+
+fn of_session(control: &Control, event: AuditEvent) -> AuditRecord {
+    let mut record = AuditRecord::of(event, unix_us(SystemTime::now()), control.id());
+    control.about.describe_client(&mut record);
+    record
+}
+
+fn of_stranger(event: AuditEvent, stranger: &Stranger<'_>, told: String) -> AuditRecord {
+    let mut record = AuditRecord::of(event, unix_us(SystemTime::now()), stranger.id);
+    (record.client, record.proxy) = ends(stranger.peer);
+    record.user = stranger.user.into();
+    record.schema = stranger.schema.into();
+    record.tls = stranger.tls;
+    record.extra = told.into();
+    record
+}
+
+/// The client's address and the one that it has connected to, as the log has them; empty for a Unix socket.
+pub(crate) fn ends(peer: &Peer) -> (Box<str>, Box<str>) {
+    match peer {
+        Peer::Tcp(addresses) => {
+            let text = |mut address: std::net::SocketAddr| {
+                address.set_ip(address.ip().to_canonical());
+                address.to_string().into()
+            };
+            (text(addresses.source()), text(addresses.destination()))
+        }
+        Peer::Local => Default::default(),
+    }
+}
+
+/// Why a session has ended; empty if its client said goodbye.
+fn reason(control: &Control, ending: Option<&Ending>) -> String {
+    let of_signal = match control.signal() {
+        Signal::None => None,
+        Signal::Drain | Signal::Stop => Some("the proxy ends, or the server is taken out of service"),
+        Signal::Kill => Some("it was killed"),
+        Signal::Timeout => Some("it has done nothing, or held a transaction, for too long"),
+    };
+    if control.has_quit() {
+        return String::new();
+    }
+    let told = ending.and_then(Ending::packets).and_then(error_in);
+    let otherwise = match ending {
+        Some(Ending::ClientLeft) => "the client has gone without a goodbye",
+        Some(Ending::Silent) => "an answer was cut, or the client was too slow",
+        _ => "",
+    };
+    told.unwrap_or_else(|| of_signal.unwrap_or(otherwise).to_owned())
+}
+
+/// The message of an error packet with its header.
+pub(crate) fn error_in(packet: &[u8]) -> Option<String> {
+    refusal_in(packet.get(wire::frame::HEADER_LEN..)?)
+}
+
+/// The message of an error packet without its header.
+pub(crate) fn refusal_in(payload: &[u8]) -> Option<String> {
+    let has_state = payload.get(3) == Some(&b'#');
+    let capabilities = if has_state { Capabilities::PROTOCOL_41 } else { Capabilities::empty() };
+    let error = packet::Err::decode(payload, capabilities).ok()?;
+    Some(format!("{}: {}", error.code, String::from_utf8_lossy(error.message)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_client_was_told_is_read_from_its_packet() {
+        for (capabilities, code) in [(Capabilities::PROTOCOL_41, 1053), (Capabilities::empty(), 1053)] {
+            let packet = ClientError::shutdown().to_packet(1, capabilities);
+            let told = error_in(&packet).unwrap();
+            assert!(told.starts_with(&format!("{code}: ")), "{told}");
+        }
+        assert_eq!(error_in(b"\x01\0\0\x01\0"), None);
+        assert_eq!(error_in(b"\x01"), None);
+    }
+}

@@ -1,0 +1,134 @@
+//! Connections to the readers of servers' binary logs (`mysql_servers.gtid_port`), each listened to by a task of the monitor's thread.
+
+use std::collections::{HashMap, HashSet};
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use config::{Endpoint, ServerStatus};
+use monitor::{FeedError, LINE_BYTES_MAX};
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+use crate::snapshot::Snapshot;
+use crate::worker::Worker;
+
+/// Bytes that are read at once.
+const READ_BYTES: usize = 16 * 1024;
+
+/// A server, and where its reader is.
+type Reader = (Endpoint, Endpoint);
+
+/// Why a reader is not listened to any more.
+#[derive(Debug, thiserror::Error)]
+enum Lost {
+    #[error("no connection within {} ms", .0.as_millis())]
+    Late(Duration),
+    #[error(transparent)]
+    Broken(#[from] std::io::Error),
+    #[error("it has closed the connection")]
+    Closed,
+    #[error("it said {0}")]
+    Nonsense(#[from] FeedError),
+    #[error("it said what is no text")]
+    NotText,
+    #[error("it said a line of more than {LINE_BYTES_MAX} bytes")]
+    TooLong,
+}
+
+/// A task that ends with what holds it.
+struct Listening(JoinHandle<()>);
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Listens to the readers that the configuration names, until there is nothing to be watched any more.
+pub(super) async fn follow(worker: Rc<Worker>) {
+    let shared = Arc::clone(&worker.shared);
+    let mut news = shared.watching.subscribe();
+    let mut listening: HashMap<Reader, Listening> = HashMap::new();
+    loop {
+        if news.borrow_and_update().is_over {
+            return;
+        }
+        let wanted = wanted(&shared.snapshot());
+        listening.retain(|reader, _| wanted.contains(reader));
+        shared.watching.executed.keep(&wanted.iter().map(|(server, _)| server.clone()).collect());
+        for reader in wanted {
+            listening.entry(reader).or_insert_with_key(|reader| {
+                let listen = listen(Rc::clone(&worker), reader.clone());
+                Listening(tokio::task::spawn_local(listen))
+            });
+        }
+        if news.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// The readers of all servers that have one. Of several for one server the first counts.
+fn wanted(snapshot: &Snapshot) -> HashSet<Reader> {
+    let mut servers = HashSet::new();
+    let rows = snapshot.config().servers.iter().filter(|row| row.status != ServerStatus::OfflineHard);
+    rows.filter_map(|row| {
+        let reader = row.gtid_reader()?;
+        servers.insert(row.endpoint()).then(|| (row.endpoint(), reader))
+    })
+    .collect()
+}
+
+/// Listens to one reader for ever.
+async fn listen(worker: Rc<Worker>, (server, reader): Reader) {
+    let executed = &worker.shared.watching.executed;
+    let mut complained = false;
+    loop {
+        executed.begin(&server);
+        let mut heard = false;
+        let Err(lost) = hear(&worker, &server, &reader, &mut heard).await;
+        executed.begin(&server);
+        if heard || !complained {
+            complained = true;
+            tracing::warn!(%server, %reader, %lost, "the reader of a server's GTIDs is lost; it is tried again");
+        }
+        sleep(worker.shared.snapshot().variables.binlog_reader_connect_retry).await;
+    }
+}
+
+/// Hears what a reader says until it is lost. `heard` becomes true when it has said something.
+async fn hear(
+    worker: &Worker,
+    server: &Endpoint,
+    reader: &Endpoint,
+    heard: &mut bool,
+) -> Result<std::convert::Infallible, Lost> {
+    let settings = worker.settings();
+    // The worker of this thread follows configurations only while there is something to be checked.
+    let limit = worker.shared.snapshot().variables.connect_timeout_server;
+    let connecting = worker.dialer.connect(&worker.shared.names, reader, &settings);
+    let mut sock = timeout(limit, connecting).await.map_err(|_| Lost::Late(limit))??;
+    let mut bytes = Vec::new();
+    loop {
+        let begun = bytes.len();
+        bytes.resize(begun + READ_BYTES, 0);
+        let room = bytes.get_mut(begun..).unwrap_or_default();
+        let n = poll_fn(|cx| sock.poll_read(cx, room)).await?;
+        bytes.truncate(begun + n);
+        if n == 0 {
+            return Err(Lost::Closed);
+        }
+        let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n') else {
+            if bytes.len() > LINE_BYTES_MAX {
+                return Err(Lost::TooLong);
+            }
+            continue;
+        };
+        let lines = std::str::from_utf8(bytes.get(..end).unwrap_or_default()).map_err(|_| Lost::NotText)?;
+        worker.shared.watching.executed.hear(server, lines.lines().filter(|line| !line.is_empty()))?;
+        *heard = true;
+        bytes.drain(..=end);
+    }
+}

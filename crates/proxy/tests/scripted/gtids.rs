@@ -1,0 +1,161 @@
+//! Statements that must see a transaction (`min_gtid`), and the readers of servers' binary logs that say who has executed it.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use config::{Config, Server};
+use proxy::memory::End;
+use proxy::stage::Stage;
+use testkit::script::ScriptedServer;
+use tokio::time::{Duration, Instant, sleep};
+
+use super::support::{CAPACITY, Client, database, log_in, ms, pair_of_servers, play, stage_with};
+
+const UUID: &str = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
+
+/// Servers that note what they are told, and one that has a reader.
+#[derive(Default)]
+struct World {
+    said: RefCell<Vec<(String, String)>>,
+    /// What the reader says next.
+    lines: RefCell<Vec<String>>,
+    /// Whether it closes its connection.
+    closes: Cell<bool>,
+}
+
+impl World {
+    fn of(config: Config) -> (Rc<Self>, Stage) {
+        let world = Rc::new(Self::default());
+        let (stage, servers) = stage_with(config, CAPACITY, |_| false);
+        let served = Rc::clone(&world);
+        servers.converse(move |name, end| converse(Rc::clone(&served), name, end));
+        stage.watch();
+        (world, stage)
+    }
+
+    /// The reader says a line, and the proxy has heard it.
+    async fn say(&self, line: &str) {
+        self.lines.borrow_mut().push(format!("{line}\n"));
+        sleep(ms(100)).await;
+    }
+
+    /// Where the last statement ran.
+    fn last(&self) -> String {
+        self.said.borrow().last().expect("a statement").0.clone()
+    }
+}
+
+async fn converse(world: Rc<World>, name: String, end: End) {
+    let mut server = ScriptedServer::new(end);
+    server.patience(Duration::from_hours(1));
+    if name.ends_with(":3310") {
+        while !world.closes.get() {
+            let lines = world.lines.take().concat();
+            if !lines.is_empty() {
+                server.send_bytes(lines.as_bytes()).await;
+            }
+            sleep(ms(10)).await;
+        }
+        return;
+    }
+    server.greet().await;
+    let login = server.read_login().await;
+    server.let_in(&login).await;
+    while let Some(command) = server.next_command().await {
+        let text = String::from_utf8_lossy(command.get(1..).unwrap_or_default()).into_owned();
+        world.said.borrow_mut().push((name.clone(), text));
+        server.ok().await;
+    }
+}
+
+/// A pair, whose reader `reader` has a reader of its GTIDs.
+fn pair() -> Config {
+    let mut config = pair_of_servers();
+    config.servers.retain(|server| server.hostgroup_id == 0);
+    config.servers.push(Server { hostgroup_id: 1, gtid_port: 3310, ..database("reader") });
+    config.variables.binlog_reader_connect_retry = ms(500);
+    config
+}
+
+async fn read(client: &mut Client, number: u32) {
+    client.send_query(&format!("/* min_gtid={UUID}:{number} */ SELECT 1 FROM t")).await;
+    client.expect_ok().await;
+}
+
+#[test]
+fn a_read_goes_to_readers_that_have_caught_up_and_else_to_their_writer() {
+    play(async || {
+        let (world, stage) = World::of(pair());
+        let mut client = log_in(&stage).await;
+        sleep(ms(100)).await;
+        read(&mut client, 5).await;
+        assert_eq!(world.last(), "db:3306", "nothing is known of the reader");
+        world.say(&format!("ST={UUID}:1-4")).await;
+        read(&mut client, 5).await;
+        assert_eq!(world.last(), "db:3306", "it lacks the transaction");
+        world.say(&format!("I1={}:5", UUID.replace('-', ""))).await;
+        read(&mut client, 5).await;
+        assert_eq!(world.last(), "reader:3306");
+        world.say("I4=6-9").await;
+        read(&mut client, 9).await;
+        assert_eq!(world.last(), "reader:3306");
+        let rows = stage.gtids();
+        assert_eq!(rows.len(), 1);
+        assert_eq!(rows[0].executed.as_deref(), Some(&*format!("{UUID}:1-9")));
+        assert_eq!(rows[0].events, 3);
+        assert_eq!(stage.global("GTID_consistent_queries"), 4);
+        // What a reader that is gone has said counts for nothing.
+        world.closes.set(true);
+        sleep(ms(100)).await;
+        read(&mut client, 5).await;
+        assert_eq!(world.last(), "db:3306");
+        world.closes.set(false);
+        world.say(&format!("ST={UUID}:1-20")).await;
+        sleep(ms(1_000)).await;
+        read(&mut client, 5).await;
+        assert_eq!(world.last(), "reader:3306", "it is connected to again");
+        world.say("nonsense").await;
+        read(&mut client, 5).await;
+        assert_eq!(world.last(), "db:3306", "who says what makes no sense is not believed");
+    });
+}
+
+#[test]
+fn in_a_transaction_it_stays_where_that_is() {
+    play(async || {
+        let (world, stage) = World::of(pair());
+        let mut client = log_in(&stage).await;
+        world.say(&format!("ST={UUID}:1-4")).await;
+        for sql in ["SELECT 1 FROM t", "SELECT 2 FROM t"] {
+            client.send_query(sql).await;
+            client.expect_ok().await;
+            assert_eq!(world.last(), "reader:3306", "others go to the reader as ever");
+        }
+        client.send_query(&format!("/* min_gtid={UUID}:9;hostgroup=0 */ SELECT 1 FROM t")).await;
+        client.expect_ok().await;
+        assert_eq!(world.last(), "db:3306", "a writer has what was written");
+    });
+}
+
+#[test]
+fn without_a_writer_it_waits_and_is_refused_in_the_end() {
+    play(async || {
+        let mut config = pair();
+        config.replication_hostgroups.clear();
+        config.variables.read_write_split = false;
+        config.variables.connect_timeout_server_max = ms(2_000);
+        let (world, stage) = World::of(config);
+        let mut client = log_in(&stage).await;
+        world.say(&format!("ST={UUID}:1-4")).await;
+        let begun = Instant::now();
+        let sql = format!("/* hostgroup=1;min_gtid={UUID}:5 */ SELECT 1 FROM t");
+        let refused = client.query(&sql).await.unwrap_err().to_string();
+        assert!(refused.contains("9001") && refused.contains(&format!("{UUID}:5")), "{refused}");
+        assert_eq!(begun.elapsed().as_secs(), 2);
+        client.send_query(&sql).await;
+        sleep(ms(500)).await;
+        world.say("I1=3e11fa4771ca11e19e33c80aa9429562:5").await;
+        client.expect_ok().await;
+        assert_eq!(world.last(), "reader:3306");
+    });
+}
