@@ -30,6 +30,12 @@ const SPREAD: Duration = Duration::from_micros(500);
 /// A server of a cluster that breaks off is asked again so many times in the time of one timeout: unlike silence, that takes no time.
 const RETRIES: u32 = 4;
 
+/// A pair that has lost its last writer is asked so many times as often whether there is another one.
+const SEARCHES: u32 = 4;
+
+/// For so long, unless there is one before: perhaps there is to be none.
+const SEARCH_TIME: Duration = Duration::from_mins(1);
+
 /// What is known of all servers.
 #[derive(Debug)]
 pub struct Monitor<E> {
@@ -51,6 +57,8 @@ pub struct Monitor<E> {
     /// be replicas of it, and those of its rows that are not to be used.
     candidates: BTreeMap<E, u32>,
     watches: HashMap<E, Watch>,
+    /// Pairs that have lost their last writer, by their writer hostgroups, and until when they are asked more often.
+    searched: BTreeMap<u32, Duration>,
     schedule: Schedule<E>,
     now: Duration,
 }
@@ -81,6 +89,7 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
             families: HashMap::new(),
             candidates: BTreeMap::new(),
             watches: HashMap::new(),
+            searched: BTreeMap::new(),
             schedule: Schedule::default(),
             now,
         };
@@ -102,6 +111,7 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         let before = std::mem::replace(&mut self.plan, plan);
         self.keep_clusters(&before.clusters);
         self.keep_families();
+        self.searched.retain(|writer, _| self.pairs.contains_key(writer));
         self.adopt(discovered);
         self.follow_rows(now, paces_differ);
         self.follow_limits(&before.rows, now);
@@ -349,10 +359,19 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
                 _ => interval,
             };
         }
+        if check == Check::ReadOnly && self.is_searched(server) {
+            return interval / SEARCHES;
+        }
         let is_down = self.watches.get(server).is_some_and(|watch| watch.down);
         let is_bad = finding.is_miss() || is_down && !finding.is_sign_of_life();
         let is_urgent = check == Check::Ping && is_bad;
         if is_urgent { interval.min(limit) } else { interval }
+    }
+
+    /// Whether a server is of a pair that has lost its last writer.
+    fn is_searched(&self, server: &E) -> bool {
+        let until = |row: &Row<E>| self.searched.get(&self.pairs.get(&row.hostgroup)?.writer);
+        !self.searched.is_empty() && self.rows_of(server).filter_map(until).any(|until| self.now < *until)
     }
 
     /// Whether this check of a server is made.

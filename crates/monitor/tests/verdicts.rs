@@ -259,6 +259,36 @@ fn c12_replicas_lag_and_catch_up() {
 }
 
 #[test]
+fn a_pair_without_a_writer_is_asked_more_often_for_a_while() {
+    let mut scene = Scene::new();
+    scene.next("a", Check::ReadOnly, WRITES);
+    scene.next("b", Check::ReadOnly, READS);
+    let begun = scene.now;
+    scene.next("b", Check::ReadOnly, READS);
+    assert_eq!(scene.now, begun + s(1));
+    scene.next("a", Check::ReadOnly, READS);
+    let lost = scene.now;
+    scene.next("b", Check::ReadOnly, READS);
+    assert_eq!(scene.now, lost, "at once");
+    for nth in 1..=10 {
+        scene.next("b", Check::ReadOnly, READS);
+        assert_eq!(scene.now, lost + ms(250) * nth);
+    }
+    assert_eq!(scene.changes("b", Check::ReadOnly, WRITES).len(), 2);
+    scene.next("b", Check::ReadOnly, WRITES);
+    let found = scene.now;
+    scene.next("b", Check::ReadOnly, WRITES);
+    assert_eq!(scene.now, found + s(1), "there is one");
+    // Not for ever: perhaps there is to be none.
+    scene.next("b", Check::ReadOnly, READS);
+    scene.now += s(60);
+    scene.next("b", Check::ReadOnly, READS);
+    let late = scene.now;
+    scene.next("b", Check::ReadOnly, READS);
+    assert_eq!(scene.now, late + s(1));
+}
+
+#[test]
 fn c12_what_is_known_of_a_lag_holds_when_servers_are_loaded() {
     let mut scene = Scene::new();
     let lag = |seconds| Finding::Well(Told::Lag(Lag::Behind(s(seconds))));

@@ -3,7 +3,7 @@
 use std::hash::Hash;
 use std::time::Duration;
 
-use super::Monitor;
+use super::{Monitor, SEARCH_TIME};
 use crate::watch::{Lagging, Watch};
 use crate::{Check, Finding, Lag, Row, Told};
 
@@ -77,6 +77,10 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         }
         if did_write && !writes {
             self.look_for_writer(server, now);
+        } else if writes && !self.searched.is_empty() && self.read_only(server) == Some(false) {
+            for writer in self.writers_of(server) {
+                self.searched.remove(&writer);
+            }
         }
         // Once: if it does not say it then, it is asked again as usual.
         if returning && !was_returning {
@@ -89,8 +93,7 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
 
     /// A server takes no writes any more. If its pair is without a writer now, somebody may have been promoted: they are all asked.
     fn look_for_writer(&mut self, server: &E, now: Duration) {
-        let writers: Vec<u32> =
-            self.rows_of(server).filter_map(|row| Some(self.pairs.get(&row.hostgroup)?.writer)).collect();
+        let writers = self.writers_of(server);
         let is_beside = |row: &&Row<E>| {
             row.in_use && self.pairs.get(&row.hostgroup).is_some_and(|pair| writers.contains(&pair.writer))
         };
@@ -103,9 +106,16 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
             return;
         }
         let others: Vec<E> = beside().filter(|other| *other != server).cloned().collect();
+        let until = now.saturating_add(SEARCH_TIME);
+        self.searched.extend(writers.iter().map(|writer| (*writer, until)));
         for other in &others {
             self.hurry(other, Check::ReadOnly, now);
         }
+    }
+
+    /// The writer hostgroups of the pairs of a server.
+    fn writers_of(&self, server: &E) -> Vec<u32> {
+        self.rows_of(server).filter_map(|row| Some(self.pairs.get(&row.hostgroup)?.writer)).collect()
     }
 
     fn learn_lag(&mut self, server: &E, lag: Lag) {

@@ -247,7 +247,7 @@ fn one_that_can_be_written_to_is_asked_at_once_whom_it_follows_when_its_primary_
     scene.finds("b", Check::Replicas, Finding::Unreachable);
     let said = scene.now;
     scene.finds("b", Check::Replicas, Finding::Unreachable);
-    assert!(scene.now > said + s(1) / 2);
+    assert!(scene.now > said + s(1) / 5);
     assert_eq!(scene.follows("b", 2, false), [("b", LEFT), ("b", (WRITERS, Change::Joined))]);
     // Its own replicas; and from then on as usual.
     scene.follows("b", 2, false);
