@@ -2,6 +2,7 @@
 
 mod audit;
 mod events;
+mod failed;
 mod files;
 mod slow;
 mod stuck;

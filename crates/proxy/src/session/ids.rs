@@ -16,6 +16,7 @@ use crate::backend::Full;
 use crate::ending::Ending;
 use crate::limits::{EXPLAINED_BYTES_MAX, FIRST_CONNECTION_ID, OWN_STATEMENT_BYTES_MAX};
 use crate::listing::Listing;
+use crate::statement::class::classify;
 use crate::statement::{self, Kill, Own};
 use crate::worker::Worker;
 
@@ -132,10 +133,12 @@ impl Session {
         let command = std::mem::replace(&mut self.backlog, later);
         let payload = command.get(HEADER_LEN..).unwrap_or_default();
         let digest = self.worker.routing.borrow_mut().digest_of(self.statement(payload));
-        let decided = Decided { digest, ..Decided::plainly_to(self.course.hostgroup) };
+        let mut decided = Decided { digest, ..Decided::plainly_to(self.course.hostgroup) };
         let measured = self.measure(kind, payload, Some(&decided));
         self.begin_running(measured, self.shown(kind, payload));
         self.course.retries = None;
+        decided.class = Some(classify(self.statement(payload)));
+        self.course.ran.note(&decided, false);
         poll_fn(|cx| Poll::Ready(self.send_to_backend(cx, &command))).await?;
         poll_fn(|cx| {
             self.obey(true)?;

@@ -6,7 +6,7 @@ use wire::command::Kind;
 use wire::{Capabilities, StatusFlags};
 
 use super::shared::{CHARSET, asked, comes, config, question, two, two_of};
-use super::support::{CLASSIC, Client, Database, messages, options, play, run};
+use super::support::{CLASSIC, Client, Database, messages, options, play, run, settle};
 
 /// A `COM_STMT_PREPARE` of statement `id`, without parameters, of which the server says that it has so many columns.
 pub(super) async fn prepared(server: &mut Database, id: u8, columns: u8) {
@@ -127,6 +127,53 @@ fn what_a_server_has_not_told_of_a_transaction_binds() {
         two.send_query("SELECT 2").await;
         asked(&mut server, "0").await;
         comes(&mut two, &mut server, "SELECT 2").await;
+    });
+}
+
+/// Its answer goes through the proxy's hands, and counts like any other.
+#[test]
+fn a_question_for_the_connections_id_counts_rows() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        changes(&mut one, &mut server, 5).await;
+        one.send_query("SELECT CONNECTION_ID()").await;
+        server.expect_query("SELECT CONNECTION_ID()").await;
+        server.rows(&["CONNECTION_ID()"], &[&[Some("7")]]).await;
+        one.expect_result().await;
+        takes(&mut two, &mut server).await;
+        one.send_query("SELECT ROW_COUNT()").await;
+        comes(&mut one, &mut server, "SELECT COALESCE(-1, ROW_COUNT()) AS `ROW_COUNT()`").await;
+    });
+}
+
+/// Without locked tables it commits nothing.
+#[test]
+fn c05_what_was_said_of_the_next_transaction_outlives_an_unlock() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        run(&mut one, &mut server, "SET TRANSACTION READ ONLY").await;
+        run(&mut one, &mut server, "UNLOCK TABLES").await;
+        two.send_query("SELECT 2").await;
+        two.expect_err(9001).await;
+    });
+}
+
+/// A rollback warns that it could not roll that back.
+#[test]
+fn c05_a_write_that_cannot_be_rolled_back_binds_without_autocommit() {
+    play(async || {
+        let (stage, _servers, mut one, _two, mut server) = two().await;
+        for sql in ["SET autocommit = 0", "INSERT INTO t VALUES (1)"] {
+            one.send_query(sql).await;
+            server.expect_query(sql).await;
+            server.send_packet(&wire::packet::Ok::plain(StatusFlags::empty())).await;
+            one.expect_ok().await;
+        }
+        settle().await;
+        assert_eq!((stage.usage(0).open, stage.usage(0).resting), (1, 0));
+        run(&mut one, &mut server, "ROLLBACK").await;
+        settle().await;
+        assert_eq!((stage.usage(0).open, stage.usage(0).resting), (1, 1));
     });
 }
 

@@ -166,15 +166,18 @@ impl Course {
         }
     }
 
-    /// Whether a transaction is open. Behind an error that has ended one, the server has told no session tracker of it; to a client whose rows end
+    /// Whether a transaction is open, and what the server has still to say of it, or of one that had no tables that know transactions. Behind an error that has ended one, the server has told no session tracker of it; to a client whose rows end
     /// without trackers it does so with the next OK, over this connection.
     fn note_transaction(&mut self, identity: &Identity, outcome: Outcome) {
         let Some(status) = outcome.status() else { return };
         let is_open = status.contains(StatusFlags::IN_TRANSACTION);
         let is_over = std::mem::replace(&mut self.in_transaction, is_open) && !is_open;
+        // A rollback warns of what it could not roll back.
+        let could_not = !is_open && !status.contains(StatusFlags::AUTOCOMMIT) && self.writes();
         let has_trackers = identity.capabilities.contains(Capabilities::SESSION_TRACK)
             && !identity.capabilities.contains(Capabilities::DEPRECATE_EOF);
-        if is_over && has_trackers && matches!(outcome.end, End::Eof { .. }) {
+        let is_untold = is_over && has_trackers && matches!(outcome.end, End::Eof { .. });
+        if is_untold || could_not {
             self.pins.note(Mark::Begin(Pin::NextTransaction, ACCESS_MODE.into()), self.hostgroup);
         }
     }
@@ -182,15 +185,21 @@ impl Course {
     /// Whether the statement that ran, one alone, ends a transaction or was one. Reads may not have been: at MariaDB those of tables
     /// that know none leave it to the next one that it may only read.
     fn ends_transaction(&self) -> bool {
-        let writes = matches!(
-            self.ran.class,
-            Some(Class::Insert | Class::Replace | Class::Update | Class::Delete | Class::Load)
-        );
-        // At MariaDB a `SET` of `autocommit`, which commits, leaves what was said of the next transaction.
-        let commits = self.ran.last.any_of(Effects::IMPLICIT_COMMIT) && self.ran.class != Some(Class::Set);
-        matches!(self.ran.class, Some(Class::Commit | Class::Rollback))
-            || commits
-            || writes && self.ran.tables
+        // At MariaDB a `SET` of `autocommit`, which commits, leaves what was said of the next transaction. Where no tables are locked, nothing
+        // is committed when they are unlocked.
+        let is_not_certain = matches!(self.ran.class, Some(Class::Set | Class::UnlockTables));
+        let commits = self.ran.last.any_of(Effects::IMPLICIT_COMMIT) && !is_not_certain;
+        matches!(self.ran.class, Some(Class::Commit | Class::Rollback)) || commits || self.writes()
+    }
+
+    /// Whether it writes rows.
+    const fn writes(&self) -> bool {
+        let class = self.ran.class;
+        self.ran.tables
+            && matches!(
+                class,
+                Some(Class::Insert | Class::Replace | Class::Update | Class::Delete | Class::Load)
+            )
     }
 
     fn note(&mut self, marks: Vec<Mark>) {
