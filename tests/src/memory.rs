@@ -1,4 +1,4 @@
-//! What a process holds, as the kernel tells.
+//! What a process holds and uses, as the kernel tells.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,6 +15,21 @@ const SAMPLE_INTERVAL: Duration = Duration::from_millis(2);
 /// When there is no such process.
 pub fn rss_kib(pid: u32) -> u64 {
     status(pid, "VmRSS:")
+}
+
+/// Processor time that all threads of a process have used.
+///
+/// # Panics
+/// When there is no such process.
+pub fn processor_time(pid: u32) -> Duration {
+    let path = format!("/proc/{pid}/task");
+    let threads = std::fs::read_dir(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    // A thread may end meanwhile.
+    let used = |thread: std::fs::DirEntry| {
+        let text = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse::<u64>().ok()
+    };
+    Duration::from_nanos(threads.filter_map(|thread| used(thread.ok()?)).sum())
 }
 
 /// The value of a line of `/proc/PID/status`.

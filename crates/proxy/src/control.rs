@@ -101,6 +101,14 @@ pub(crate) struct Control {
     pinned_ms: Cell<u32>,
 }
 
+impl Patience {
+    /// When somebody can have tried it at the earliest who begins to do so at `now`.
+    pub(crate) fn end(&self, now: Instant) -> Option<Instant> {
+        let Self { idle, idle_in_transaction, transaction, statement } = *self;
+        now.checked_add(idle.min(idle_in_transaction).min(transaction).min(statement))
+    }
+}
+
 impl Control {
     /// A session that begins now, `key` among its worker's and with this connection id.
     pub(crate) fn new(key: usize, id: u32) -> Self {
@@ -414,21 +422,23 @@ impl Control {
         }
     }
 
-    /// Ends the session if it has tried `patience` by `now`.
+    /// Ends the session if it has tried `patience` by `now`. Returns when it can have at the earliest, if it goes on as it is now.
     ///
     /// Sessions note times that are up to a sweep old; a limit may act a sweep late, but never early.
-    pub(crate) fn sweep(&self, now: Instant, patience: &Patience) {
+    pub(crate) fn sweep(&self, now: Instant, patience: &Patience) -> Option<Instant> {
         self.end_overdue(now, patience.statement);
-        let elapsed = |since| now.duration_since(since).saturating_sub(SWEEP_INTERVAL);
-        let transaction = self.transaction_since.get();
+        let (activity, transaction) = (self.activity.get(), self.transaction_since.get());
         let allowed = if transaction.is_some() { patience.idle_in_transaction } else { patience.idle };
-        let idle_too_long = match self.activity.get() {
-            Activity::Idle(since) => elapsed(since) > allowed,
-            Activity::Login | Activity::Busy | Activity::Tunnel => false,
+        let idle = match activity {
+            Activity::Idle(since) => since.checked_add(allowed),
+            Activity::Login | Activity::Busy | Activity::Tunnel => None,
         };
-        if idle_too_long || transaction.is_some_and(|since| elapsed(since) > patience.transaction) {
+        let transaction = transaction.and_then(|since| since.checked_add(patience.transaction));
+        let is_over = |end: Instant| now.saturating_duration_since(end) > SWEEP_INTERVAL;
+        if idle.is_some_and(is_over) || transaction.is_some_and(is_over) {
             self.send(Signal::Timeout);
         }
+        [idle, transaction, self.running.end_of(patience.statement)].into_iter().flatten().min()
     }
 }
 

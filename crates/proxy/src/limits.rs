@@ -278,3 +278,6 @@ pub(crate) const KEPT_IDLE: Duration = Duration::from_secs(5);
 
 /// Time for which connections are not opened ahead to a server that has not let their user in.
 pub(crate) const GUEST_REFUSED: Duration = Duration::from_mins(1);
+
+/// How often all sessions are looked at, whether one of them can have taken too long or not.
+pub(crate) const SESSIONS_LOOK: Duration = Duration::from_mins(1);

@@ -1,6 +1,7 @@
 //! What a session has set, left behind and is told: values that outlive the connection on which they came about. No socket, no clock.
 //!
-//! - [`settings`]: what the client has set, to be said again elsewhere; [`switches`]: which of that takes the place of what was set before;
+//! - [`settings`]: what the client has set, to be said again elsewhere; [`set`]: which statements set something; [`switches`]: which of that takes the
+//!   place of what was set before;
 //! - [`pins`]: what cannot be said again elsewhere, and binds the session to a connection; [`marks`]: which statements do that;
 //! - [`results`]: what later statements may ask about earlier ones, and [`substitute`]: putting the answer into a question;
 //! - [`words`]: the tokens of a statement.
@@ -8,6 +9,7 @@
 pub(crate) mod marks;
 pub(crate) mod pins;
 pub(crate) mod results;
+pub(crate) mod set;
 pub(crate) mod settings;
 pub(crate) mod substitute;
 mod switches;

@@ -3,16 +3,20 @@
 //! Sessions of one worker share its scratch buffer: a session borrows it while it is being polled, never across
 //! a wait, so thousands of connections need one buffer. Nothing in here is `Send`; other threads reach a
 //! worker through its [`Inbox`] only.
+//!
+//! - [`inbox`]: what they can tell it;
+//! - [`books`]: its sessions, [`configuration`]: what it goes by.
+
+mod books;
+mod configuration;
+mod inbox;
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashSet;
-use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, SystemTime};
 
-use pool::Server;
 use querylog::Sampler;
 use slab::Slab;
 use tokio::runtime::{Builder, LocalOptions};
@@ -21,94 +25,28 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::alike::Alike;
 use crate::arrival::Arrival;
-use crate::backend::{Dialer, Kept, Taken, Target, Warmth};
-use crate::client::login::Identity;
+use crate::backend::{Dialer, Kept, Taken, Warmth};
 use crate::control::running::Shown;
 use crate::control::{Control, Signal};
 use crate::counts::digests::Table;
 use crate::counts::report::{ErrorRow, Report, error_row};
 use crate::counts::{Counter, Counts};
-use crate::directory::Seat;
-use crate::holders::{Asked, Holders};
+use crate::holders::Asked;
 use crate::keys::RsaError;
-use crate::kill::{Request, Verdict};
-use crate::limits::{KILLS_MAX, PREPARED_BYTES_OF_ALL_MAX, SCRATCH_BYTES, SWEEP_INTERVAL};
+use crate::limits::{KILLS_MAX, PREPARED_BYTES_OF_ALL_MAX, SCRATCH_BYTES, SESSIONS_LOOK, SWEEP_INTERVAL};
 use crate::mirror::Mirrors;
 use crate::random::Dice;
 use crate::routing::Routing;
 use crate::seldom::Seldom;
 use crate::shared::Shared;
 use crate::siblings::Requests;
-use crate::snapshot::{Settings, Snapshot};
+use crate::snapshot::Settings;
 use crate::sock::Workshop;
 use crate::sock::tls::Buffers;
-use crate::stats::SessionStats;
 use crate::texts::Texts;
 
-/// What other threads tell a worker.
-#[derive(Debug)]
-pub(crate) enum Message {
-    /// A client has connected; the worker serves it from now on.
-    Client(Arrival),
-    /// End sessions as they become idle, and all of them when the time is over.
-    Drain(Duration),
-    /// Something of this session is to be killed.
-    Kill(Seat, Request),
-    /// Somebody wants something done, or to know something; the worker does it between two turns of its loop.
-    Ask(Question),
-}
-
-/// What a worker is asked; the answer goes the way that the question knows.
-pub(crate) struct Question(Box<Asking>);
-
-type Asking = dyn FnOnce(&Rc<Worker>) + Send;
-
-impl Question {
-    pub(crate) fn new(question: impl FnOnce(&Rc<Worker>) + Send + 'static) -> Self {
-        Self(Box::new(question))
-    }
-}
-
-impl fmt::Debug for Question {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Question")
-    }
-}
-
-/// The sending side of a worker, with the number of sessions that it has.
-#[derive(Debug, Clone)]
-pub(crate) struct Inbox {
-    sender: mpsc::UnboundedSender<Message>,
-    sessions: Arc<AtomicUsize>,
-}
-
-impl Inbox {
-    pub(crate) const fn new(sender: mpsc::UnboundedSender<Message>, sessions: Arc<AtomicUsize>) -> Self {
-        Self { sender, sessions }
-    }
-
-    /// Hands a message over. The queue is bounded by `mysql-max_connections`: a client in it has its place.
-    pub(crate) fn send(&self, message: Message) {
-        if matches!(message, Message::Client(_)) {
-            self.sessions.fetch_add(1, Ordering::Relaxed);
-        }
-        if let Err(mpsc::error::SendError(Message::Client(arrival))) = self.sender.send(message) {
-            self.sessions.fetch_sub(1, Ordering::Relaxed);
-            // Workers end when the proxy drains, or by a bug that has been reported on standard error.
-            tracing::error!(peer = %arrival.guest.peer, "a client came to a worker that has ended");
-        }
-    }
-
-    /// Whether there is still a worker behind it.
-    pub(crate) fn is_alive(&self) -> bool {
-        !self.sender.is_closed()
-    }
-
-    /// Sessions on the worker or on their way to it.
-    pub(crate) fn sessions(&self) -> usize {
-        self.sessions.load(Ordering::Relaxed)
-    }
-}
+pub(crate) use books::Registered;
+pub(crate) use inbox::{Inbox, Message, Question};
 
 /// The number of the worker that watches servers and has no sessions. `mysql-threads` is far below.
 pub(crate) const WATCHER: u16 = u16::MAX;
@@ -151,6 +89,8 @@ pub(crate) struct Worker {
     controls: RefCell<Slab<Rc<Control>>>,
     sessions: Arc<AtomicUsize>,
     drain: Cell<Option<Instant>>,
+    /// When a session can have taken too long at the earliest.
+    due: Cell<Instant>,
     /// The way for others to send messages here.
     inbox: mpsc::WeakUnboundedSender<Message>,
     /// Places for connections that kill something at a server.
@@ -232,6 +172,7 @@ impl Worker {
             controls: RefCell::new(Slab::new()),
             sessions,
             drain: Cell::new(None),
+            due: Cell::new(Instant::now()),
             inbox,
             kills: Semaphore::new(KILLS_MAX),
             mirrors: Mirrors::default(),
@@ -275,37 +216,6 @@ impl Worker {
         tokio::task::spawn_local(crate::client::serve(Rc::clone(self), registered, arrival));
     }
 
-    /// Enters a session into the worker's books; it leaves them when the guard is dropped.
-    pub(crate) fn register(self: &Rc<Self>) -> Registered {
-        let mut controls = self.controls.borrow_mut();
-        let entry = controls.vacant_entry();
-        let key = entry.key();
-        let control = Rc::new(Control::new(key, self.shared.connection_id()));
-        entry.insert(Rc::clone(&control));
-        if self.drain.get().is_some() {
-            control.send(Signal::Drain);
-        }
-        Registered { worker: Rc::clone(self), control, key }
-    }
-
-    /// Enters a session into the directory, under its id and the user that it has now.
-    pub(crate) fn seat(&self, control: &Control, identity: &Identity) {
-        let seat = control.take_seat(identity.connection_id);
-        let hostgroup = identity.route_account(&self.routing.borrow().routes().pairs).hostgroup();
-        control.about.set_account(&identity.account, hostgroup);
-        self.shared.directory.enter(seat, Arc::clone(&identity.account.user), self.inbox.clone());
-    }
-
-    fn deliver(&self, seat: Seat, request: Request) {
-        let refused = match self.controls.borrow().get(seat.key) {
-            Some(control) => control.deliver(seat, request),
-            None => Err(request),
-        };
-        if let Err(request) = refused {
-            request.answer(Verdict::Unknown);
-        }
-    }
-
     /// Whether sessions are being ended, because the proxy stops.
     pub(crate) const fn is_draining(&self) -> bool {
         self.drain.get().is_some()
@@ -338,61 +248,6 @@ impl Worker {
         if self.index == WATCHER { Ok(step()) } else { self.shared.keys.off_thread(step).await }
     }
 
-    /// The configuration that holds now. It stays what it is for who has got it.
-    pub(crate) fn settings(&self) -> Rc<Settings> {
-        Rc::clone(&self.settings.borrow())
-    }
-
-    /// The number of the configuration that holds now; never 0.
-    pub(crate) const fn version(&self) -> u64 {
-        self.version.get()
-    }
-
-    /// Uses another configuration from now on. If its rules are others, `routing` was made of them; what was used before comes
-    /// back, to be freed where nobody waits.
-    pub(crate) fn configure(&self, snapshot: Arc<Snapshot>, routing: Option<Routing>) -> Option<Routing> {
-        let before = routing.map(|mut routing| {
-            let mut current = self.routing.borrow_mut();
-            routing.succeed(&mut current);
-            std::mem::replace(&mut *current, routing)
-        });
-        self.routing.borrow_mut().follow(&snapshot.routes);
-        self.settings.replace(Rc::new(Settings(snapshot)));
-        self.alike.clear();
-        self.version.set(self.version.get() + 1);
-        self.configure_digests();
-        let servers = self.forget_servers();
-        if servers.iter().any(|server| server.is_off() && server.open() > 0) {
-            self.recall();
-        }
-        before
-    }
-
-    /// Forgets what was counted of servers that the pool has forgotten: each that comes back is another one. Returns those that there are.
-    fn forget_servers(&self) -> Vec<Arc<Server<Target>>> {
-        let servers = self.shared.pool.servers();
-        let known: HashSet<u64> = servers.iter().map(|server| server.id()).collect();
-        self.counts.forget_servers(|id| known.contains(&id));
-        servers
-    }
-
-    /// Has all sessions, and whoever else waits for a server, look whether they have to do with servers that are of no use any more.
-    pub(crate) fn recall(&self) {
-        self.forget_servers();
-        self.recalled.notify_waiters();
-        for (_, control) in self.controls.borrow().iter() {
-            control.recall();
-        }
-    }
-
-    /// Uses this configuration from now on, on a worker that has no sessions.
-    pub(crate) fn use_settings(&self, snapshot: Arc<Snapshot>) {
-        if !Arc::ptr_eq(&self.settings.borrow().0, &snapshot) {
-            self.settings.replace(Rc::new(Settings(snapshot)));
-            self.version.set(self.version.get() + 1);
-        }
-    }
-
     /// What it has counted, and what it has to do.
     pub(crate) fn report(&self) -> Report {
         let controls = self.controls.borrow();
@@ -402,15 +257,6 @@ impl Worker {
         Report::new(&self.counts, count(Control::is_busy), count(Control::is_in_transaction))
     }
 
-    /// How much memory its digests take.
-    fn configure_digests(&self) {
-        let (settings, workers) = (self.settings(), usize::from(self.shared.workers));
-        let variables = &settings.variables;
-        let budget =
-            usize::try_from(variables.query_digests_max_memory).unwrap_or(usize::MAX) / workers.max(1);
-        self.counts.digests.configure(budget, variables.query_digests_track_hostname);
-    }
-
     /// Takes all digests away; what runs is counted anew.
     pub(crate) fn take_digests(&self) -> Table {
         self.counts.digests.take(|renew| {
@@ -418,24 +264,6 @@ impl Worker {
                 control.running.renew(&mut *renew);
             }
         })
-    }
-
-    /// Its sessions.
-    pub(crate) fn sessions(&self) -> Vec<SessionStats> {
-        let now = Instant::now();
-        self.controls.borrow().iter().map(|(_, control)| control.row(self.index, now)).collect()
-    }
-
-    /// Those of its sessions that have a connection of this hostgroup.
-    pub(crate) fn holders_of(&self, hostgroup: u32) -> Holders {
-        let (now, settings, mut holders) = (Instant::now(), self.settings(), Holders::default());
-        let shared = settings.variables.multiplexing && settings.shares(hostgroup);
-        for (_, control) in self.controls.borrow().iter() {
-            if let Some(holder) = control.holds(hostgroup, shared, now) {
-                holders.add(holder);
-            }
-        }
-        holders
     }
 
     /// Errors that servers answered here; with `reset` they are forgotten.
@@ -463,22 +291,24 @@ impl Worker {
         self.unix_s.set(unix_s());
         self.counts.digests.trim();
         self.shared.refusals.sum_up(now);
-        let patience = self.settings().patience;
-        for (_, control) in self.controls.borrow().iter() {
-            control.sweep(now, &patience);
+        if now >= self.due.get() {
+            self.due.set(self.sweep_sessions(now));
         }
+    }
+
+    /// Ends sessions that take too long. Returns when there can be others at the earliest: to look at each of thousands that wait
+    /// takes longer than all else that there is to do for them.
+    fn sweep_sessions(&self, now: Instant) -> Instant {
+        let patience = self.settings().patience;
+        let controls = self.controls.borrow();
+        let ends = controls.iter().filter_map(|(_, control)| control.sweep(now, &patience));
+        ends.chain(patience.end(now)).fold(now + SESSIONS_LOOK, Instant::min)
     }
 
     pub(crate) fn start_drain(self: &Rc<Self>, timeout: Duration) {
         self.kept.clear(self);
         self.drain.set(Some(Instant::now() + timeout));
         self.signal_all(Signal::Drain);
-    }
-
-    fn signal_all(&self, signal: Signal) {
-        for (_, control) in self.controls.borrow().iter() {
-            control.send(signal);
-        }
     }
 
     /// Waits, while draining, for the last session to end or for the deadline, which ends them all.
@@ -496,31 +326,6 @@ impl Worker {
 /// Seconds of Unix time, as the system has it.
 fn unix_s() -> u64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
-}
-
-/// A session in its worker's books.
-#[derive(Debug)]
-pub(crate) struct Registered {
-    worker: Rc<Worker>,
-    pub(crate) control: Rc<Control>,
-    key: usize,
-}
-
-impl Registered {
-    /// Takes the session out of the directory: it cannot be killed any more.
-    pub(crate) fn leave_directory(&self) {
-        if let Some(seat) = self.control.leave_seat() {
-            self.worker.shared.directory.leave(seat);
-        }
-    }
-}
-
-impl Drop for Registered {
-    fn drop(&mut self) {
-        self.leave_directory();
-        self.worker.controls.borrow_mut().remove(self.key);
-        self.worker.sessions.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 #[cfg(test)]

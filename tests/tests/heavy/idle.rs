@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use e2e::memory::{raise_descriptor_limit, rss_kib};
+use e2e::memory::{processor_time, raise_descriptor_limit, rss_kib};
 use e2e::{Proxy, Setup, run, wait_for};
 use testkit::client::Client;
 use testkit::mariadb::{PASSWORD, USER};
@@ -24,6 +24,8 @@ const LOGINS_AT_ONCE: usize = 16;
 const STATEMENTS: usize = 50;
 /// The budget of a client that waits: resident memory in bytes.
 const BYTES_MAX: u64 = 3072;
+/// The budget of all that wait: processor time in a second. An optimised build has to do with half of it, 0.1 % of a core.
+const WAITING_MAX: Duration = Duration::from_millis(2);
 /// After this the memory that only logins needed has gone back to the kernel.
 const REST: Duration = Duration::from_secs(12);
 
@@ -36,6 +38,8 @@ struct Seen {
     made: u64,
     /// Resident memory of a client that waits, in bytes.
     each: u64,
+    /// Processor time in a second in which all of them wait.
+    waiting: Duration,
 }
 
 /// A count of the server, but for what it is for the client that asks.
@@ -78,12 +82,16 @@ fn play(clients: usize, active: usize, rest: Duration) -> Seen {
         let proxy = Arc::clone(&proxy);
         async move { log_in(&proxy, index).await }
     };
-    let (made, each) = run(async {
+    let (made, each, waiting) = run(async {
         let mut first = log_in_one(0).await;
         let (memory, made) = (rss_kib(proxy.pid()), status("Connections"));
         let mut idle = many_of(clients, LOGINS_AT_ONCE, log_in_one).await;
         tokio::time::sleep(rest).await;
         let each = (rss_kib(proxy.pid()) - memory) * 1024 / clients as u64;
+        let before = processor_time(proxy.pid());
+        tokio::time::sleep(rest).await;
+        let seconds = u32::try_from(rest.as_secs()).unwrap().max(1);
+        let waiting = processor_time(proxy.pid()).saturating_sub(before) / seconds;
         let start = Arc::new(Barrier::new(active));
         let mut running = JoinSet::new();
         for number in 0..active {
@@ -104,9 +112,9 @@ fn play(clients: usize, active: usize, rest: Duration) -> Seen {
             say(client, number, 1).await;
         }
         // The question itself comes over a connection, too.
-        (status("Connections") - made - 1, each)
+        (status("Connections") - made - 1, each, waiting)
     });
-    Seen { backends: status("Max_used_connections") - 1, made, each }
+    Seen { backends: status("Max_used_connections") - 1, made, each, waiting }
 }
 
 fn few_backends_serve(clients: usize, active: usize, rest: Duration) {
@@ -116,6 +124,7 @@ fn few_backends_serve(clients: usize, active: usize, rest: Duration) {
     // One that is there serves a login as well.
     assert!(seen.made < (clients / 10) as u64, "{seen:?}");
     assert!(rest.is_zero() || seen.each <= BYTES_MAX, "{seen:?}");
+    assert!(rest.is_zero() || seen.waiting <= WAITING_MAX, "{seen:?}");
 }
 
 #[test]

@@ -150,6 +150,12 @@ impl Running {
         is_overdue
     }
 
+    /// When what runs has taken as long as it may, if statements without a limit of their own may take `default`.
+    pub(crate) fn end_of(&self, default: Duration) -> Option<Instant> {
+        let (_, since) = self.current.get()?;
+        since.checked_add(self.limit.get().unwrap_or(default))
+    }
+
     /// What runs has the client's number of a prepared statement.
     pub(crate) fn set_statement(&self, id: u32) {
         self.statement.set(id);

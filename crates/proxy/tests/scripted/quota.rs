@@ -1,9 +1,15 @@
 //! Users who may have only so many connections to servers, whatever hostgroups their sessions use and whatever becomes of the limit.
 
 use config::{Config, QueryRule, Server};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::strategy::ValueTree as _;
+use proptest::test_runner::TestRunner;
 use proxy::stage::Stage;
 use testkit::script::ScriptedServer;
 use tokio::time::sleep;
+use wire::StatusFlags;
 use wire::command::Kind;
 
 use super::shared::config as shared;
@@ -26,8 +32,11 @@ fn config(most: Option<u64>) -> Config {
 fn slow(servers: Servers) {
     servers.converse(|_, end| async move {
         let (mut server, _) = ScriptedServer::accept(end).await;
-        while server.next_command().await.is_some() {
+        while let Some(command) = server.next_command().await {
             sleep(ms(5)).await;
+            let (begins, ends) = (command.ends_with(b"BEGIN"), command.ends_with(b"COMMIT"));
+            let is_open = !ends && (begins || server.status.contains(StatusFlags::IN_TRANSACTION));
+            server.status.set(StatusFlags::IN_TRANSACTION, is_open);
             server.ok().await;
         }
     });
@@ -128,4 +137,116 @@ fn connections_for_copies_make_room_for_sessions_of_the_user() {
         first_query(&mut two, &mut servers).await;
         copy.expect_command(Kind::Quit, b"").await;
     });
+}
+
+/// What happens next.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    /// A client says this.
+    Say(&'static str),
+    /// It leaves, and another one comes.
+    Leave,
+    /// There is another limit.
+    Limit(Option<u64>),
+    /// Nobody does anything for so many milliseconds.
+    Rest(u64),
+}
+
+/// Clients in the random test.
+const CLIENTS: usize = 5;
+
+fn steps() -> impl Strategy<Value = Vec<(usize, Step)>> {
+    let step = prop_oneof![
+        4 => Just(Step::Say("SELECT 'reader'")),
+        4 => Just(Step::Say("UPDATE t SET a = 1")),
+        2 => Just(Step::Say("BEGIN")),
+        3 => Just(Step::Say("COMMIT")),
+        1 => Just(Step::Leave),
+        1 => option::of(1..4_u64).prop_map(Step::Limit),
+        2 => (1..7_000_u64).prop_map(Step::Rest),
+    ];
+    vec((0..CLIENTS, step), 1..40)
+}
+
+/// A client that may wait for an answer.
+struct Asking {
+    client: Client,
+    asks: bool,
+}
+
+impl Asking {
+    async fn log_in(stage: &Stage) -> Self {
+        Self { client: log_in(stage).await, asks: false }
+    }
+
+    /// The answer to its last statement: OK, or that it got no connection in time.
+    async fn hear(&mut self) -> Option<u16> {
+        if !std::mem::take(&mut self.asks) {
+            return None;
+        }
+        let answer = self.client.read().await;
+        (answer[0] == 0xff).then(|| u16::from_le_bytes([answer[1], answer[2]]))
+    }
+
+    async fn say(&mut self, sql: &str) {
+        assert!(matches!(self.hear().await, None | Some(9001)));
+        self.client.send_query(sql).await;
+        self.asks = true;
+    }
+}
+
+/// C23: whatever clients do, and whatever limit they have meanwhile, what is counted is what is there.
+#[test]
+fn c23_connections_of_a_user_are_exact_after_each_step() {
+    let mut runner = TestRunner::deterministic();
+    for _ in 0..100 {
+        let steps = steps().new_tree(&mut runner).unwrap().current();
+        play(async || {
+            let (stage, servers) = stage(config(None));
+            slow(servers);
+            let mut clients = Vec::new();
+            for _ in 0..CLIENTS {
+                clients.push(Asking::log_in(&stage).await);
+            }
+            let (mut before, mut limit) = (0, None);
+            for (who, step) in &steps {
+                match *step {
+                    Step::Say(sql) => clients[*who].say(sql).await,
+                    Step::Leave => clients[*who] = Asking::log_in(&stage).await,
+                    Step::Limit(other) => {
+                        limit = other;
+                        stage.apply(config(limit)).unwrap();
+                    }
+                    Step::Rest(time) => sleep(ms(time)).await,
+                }
+                settle().await;
+                let (writers, readers) = open(&stage);
+                let (all, resting) = (writers + readers, stage.usage(0).resting + stage.usage(1).resting);
+                assert_eq!(resting as usize, stage.free_connections().len(), "{steps:?}");
+                let most = limit.map_or(u32::MAX, |limit| before.max(u32::try_from(limit).unwrap()));
+                assert!(all <= most, "{all} of {limit:?}: {steps:?}");
+                before = all;
+            }
+            drop(clients);
+            settle().await;
+            expect_counted(&stage).await;
+        });
+    }
+}
+
+/// As many connections are counted as there are: the user may have one now, and is told how many he has.
+async fn expect_counted(stage: &Stage) {
+    stage.apply(config(Some(1))).unwrap();
+    // Those of before are of no use to others.
+    sleep(secs(7)).await;
+    assert_eq!(open(stage), (0, 0));
+    let (mut one, mut two) = (Asking::log_in(stage).await, Asking::log_in(stage).await);
+    one.say("BEGIN").await;
+    assert_eq!(one.hear().await, None);
+    two.say("SELECT 'reader'").await;
+    let error = two.client.expect_err(9001).await;
+    let (writers, readers) = open(stage);
+    let expected = format!("user 'app' has {} of 1 connections", writers + readers);
+    assert!(error.message.contains(&expected), "{}: {expected}", error.message);
+    assert_eq!((writers, readers), (1, 0));
 }

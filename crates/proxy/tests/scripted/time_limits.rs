@@ -54,6 +54,38 @@ fn an_idle_client_is_disconnected() {
     });
 }
 
+/// All sessions are looked at more seldom than that.
+#[test]
+fn a_client_that_waits_for_long_is_disconnected_in_time() {
+    let mut config = config();
+    config.variables.wait_timeout = secs(200);
+    play(async || {
+        let (stage, _servers) = stage(config.clone());
+        sleep(secs(30)).await;
+        let mut one = log_in(&stage).await;
+        one.patience(secs(1000));
+        let begun = Instant::now();
+        sleep(secs(100)).await;
+        let mut two = log_in(&stage).await;
+        two.patience(secs(1000));
+        expect_timeout(&mut one, begun, secs(200)).await;
+        expect_timeout(&mut two, begun + secs(100), secs(200)).await;
+    });
+}
+
+#[test]
+fn a_client_may_wait_no_longer_than_is_configured_meanwhile() {
+    play(async || {
+        let (stage, _servers) = stage(config());
+        let mut client = log_in(&stage).await;
+        client.patience(secs(1000));
+        let begun = Instant::now();
+        sleep(secs(30)).await;
+        stage.apply(impatient()).unwrap();
+        expect_timeout(&mut client, begun, secs(30)).await;
+    });
+}
+
 #[test]
 fn a_client_that_never_asks_is_disconnected() {
     play(async || {

@@ -4,7 +4,7 @@ use route::{Effects, Facts};
 
 use crate::limits::JUDGED_BYTES_MAX;
 use crate::state::marks::{by_name, drops_schema, flushes_status, is_handler, marks};
-use crate::state::{Mark, OPTION, Pin, SCHEMA, Setting, settings};
+use crate::state::{Mark, OPTION, Pin, SCHEMA, Setting, set};
 use crate::statement::class::{Class, used_schema};
 use crate::statement::{Xa, xa};
 
@@ -167,7 +167,7 @@ impl Change {
     /// What several statements in one text change, of which the first has this class: what each does is not told apart.
     pub(super) fn of_several(effects: Effects, first: Class, text: &[u8]) -> Self {
         let mut change = Self::default();
-        let uses = effects.any_of(Effects::SESSION) && settings::has_use(text);
+        let uses = effects.any_of(Effects::SESSION) && set::has_use(text);
         // Locks of tables commit. Those of rows end with the transaction, of which servers tell.
         let locks_tables = effects.any_of(Effects::LOCKS) && effects.any_of(Effects::IMPLICIT_COMMIT);
         let lasts = effects.any_of(Effects::SESSION.with(Effects::TEMPORARY_TABLE));
@@ -190,18 +190,18 @@ impl Change {
 
     /// And what a `SET` changes.
     fn add_set(&mut self, text: &[u8]) {
-        match settings::change(text) {
-            settings::Change::Settings(settings) => self.settings = settings,
-            settings::Change::WithUserVariables(settings) => {
+        match set::change(text) {
+            set::Change::Settings(settings) => self.settings = settings,
+            set::Change::WithUserVariables(settings) => {
                 self.settings = settings;
                 self.marks.push(Mark::begin(Pin::UserVariable));
             }
-            settings::Change::NextTransaction => {
+            set::Change::NextTransaction => {
                 let name = if sets_access_mode(text) { ACCESS_MODE } else { ISOLATION_LEVEL };
                 self.marks.push(Mark::Begin(Pin::NextTransaction, name.into()));
             }
-            settings::Change::Nothing => {}
-            settings::Change::Unknown => self.marks.push(Mark::begin(Pin::Setting)),
+            set::Change::Nothing => {}
+            set::Change::Unknown => self.marks.push(Mark::begin(Pin::Setting)),
         }
     }
 

@@ -1,0 +1,201 @@
+//! One prepared statement: what it is, and what is known of it at each server.
+
+use std::rc::Rc;
+
+use wire::reply;
+
+use super::Preparing;
+use super::definitions::Definitions;
+use super::sites::Freedom;
+use crate::session::modes::Modes;
+
+/// A prepared statement.
+#[derive(Debug)]
+pub(in crate::session) struct Prepared {
+    pub(in crate::session) what: Preparing,
+    /// The hostgroup where it was prepared first; it has everything that was sent for the statement.
+    pub(in crate::session) home: u32,
+    /// How many values an execution needs.
+    params: u16,
+    /// How many columns the client knows of.
+    columns: u16,
+    /// What it was told of parameters and columns, if it keeps that.
+    told: Option<u64>,
+    places: Vec<Place>,
+    /// The types of its parameters, as they were sent last, and how often they were.
+    types: Option<Box<[u8]>>,
+    types_version: u64,
+    /// A part of a value was sent, or a cursor is open: the next commands belong to its home.
+    is_at_home: bool,
+    /// Parts of values were sent since the last execution.
+    has_parts: bool,
+    /// The last execution had values that were sent in parts: it cannot be sent again.
+    ran_with_parts: bool,
+    /// What its text means, if that is to be said when it is prepared anew.
+    modes: Option<Rc<Modes>>,
+}
+
+/// A statement at one server.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    hostgroup: u32,
+    statement: reply::Prepared,
+    types_version: u64,
+    /// It says what was known when it was prepared there: the next execution needs another one.
+    is_for_once: bool,
+}
+
+impl Prepared {
+    /// A statement that was prepared at this hostgroup with this answer; the client was told so of its parameters and columns, if it
+    /// keeps that.
+    pub(super) fn new(what: Preparing, home: u32, statement: reply::Prepared, told: Option<u64>) -> Self {
+        Self {
+            what,
+            home,
+            params: statement.params,
+            columns: statement.columns,
+            told,
+            places: vec![Place { hostgroup: home, statement, types_version: 0, is_for_once: false }],
+            types: None,
+            types_version: 0,
+            is_at_home: false,
+            has_parts: false,
+            ran_with_parts: false,
+            modes: None,
+        }
+    }
+
+    /// Whether the next commands for it belong to where it lives.
+    pub(in crate::session) const fn is_at_home(&self) -> bool {
+        self.is_at_home
+    }
+
+    /// Whether the next commands for it belong to where it lives, from now on.
+    pub(super) const fn keep_home(&mut self, is_at_home: bool) {
+        self.is_at_home = is_at_home;
+    }
+
+    /// Parts of a value are sent for it, or they are forgotten.
+    pub(super) const fn note_parts(&mut self, has_parts: bool) {
+        self.has_parts = has_parts;
+    }
+
+    /// Whether a server that has answered so has prepared what the client may execute: it needs as many values, returns rows if it did, and
+    /// tells of parameters and columns what the client was told, if it keeps that.
+    pub(super) fn is_same(&self, statement: reply::Prepared, answer: &[u8]) -> bool {
+        self.params == statement.params
+            && (self.columns == 0) == (statement.columns == 0)
+            && self.told.is_none_or(|told| told == Definitions::of(answer))
+    }
+
+    /// It is executed.
+    pub(in crate::session) const fn note_executed(&mut self) {
+        self.ran_with_parts = self.has_parts;
+        self.has_parts = false;
+    }
+
+    /// Whether its last execution had values that were sent before it.
+    pub(in crate::session) const fn ran_with_parts(&self) -> bool {
+        self.ran_with_parts
+    }
+
+    /// Whether it could be prepared again where it lives.
+    pub(super) fn freedom(&self) -> Freedom {
+        match &self.modes {
+            _ if self.is_at_home || self.what.text.is_none() => Freedom::Never,
+            None => Freedom::While(self.what.modes),
+            Some(_) => Freedom::Always,
+        }
+    }
+
+    /// From now on it is prepared in these modes wherever it is.
+    pub(super) fn keep_modes(&mut self, modes: Rc<Modes>) {
+        self.modes = Some(modes);
+    }
+
+    /// What its text means, if that has to be said when it is prepared anew.
+    pub(in crate::session) fn modes(&self) -> Option<Rc<Modes>> {
+        self.modes.clone()
+    }
+
+    /// Whether it can be prepared anew where texts mean what they do in `modes`.
+    pub(in crate::session) fn is_preparable_in(&self, modes: u64) -> bool {
+        self.what.text.is_some() && (self.modes.is_some() || self.what.modes == modes)
+    }
+
+    /// The number that the server of this hostgroup knows it by.
+    pub(in crate::session) fn id_at(&self, hostgroup: u32) -> Option<u32> {
+        self.places.iter().find(|place| place.hostgroup == hostgroup).map(|place| place.statement.id)
+    }
+
+    /// Whether another server than that of this hostgroup has it, too.
+    pub(in crate::session) fn is_elsewhere(&self, hostgroup: u32) -> bool {
+        self.places.iter().any(|place| place.hostgroup != hostgroup)
+    }
+
+    /// How many servers have it.
+    pub(in crate::session) const fn places(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether the server of this hostgroup knows the types of its parameters.
+    pub(in crate::session) fn has_types_at(&self, hostgroup: u32) -> bool {
+        let place = self.places.iter().find(|place| place.hostgroup == hostgroup);
+        place.is_some_and(|place| place.types_version == self.types_version)
+    }
+
+    /// Whether it is at this hostgroup for one execution.
+    pub(in crate::session) fn is_for_once(&self, hostgroup: u32) -> bool {
+        self.places.iter().any(|place| place.hostgroup == hostgroup && place.is_for_once)
+    }
+
+    /// The hostgroups where it is, and its number at each.
+    pub(super) fn numbers(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.places.iter().map(|place| (place.hostgroup, place.statement.id))
+    }
+
+    /// It was prepared at this hostgroup as well, maybe for one execution.
+    pub(super) fn add_place(&mut self, hostgroup: u32, statement: reply::Prepared, is_for_once: bool) {
+        self.places.push(Place { hostgroup, statement, types_version: 0, is_for_once });
+    }
+
+    /// It is not at this hostgroup any more. Returns its number there.
+    pub(super) fn leave_place(&mut self, hostgroup: u32) -> Option<u32> {
+        let at = self.places.iter().position(|place| place.hostgroup == hostgroup)?;
+        Some(self.places.swap_remove(at).statement.id)
+    }
+
+    /// Whether it has other columns at this hostgroup than the client knows: a table has changed.
+    pub(in crate::session) fn has_other_columns_at(&self, hostgroup: u32) -> bool {
+        let place = self.places.iter().find(|place| place.hostgroup == hostgroup);
+        place.is_some_and(|place| place.statement.columns != self.columns)
+    }
+
+    /// The client is told of the columns that it has at this hostgroup; false if it knows them.
+    pub(in crate::session) fn tells_columns_of(&mut self, hostgroup: u32) -> bool {
+        let place = self.places.iter().find(|place| place.hostgroup == hostgroup);
+        let columns = place.map_or(self.columns, |place| place.statement.columns);
+        std::mem::replace(&mut self.columns, columns) != columns
+    }
+
+    /// How many values an execution needs.
+    pub(in crate::session) const fn params(&self) -> u16 {
+        self.params
+    }
+
+    /// An execution with these types goes to a hostgroup; without, those of the one before hold. Returns the types that have
+    /// to be added, because that server does not know them.
+    pub(in crate::session) fn types_for(&mut self, hostgroup: u32, types: Option<&[u8]>) -> Option<&[u8]> {
+        // Where they cannot be needed they are not kept.
+        self.what.text.as_ref()?;
+        if let Some(types) = types.filter(|types| self.types.as_deref() != Some(types)) {
+            self.types_version += 1;
+            self.types = Some(types.into());
+        }
+        let version = self.types_version;
+        let place = self.places.iter_mut().find(|place| place.hostgroup == hostgroup)?;
+        let lacks = place.types_version != version;
+        place.types_version = version;
+        self.types.as_deref().filter(|_| lacks && types.is_none())
+    }
+}

@@ -1,0 +1,140 @@
+//! Tests of the statements of a session, all together.
+
+use super::*;
+use crate::texts::Texts;
+
+const fn statement(id: u32, params: u16) -> reply::Prepared {
+    reply::Prepared { id, params, columns: 1 }
+}
+
+fn what(text: &str) -> Preparing {
+    let text = Texts::new(usize::MAX).keep(text.as_bytes());
+    Preparing {
+        text,
+        moves: true,
+        digest: Some(1),
+        effects: Effects::NONE,
+        several: false,
+        tables: false,
+        class: None,
+        modes: 0,
+        digest_text: Arc::default(),
+        change: None,
+    }
+}
+
+#[test]
+fn answers_belong_to_statements_in_their_order() {
+    let mut all = Registry::default();
+    all.expect(what("a"));
+    all.expect(what("b"));
+    all.expect(what("c"));
+    all.answered(0, Some(statement(1, 0)));
+    all.answered(0, None);
+    all.answered(0, Some(statement(2, 0)));
+    assert_eq!(all.get(1).unwrap().what.text.as_deref(), Some(&b"a"[..]));
+    assert_eq!(all.get(2).unwrap().what.text.as_deref(), Some(&b"c"[..]));
+    assert_eq!(all.get(LAST).unwrap().id_at(0), Some(2));
+    assert_eq!(all.close(LAST), [(0, 2)]);
+    assert!(all.get(2).is_none() && all.get(3).is_none());
+}
+
+#[test]
+fn numbers_do_not_collide() {
+    let mut all = Registry::default();
+    all.enter(1, what("a"), 0, statement(1, 0), None);
+    assert_eq!((all.client_id(1), all.client_id(2)), (FIRST_OWN_ID, 2));
+    all.enter(FIRST_OWN_ID, what("b"), 7, statement(1, 0), None);
+    assert_eq!(all.client_id(1), FIRST_OWN_ID + 1);
+    assert!(!all.has_other_homes(0) && all.has_other_homes(7), "the server of 7 may call another one 1");
+    all.close(1);
+    assert!(!all.has_other_homes(0) && !all.has_other_homes(7));
+}
+
+#[test]
+fn c16_types_reach_a_server_that_does_not_know_them() {
+    let mut all = Registry::default();
+    all.enter(1, what("a"), 0, statement(1, 1), None);
+    let one = all.get_mut(1).unwrap();
+    assert_eq!(one.types_for(0, Some(b"\x03\x00")), None);
+    assert_eq!(one.types_for(0, None), None, "it knows them");
+    assert!(all.is_same(1, statement(9, 1), b"") && !all.is_same(1, statement(9, 2), b""));
+    all.add_place(1, 1, statement(9, 1), false);
+    assert_eq!(all.get(1).unwrap().id_at(1), Some(9));
+    let one = all.get_mut(1).unwrap();
+    assert_eq!(one.types_for(1, None), Some(&b"\x03\x00"[..]));
+    assert_eq!(one.types_for(1, None), None);
+    assert_eq!(one.types_for(1, Some(b"\x08\x00")), None);
+    assert_eq!(one.types_for(0, None), Some(&b"\x08\x00"[..]), "they have changed elsewhere");
+}
+
+/// What is looked up is what a search among all statements would find.
+fn searched(all: &Registry, hostgroup: u32, modes: u64) -> (bool, Vec<Option<u32>>) {
+    let is_bound = |one: &Prepared| {
+        one.home == hostgroup && (one.is_at_home() || one.what.text.is_none() || one.what.modes != modes)
+    };
+    let client_id = |known_as| {
+        let is_it = |(_, one): &(&u32, &Prepared)| one.id_at(hostgroup) == Some(known_as);
+        all.by_id.iter().find(is_it).map(|(id, _)| *id)
+    };
+    (all.by_id.values().any(is_bound), (0..12).map(client_id).collect())
+}
+
+proptest::proptest! {
+    #[test]
+    fn what_is_looked_up_is_what_a_search_would_find(
+        steps in proptest::collection::vec((0..7u8, 0..12u32, 0..3u32, 0..2u64), 0..120),
+    ) {
+        let (mut all, mut next) = (Registry::default(), [0; 3]);
+        for (step, id, hostgroup, modes) in steps {
+            let at = hostgroup as usize;
+            match step {
+                0 => {
+                    let text = what("SELECT 1").text.filter(|_| id > 0);
+                    let (known_as, client) = (next[at], all.client_id(next[at]));
+                    next[at] += 1;
+                    all.enter(client, Preparing { text, modes, ..what("") }, hostgroup, statement(known_as, 0), None);
+                }
+                1 => drop(all.close(id)),
+                2 if all.get(id).is_some_and(|one| one.id_at(hostgroup).is_none()) => {
+                    all.add_place(id, hostgroup, statement(next[at], 0), false);
+                    next[at] += 1;
+                }
+                3 => drop(all.leave_place(id, hostgroup)),
+                4 => {
+                    all.forget_hostgroup(hostgroup);
+                    next[at] = 0;
+                }
+                5 => all.keep_home(id, hostgroup, modes == 0),
+                _ => all.close_at(id, hostgroup),
+            }
+            for hostgroup in 0..3 {
+                for modes in 0..2 {
+                    let found: Vec<_> = (0..12).map(|known_as| all.client_id_of(known_as, hostgroup)).collect();
+                    proptest::prop_assert_eq!(
+                        (all.is_bound_to(hostgroup, modes), found),
+                        searched(&all, hostgroup, modes)
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn c29_there_is_an_end_to_what_is_kept() {
+    let mut all = Registry::default();
+    let large = "x".repeat(PREPARED_BYTES_MAX);
+    for (id, kept) in [(1, true), (2, false)] {
+        all.expect(what(&large));
+        all.answered(0, Some(statement(id, 0)));
+        assert_eq!(all.get(id).unwrap().what.text.is_some(), kept);
+    }
+    all.expect(Preparing { digest_text: b"SELECT ?"[..].into(), ..what("") });
+    all.answered(0, Some(statement(4, 0)));
+    assert!(all.executed(4, 0).unwrap().digest_text.is_empty());
+    all.close(1);
+    all.expect(what(&large));
+    all.answered(0, Some(statement(3, 0)));
+    assert!(all.get(3).unwrap().what.text.is_some());
+}

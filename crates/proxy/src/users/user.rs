@@ -1,0 +1,268 @@
+//! One user: what its row says, what was learned about its password, and how many clients and connections it has.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use pool::{Quota, Share};
+use tokio::time::Instant;
+use wire::auth::{Credential, Secret};
+
+use crate::limit::Limit;
+use crate::limits::{VOUCHED_FOR, VOUCHED_SCHEMAS_MAX};
+
+/// One row of `mysql_users`, and what was learned about its password.
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "columns of a row, independent of each other")]
+pub(crate) struct User {
+    pub(crate) name: Vec<u8>,
+    pub(crate) credential: Credential,
+    /// A second password that is as good.
+    pub(crate) additional: Option<Credential>,
+    pub(crate) default_hostgroup: u32,
+    /// Whether rules do not lead out of a transaction.
+    pub(crate) transaction_persistent: bool,
+    /// Whether hints in the comments of statements count.
+    pub(crate) hints: bool,
+    pub(crate) default_schema: Option<Vec<u8>>,
+    pub(crate) max_connections: u32,
+    /// How many statements it may run.
+    pub(crate) limit: Option<Limit>,
+    /// How many connections to servers it may have; `u32::MAX`: any number.
+    max_backends: u32,
+    /// Whether the proxy may log in to servers as this user: its row, or another one of the same name, says so.
+    pub(crate) for_servers: bool,
+    /// Whether clients must use TLS.
+    pub(crate) use_ssl: bool,
+    is_decoy: bool,
+    /// Whether it is the monitor's.
+    pub(crate) is_own: bool,
+    connections: Arc<Quota>,
+    /// Its connections to servers, from the first one on.
+    backends: OnceLock<Arc<Quota>>,
+    /// What a full exchange has shown: from then on a proof is enough.
+    learned: Mutex<Option<Learned>>,
+    /// Schemas (`None`: none at all) that a server has let this user into, and when.
+    pub(super) accepted: Mutex<HashMap<Option<Box<[u8]>>, Instant>>,
+    /// Whether a server has asked for more than the hash in the table. A decoy shares this with the user whose kind it
+    /// has, so that the messages of a login do not tell them apart.
+    pub(super) wants_password: Arc<AtomicBool>,
+}
+
+/// What a user with a hash once proved with the password itself. Kept in memory only.
+#[derive(Debug, Clone)]
+struct Learned {
+    /// SHA256(SHA256(password)), to check fast exchanges with.
+    digest: [u8; 32],
+    /// What servers want to see; a fast exchange shows less.
+    secret: Secret,
+}
+
+impl User {
+    /// What the row says about where statements go.
+    pub(crate) const fn route_account(&self) -> route::Account {
+        route::Account {
+            default_hostgroup: self.default_hostgroup,
+            transaction_persistent: self.transaction_persistent,
+            listener: None,
+        }
+    }
+
+    /// A user of the proxy's own, whom no client can log in as.
+    pub(crate) fn of_monitor(name: &str, password: &str) -> Arc<Self> {
+        let credential = match password {
+            "" => Credential::Empty,
+            password => Credential::Clear(password.as_bytes().to_vec()),
+        };
+        let user = Self::new(name.as_bytes().to_vec(), credential, true, &config::User::default());
+        Arc::new(Self { is_own: true, ..user })
+    }
+
+    /// A user whose row says this, with nothing learned.
+    pub(super) fn new(name: Vec<u8>, credential: Credential, for_servers: bool, row: &config::User) -> Self {
+        Self {
+            name,
+            credential,
+            default_hostgroup: row.default_hostgroup,
+            transaction_persistent: row.transaction_persistent,
+            hints: row.attributes.hints,
+            default_schema: row.default_schema.clone().map(String::into_bytes),
+            max_connections: row.max_connections,
+            limit: None,
+            max_backends: max_backends(row),
+            for_servers,
+            use_ssl: row.use_ssl,
+            additional: None,
+            is_decoy: false,
+            is_own: false,
+            connections: Quota::new(row.max_connections),
+            backends: OnceLock::new(),
+            learned: Mutex::new(None),
+            accepted: Mutex::default(),
+            wants_password: Arc::default(),
+        }
+    }
+
+    /// One that does not exist.
+    pub(super) fn decoy(credential: Credential, wants_password: Arc<AtomicBool>) -> Self {
+        Self {
+            name: Vec::new(),
+            credential,
+            additional: None,
+            default_hostgroup: 0,
+            transaction_persistent: true,
+            hints: true,
+            default_schema: None,
+            max_connections: 0,
+            limit: None,
+            max_backends: 0,
+            for_servers: false,
+            use_ssl: false,
+            is_decoy: true,
+            is_own: false,
+            connections: Arc::default(),
+            backends: OnceLock::new(),
+            learned: Mutex::new(None),
+            accepted: Mutex::default(),
+            wants_password,
+        }
+    }
+
+    /// This user, with what is known of it from `before`, when it was configured otherwise; `before` itself if it was not.
+    pub(super) fn after(mut self, before: &Arc<Self>) -> Arc<Self> {
+        let same_password = self.credential == before.credential && self.additional == before.additional;
+        let same = same_password
+            && self.route_account() == before.route_account()
+            && self.hints == before.hints
+            && self.default_schema == before.default_schema
+            && self.max_connections == before.max_connections
+            && self.limit.as_ref().map(Limit::rates) == before.limit.as_ref().map(Limit::rates)
+            && self.max_backends == before.max_backends
+            && self.for_servers == before.for_servers
+            && self.use_ssl == before.use_ssl;
+        if same {
+            return Arc::clone(before);
+        }
+        self.connections = Arc::clone(&before.connections);
+        self.backends = OnceLock::from(Arc::clone(before.backends()));
+        if same_password {
+            self.learned = Mutex::new(before.learned().clone());
+            self.wants_password = Arc::clone(&before.wants_password);
+        }
+        Arc::new(self)
+    }
+
+    /// Has it have as many clients and connections to servers as its row says.
+    pub(super) fn enforce(&self) {
+        self.connections.allow(self.max_connections);
+        if let Some(backends) = self.backends.get() {
+            backends.allow(self.max_backends);
+        }
+    }
+
+    /// Whether sessions of both have their places among the same ones: they are one user, maybe configured anew.
+    pub(crate) fn shares_places_with(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.connections, &other.connections)
+    }
+
+    /// Clients that are logged in as this user.
+    pub(super) fn connections(&self) -> u32 {
+        self.connections.taken()
+    }
+
+    /// Whether no such user exists.
+    pub(crate) const fn is_decoy(&self) -> bool {
+        self.is_decoy
+    }
+
+    /// Counts one more session of this user, unless it has all that it may have.
+    pub(crate) fn admit(&self) -> Option<Share> {
+        self.connections.take()
+    }
+
+    /// What counts the sessions of this user.
+    pub(crate) const fn places(&self) -> &Arc<Quota> {
+        &self.connections
+    }
+
+    /// What counts the connections to servers as this user.
+    pub(crate) fn backends(&self) -> &Arc<Quota> {
+        self.backends.get_or_init(|| Quota::new(self.max_backends))
+    }
+
+    /// SHA256(SHA256(password)) as learned from a full exchange.
+    pub(crate) fn sha2_digest(&self) -> Option<[u8; 32]> {
+        self.learned().as_ref().map(|learned| learned.digest)
+    }
+
+    /// What the session can log in to servers with, after a login that showed `shown`; `digest` is what it
+    /// taught, if it was a full exchange.
+    pub(crate) fn learn(&self, shown: Secret, digest: Option<[u8; 32]>) -> Secret {
+        let mut learned = self.learned();
+        if let Some(digest) = digest {
+            *learned = Some(Learned { digest, secret: shown.clone() });
+        }
+        better(shown, learned.as_ref())
+    }
+
+    /// The same for a session that has logged in with `secret`: others may have shown more since.
+    pub(crate) fn secret_for_servers(&self, secret: &Secret) -> Secret {
+        better(secret.clone(), self.learned().as_ref())
+    }
+
+    /// Whether clients are to show the password itself.
+    pub(crate) fn wants_password(&self) -> bool {
+        self.wants_password.load(Ordering::Relaxed)
+    }
+
+    /// A server has asked for what cannot be made of the hash in the table: from now on clients are asked for the
+    /// password, until one has shown it.
+    pub(crate) fn want_password(&self) {
+        self.wants_password.store(true, Ordering::Relaxed);
+    }
+
+    /// A server has refused `secret`. If it was learned, clients have to show the password again: it may have changed.
+    pub(crate) fn forget(&self, secret: &Secret) {
+        let mut learned = self.learned();
+        if learned.as_ref().is_some_and(|learned| learned.secret == *secret) {
+            *learned = None;
+        }
+    }
+
+    /// Whether a server has let this user into `schema` a short time before `now`.
+    pub(crate) fn is_vouched_for(&self, schema: Option<&[u8]>, now: Instant) -> bool {
+        let accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = accepted.get(&schema.map(Box::from));
+        since.is_some_and(|&since| now.duration_since(since) < VOUCHED_FOR)
+    }
+
+    /// A server has let this user into `schema` at `now`.
+    pub(crate) fn vouch_for(&self, schema: Option<&[u8]>, now: Instant) {
+        let mut accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+        if accepted.len() >= VOUCHED_SCHEMAS_MAX {
+            accepted.clear();
+        }
+        accepted.insert(schema.map(Box::from), now);
+    }
+
+    fn learned(&self) -> MutexGuard<'_, Option<Learned>> {
+        self.learned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What was learned, where a login with the same password has shown less.
+fn better(shown: Secret, learned: Option<&Learned>) -> Secret {
+    match (shown, learned) {
+        (shown @ (Secret::CachingSha2Stage1(_) | Secret::NativeStage1(_)), Some(learned))
+            if shown.is_of(&learned.secret) =>
+        {
+            learned.secret.clone()
+        }
+        (shown, _) => shown,
+    }
+}
+
+/// How many connections to servers the user may have.
+fn max_backends(row: &config::User) -> u32 {
+    row.attributes.max_backend_connections.map_or(u32::MAX, |max| u32::try_from(max).unwrap_or(u32::MAX))
+}

@@ -1,0 +1,99 @@
+//! The sessions of a worker, as it keeps book of them: to reach them, and to show them.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tokio::time::Instant;
+
+use super::Worker;
+use crate::client::login::Identity;
+use crate::control::{Control, Signal};
+use crate::directory::Seat;
+use crate::holders::Holders;
+use crate::kill::{Request, Verdict};
+use crate::stats::SessionStats;
+
+impl Worker {
+    /// Enters a session into the worker's books; it leaves them when the guard is dropped.
+    pub(crate) fn register(self: &Rc<Self>) -> Registered {
+        let mut controls = self.controls.borrow_mut();
+        let entry = controls.vacant_entry();
+        let key = entry.key();
+        let control = Rc::new(Control::new(key, self.shared.connection_id()));
+        entry.insert(Rc::clone(&control));
+        if self.drain.get().is_some() {
+            control.send(Signal::Drain);
+        }
+        Registered { worker: Rc::clone(self), control, key }
+    }
+
+    /// Enters a session into the directory, under its id and the user that it has now.
+    pub(crate) fn seat(&self, control: &Control, identity: &Identity) {
+        let seat = control.take_seat(identity.connection_id);
+        let hostgroup = identity.route_account(&self.routing.borrow().routes().pairs).hostgroup();
+        control.about.set_account(&identity.account, hostgroup);
+        self.shared.directory.enter(seat, Arc::clone(&identity.account.user), self.inbox.clone());
+    }
+
+    /// Gives a KILL to the session that it names.
+    pub(super) fn deliver(&self, seat: Seat, request: Request) {
+        let refused = match self.controls.borrow().get(seat.key) {
+            Some(control) => control.deliver(seat, request),
+            None => Err(request),
+        };
+        if let Err(request) = refused {
+            request.answer(Verdict::Unknown);
+        }
+    }
+
+    /// Its sessions.
+    pub(crate) fn sessions(&self) -> Vec<SessionStats> {
+        let now = Instant::now();
+        self.controls.borrow().iter().map(|(_, control)| control.row(self.index, now)).collect()
+    }
+
+    /// Those of its sessions that have a connection of this hostgroup.
+    pub(crate) fn holders_of(&self, hostgroup: u32) -> Holders {
+        let (now, settings, mut holders) = (Instant::now(), self.settings(), Holders::default());
+        let shared = settings.variables.multiplexing && settings.shares(hostgroup);
+        for (_, control) in self.controls.borrow().iter() {
+            if let Some(holder) = control.holds(hostgroup, shared, now) {
+                holders.add(holder);
+            }
+        }
+        holders
+    }
+
+    /// Tells all sessions.
+    pub(super) fn signal_all(&self, signal: Signal) {
+        for (_, control) in self.controls.borrow().iter() {
+            control.send(signal);
+        }
+    }
+}
+
+/// A session in its worker's books.
+#[derive(Debug)]
+pub(crate) struct Registered {
+    worker: Rc<Worker>,
+    pub(crate) control: Rc<Control>,
+    key: usize,
+}
+
+impl Registered {
+    /// Takes the session out of the directory: it cannot be killed any more.
+    pub(crate) fn leave_directory(&self) {
+        if let Some(seat) = self.control.leave_seat() {
+            self.worker.shared.directory.leave(seat);
+        }
+    }
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        self.leave_directory();
+        self.worker.controls.borrow_mut().remove(self.key);
+        self.worker.sessions.fetch_sub(1, Ordering::Relaxed);
+    }
+}
