@@ -352,10 +352,12 @@ impl<'a> Dialogue<'a> {
         let mut turn = pin!(queueing::turn(user.places(), line, latest.min(Instant::now() + patience)));
         let share = poll_fn(|cx| match self.exchange.poll_closed(cx) {
             // It has a place among all clients meanwhile.
-            Poll::Ready(()) => Poll::Ready(Err(NoPlace::Refused)),
-            Poll::Pending => turn.as_mut().poll(cx),
+            Poll::Ready(()) => Poll::Ready(None),
+            Poll::Pending => turn.as_mut().poll(cx).map(Some),
         });
-        share.await.map(|share| Some(Rc::new(share))).map_err(|why| self.refuse_user(user, why))
+        // Nobody has refused a client that does not want to be served any more.
+        let turn = share.await.ok_or(Ending::ClientLeft)?;
+        turn.map(|share| Some(Rc::new(share))).map_err(|why| self.refuse_user(user, why))
     }
 
     /// The user has all the connections that he may have.

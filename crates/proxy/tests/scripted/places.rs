@@ -129,6 +129,23 @@ fn a_client_that_leaves_the_line_is_gone_at_once() {
     });
 }
 
+/// It counted as one that the proxy had refused, and as an error that it had said.
+#[test]
+fn a_client_that_leaves_the_line_was_not_refused() {
+    play(async || {
+        let (stage, _servers) = stage(patient());
+        let _first = log_in(&stage).await;
+        let second = logging_in(&stage);
+        settle().await;
+        second.abort();
+        settle().await;
+        assert_eq!(stage.sessions(), 1);
+        for name in ["Access_Denied_Max_User_Connections", "generated_error_packets"] {
+            assert_eq!(stage.global(name), 0, "{name}");
+        }
+    });
+}
+
 /// Each of them has one of all places already.
 #[test]
 fn the_line_of_a_user_has_an_end() {
