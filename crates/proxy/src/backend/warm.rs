@@ -22,7 +22,19 @@ use crate::worker::Worker;
 
 /// For whom connections are opened, by hostgroup.
 #[derive(Debug, Default)]
-pub(crate) struct Warmth(RefCell<HashMap<u32, Kind>>);
+pub(crate) struct Warmth {
+    kinds: RefCell<HashMap<u32, Kind>>,
+    /// Servers that have not let somebody in. Others may log in before it is his turn again.
+    refused: RefCell<Vec<Refused>>,
+}
+
+/// A server that has not let a user in.
+#[derive(Debug)]
+struct Refused {
+    user: Box<[u8]>,
+    server: u64,
+    when: Instant,
+}
 
 /// What connections of a hostgroup are like that are opened ahead.
 #[derive(Debug)]
@@ -39,47 +51,54 @@ struct Guest {
     passport: Rc<Passport>,
     /// Who is in no schema.
     caller: Arc<Caller>,
-    /// Servers that have not let it in, and when.
-    refused: RefCell<Vec<(u64, Instant)>>,
 }
 
 impl Guest {
-    /// Whether this server has not let it in a short time ago: servers lock accounts as which somebody tries too often.
-    fn is_refused_by(&self, server: u64) -> bool {
-        let mut refused = self.refused.borrow_mut();
-        refused.retain(|(_, when)| when.elapsed() < GUEST_REFUSED);
-        refused.iter().any(|(one, _)| *one == server)
+    fn user(&self) -> &[u8] {
+        &self.identity.account.user.name
     }
 }
 
 impl Warmth {
+    /// Whether this server has not let the guest's user in a short time ago: servers lock accounts as which somebody tries too often.
+    fn is_refused_by(&self, server: u64, guest: &Guest) -> bool {
+        let mut refused = self.refused.borrow_mut();
+        refused.retain(|one| one.when.elapsed() < GUEST_REFUSED);
+        refused.iter().any(|one| one.server == server && *one.user == *guest.user())
+    }
+
+    fn note_refused(&self, server: u64, guest: &Guest) {
+        let refused = Refused { user: guest.user().into(), server, when: Instant::now() };
+        self.refused.borrow_mut().push(refused);
+    }
+
     /// A client has got a connection of this hostgroup.
     pub(super) fn note(&self, worker: &Worker, hostgroup: u32, client: &Identity) {
         if !worker.settings().warms(hostgroup) {
             return;
         }
         let passport = Passport::new(client);
-        let mut kinds = self.0.borrow_mut();
+        let mut kinds = self.kinds.borrow_mut();
         if kinds.get(&hostgroup).is_some_and(|kind| kind.guest.passport.hash() == passport.hash()) {
             return;
         }
         let identity = client.for_others(worker.shared.connection_id());
         let caller = Arc::new(Caller::new(&identity.account.user.name, b"", "", 0));
         let is_busy = kinds.get(&hostgroup).is_some_and(|kind| kind.is_busy);
-        let guest = Guest { identity, passport: Rc::new(passport), caller, refused: RefCell::default() };
+        let guest = Guest { identity, passport: Rc::new(passport), caller };
         kinds.insert(hostgroup, Kind { guest: Rc::new(guest), is_busy });
     }
 
     /// Opens what lacks, and forgets what nobody wants any more.
     pub(crate) fn sweep(&self, worker: &Rc<Worker>) {
-        let mut kinds = self.0.borrow_mut();
+        let mut kinds = self.kinds.borrow_mut();
         kinds.retain(|hostgroup, kind| is_wanted(worker, *hostgroup, &kind.guest));
         for (hostgroup, kind) in kinds.iter_mut().filter(|(_, kind)| !kind.is_busy) {
             kind.is_busy = true;
             let (worker, hostgroup, guest) = (Rc::clone(worker), *hostgroup, Rc::clone(&kind.guest));
             tokio::task::spawn_local(async move {
                 warm(&worker, hostgroup, &guest).await;
-                if let Some(kind) = worker.warmth.0.borrow_mut().get_mut(&hostgroup) {
+                if let Some(kind) = worker.warmth.kinds.borrow_mut().get_mut(&hostgroup) {
                     kind.is_busy = false;
                 }
             });
@@ -102,7 +121,7 @@ async fn warm(worker: &Rc<Worker>, hostgroup: u32, guest: &Guest) {
         let settings = worker.settings();
         let is_passed_over = |server: &Server<Target>| {
             failed.contains(&server.id())
-                || guest.is_refused_by(server.id())
+                || worker.warmth.is_refused_by(server.id(), guest)
                 // Nobody else could use a connection to a server that was told whom it is for.
                 || settings.announced.contains(&server.endpoint().endpoint)
         };
@@ -117,7 +136,7 @@ async fn warm(worker: &Rc<Worker>, hostgroup: u32, guest: &Guest) {
                 let server = permit.server().id();
                 if let Err(why) = add(worker, hostgroup, guest, permit, share).await {
                     if is_refusal(&why) {
-                        guest.refused.borrow_mut().push((server, Instant::now()));
+                        worker.warmth.note_refused(server, guest);
                     }
                     failed.push(server);
                 }
