@@ -49,8 +49,8 @@ pub use gate::Closed;
 pub use lease::{Lease, Permit};
 pub use lifetime::lifetime;
 pub use policy::{Balance, Policy, Shunning};
-pub use queue::{Ticket, Turn};
-pub use quota::{InLine, InTurn, Quota, Share};
+pub use queue::{Leave, Ticket, Turn};
+pub use quota::{InLine, InTurn, LeaveLine, Quota, Share};
 pub use server::{Counts, Gauge, Off, Server, ServerSpec, Standing, Status};
 pub use shelf::{Shelf, Ticket as ShelfTicket};
 
@@ -209,6 +209,16 @@ impl<E> Pool<E> {
         let members = group.members();
         let works = |standing| matches!(standing, Standing::Ready | Standing::Full { .. });
         members.servers.iter().any(|server| works(server.standing(now, &members.policy.shunning)))
+    }
+
+    /// Whether a connection to a server of `hostgroup` could be opened at `now`, and nobody waits for that. Changes nothing.
+    pub fn has_room(&self, hostgroup: u32, now: Duration) -> bool {
+        let Some(group) = self.hostgroup(hostgroup).filter(|group| group.queue.waiting() == 0) else {
+            return false;
+        };
+        let members = group.members();
+        group.gate.closed(&members.policy, now).is_none()
+            && !choice::ready(&members.servers, &members.policy, now).is_empty()
     }
 
     /// Connections to servers of `hostgroup` that nobody uses, of all threads.

@@ -154,6 +154,13 @@ pub struct Ticket<E> {
     place: Arc<Place<E>>,
 }
 
+/// Takes somebody out of the queue who is about to learn that he needs it no more.
+#[derive(Debug)]
+pub struct Leave<E> {
+    group: Arc<Hostgroup<E>>,
+    place: Arc<Place<E>>,
+}
+
 impl<E> Ticket<E> {
     pub(crate) fn new(group: Arc<Hostgroup<E>>, random: u64, now: Duration) -> Self {
         let state = Mutex::new(PlaceState { waker: None, turn: None });
@@ -179,6 +186,11 @@ impl<E> Ticket<E> {
         if group.queue.is_first(&self.place) { group.changes_in(now) } else { group.recovers_in(now) }
     }
 
+    /// For somebody else who serves this one.
+    pub fn leave(&self) -> Leave<E> {
+        Leave { group: Arc::clone(&self.group), place: Arc::clone(&self.place) }
+    }
+
     /// What has come of waiting, once; until then `waker` is kept and called when it may be.
     pub fn poll_turn(&mut self, waker: &Waker) -> Option<Turn<E>> {
         let mut state = lock(&self.place.state);
@@ -189,11 +201,18 @@ impl<E> Ticket<E> {
     }
 }
 
-impl<E> Drop for Ticket<E> {
-    fn drop(&mut self) {
+impl<E> Leave<E> {
+    /// He leaves. What he was granted before stays his until he drops his ticket.
+    pub fn leave(self) {
         if self.group.queue.remove(&self.place) {
             self.group.queue.tell_first(&self.group);
         }
+    }
+}
+
+impl<E> Drop for Ticket<E> {
+    fn drop(&mut self) {
+        self.leave().leave();
         // Taken out before it is dropped: returning a permit serves the queue, which locks other places.
         let unclaimed = lock(&self.place.state).turn.take();
         drop(unclaimed);

@@ -52,6 +52,13 @@ pub struct InLine {
     place: Arc<Place>,
 }
 
+/// Takes somebody out of the line who is about to learn that he needs it no more.
+#[derive(Debug, Clone)]
+pub struct LeaveLine {
+    quota: Arc<Quota>,
+    place: Arc<Place>,
+}
+
 /// What comes of standing in line.
 #[derive(Debug)]
 pub enum InTurn {
@@ -92,14 +99,16 @@ impl Quota {
         })
     }
 
-    /// A place at the end of the line, unless `most` are in it already. `now` is the time on a clock of the caller's.
-    pub fn enqueue(self: &Arc<Self>, most: usize, now: Duration) -> Option<InLine> {
+    /// A place in line, behind all who have come by `since`, unless `most` are in it already. That is the time on a clock of the caller's: now,
+    /// but for those who have been in line before and had to leave it.
+    pub fn enqueue(self: &Arc<Self>, most: usize, since: Duration) -> Option<InLine> {
         let mut state = lock(&self.state);
         if state.waiting.len() >= most {
             return None;
         }
-        let place = Arc::new(Place { since: now, told: Mutex::default() });
-        state.waiting.push_back(Arc::clone(&place));
+        let place = Arc::new(Place { since, told: Mutex::default() });
+        let at = state.waiting.iter().rposition(|other| other.since <= since).map_or(0, |before| before + 1);
+        state.waiting.insert(at, Arc::clone(&place));
         // What came back just before.
         self.serve(state);
         Some(InLine { quota: Arc::clone(self), place })
@@ -143,6 +152,19 @@ impl Quota {
             state.yielded = now;
         }
         yields
+    }
+
+    /// Takes a place out of the line, if it is still in it.
+    fn remove(&self, place: &Arc<Place>) {
+        let mut state = lock(&self.state);
+        let Some(at) = state.waiting.iter().position(|other| Arc::ptr_eq(other, place)) else { return };
+        state.waiting.remove(at);
+        self.waiting.store(state.waiting.len(), Ordering::SeqCst);
+        let first = state.waiting.front().filter(|_| at == 0).and_then(|place| place.tell(Told::First));
+        drop(state);
+        if let Some(first) = first {
+            first.wake();
+        }
     }
 
     fn give_back(&self) {
@@ -200,6 +222,11 @@ impl InLine {
         lock(&self.quota.state).waiting.front().is_some_and(|first| Arc::ptr_eq(first, &self.place))
     }
 
+    /// For somebody else who serves this one.
+    pub fn leave(&self) -> LeaveLine {
+        LeaveLine { quota: Arc::clone(&self.quota), place: Arc::clone(&self.place) }
+    }
+
     /// What has come of waiting, once; until then `waker` is kept and called when it may be.
     pub fn poll_turn(&mut self, waker: &Waker) -> Option<InTurn> {
         let mut told = lock(&self.place.told);
@@ -214,20 +241,18 @@ impl InLine {
     }
 }
 
+impl LeaveLine {
+    /// He leaves. What he was granted before stays his until he drops his place.
+    pub fn leave(self) {
+        self.quota.remove(&self.place);
+    }
+}
+
 impl Drop for InLine {
     fn drop(&mut self) {
-        let mut state = lock(&self.quota.state);
-        let at = state.waiting.iter().position(|place| Arc::ptr_eq(place, &self.place));
-        let first = at.and_then(|at| {
-            state.waiting.remove(at);
-            self.quota.waiting.store(state.waiting.len(), Ordering::SeqCst);
-            state.waiting.front().filter(|_| at == 0).and_then(|place| place.tell(Told::First))
-        });
+        self.quota.remove(&self.place);
+        // Who is out of the line is granted nothing any more.
         let is_unclaimed = matches!(lock(&self.place.told).0.take(), Some(Told::Granted));
-        drop(state);
-        if let Some(first) = first {
-            first.wake();
-        }
         if is_unclaimed {
             self.quota.give_back();
         }
@@ -292,6 +317,40 @@ mod tests {
         drop(held);
         assert!(matches!(line[0].poll_turn(Waker::noop()), Some(InTurn::Granted(_))));
         assert!(share(&mut line[1]).is_some());
+    }
+
+    #[test]
+    fn who_had_to_leave_the_line_has_the_same_place_in_it_again() {
+        let ms = Duration::from_millis;
+        let quota = Quota::new(1);
+        let held = quota.take();
+        let mut line: Vec<_> = [2, 3, 3, 1, 2].map(|since| quota.enqueue(9, ms(since)).unwrap()).into();
+        let mut order = Vec::new();
+        drop(held);
+        while let Some(at) = line.iter_mut().position(|one| share(one).is_some()) {
+            order.push(at);
+            drop(line.remove(at));
+        }
+        assert_eq!(order, [3, 0, 2, 0, 0]);
+    }
+
+    #[test]
+    fn who_was_served_otherwise_is_not_in_line_any_more() {
+        let quota = Quota::new(1);
+        let held = quota.take();
+        let (mut one, mut two) = (quota.enqueue(9, NOW).unwrap(), quota.enqueue(9, NOW).unwrap());
+        one.leave().leave();
+        assert_eq!(quota.waiting(), 1);
+        assert!(matches!(two.poll_turn(Waker::noop()), Some(InTurn::First)) && two.is_first());
+        drop(held);
+        assert!(share(&mut one).is_none());
+        // What was granted before goes to the next.
+        two.leave().leave();
+        let mut three = quota.enqueue(9, NOW).unwrap();
+        drop((one, two));
+        assert!(share(&mut three).is_some());
+        drop(three);
+        assert_eq!((quota.taken(), quota.waiting()), (0, 0));
     }
 
     #[test]

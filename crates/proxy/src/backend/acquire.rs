@@ -98,12 +98,17 @@ async fn search(
     let deadline = started + variables.connect_timeout_server_max;
     let quota = user.map(|user| (user, user.backends()));
     let (mut failures, mut lent, mut share) = (Failures::default(), 0, None);
+    // Whether there was a place at a server, and nothing lacks but the user's share.
+    let (since, mut had_place) = (worker.shared.uptime(), false);
     loop {
         // Where a server has failed, its other connections may be no better.
         let asker = asker.filter(|_| failures.count == 0 && lent < LENT_MAX);
-        let place = match quota.filter(|(_, quota)| share.is_none() && quota.is_limited()) {
-            None => place(worker, hostgroup, deadline, &failures, full, asker).await,
-            Some((user, quota)) => match among(worker, hostgroup, deadline, quota, asker).await {
+        // Who would wait for servers that have no room takes no share for that from others of the user, who could go on.
+        let has_room = || had_place || worker.shared.pool.has_room(hostgroup, worker.shared.uptime());
+        let limited = quota.filter(|(_, quota)| share.is_none() && quota.is_limited() && has_room());
+        let place = match limited {
+            None => place(worker, hostgroup, deadline, &failures, full, asker, &mut share).await,
+            Some((user, quota)) => match among(worker, hostgroup, (since, deadline), quota, asker).await {
                 Among::Share(one) => {
                     share = Some(one);
                     continue;
@@ -150,7 +155,8 @@ async fn search(
         }
         // Those of users without a limit count as well: they may get one.
         share = share.or_else(|| quota.and_then(|(_, quota)| quota.take()));
-        if share.is_none() && quota.is_some() {
+        had_place = share.is_none() && quota.is_some();
+        if had_place {
             continue;
         }
         // Boxed: most connections are lent, and all that wait for one carry this.

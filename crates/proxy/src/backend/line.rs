@@ -1,7 +1,7 @@
 //! The sessions of a worker that wait for a connection which another one lays aside.
 //!
 //! They stand in the pool's line as well, where they get a place at a server, or in their user's, if that has all that it may have. A connection that comes back goes to one of this
-//! worker without that: it costs nothing, and a new one costs as much as some dozens of statements. But others, of another worker
+//! worker without that, and takes it out of that line at once: it costs nothing, and a new one costs as much as some dozens of statements. But others, of another worker
 //! or another user, can only have its place; so whoever gets it here must not be too far ahead of who waits longest.
 
 use std::cell::{Cell, RefCell};
@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot::{self, Receiver};
 
+use super::Target;
 use super::kept::{Entry, Key};
 use super::passport::Passport;
 use crate::arrival::Peer;
@@ -37,9 +38,29 @@ pub(super) struct Wish {
     pub(super) in_no_schema: bool,
 }
 
+/// The other line in which a session stands.
+#[derive(Debug)]
+pub(super) enum Other {
+    /// For a server.
+    Pool(pool::Leave<Target>),
+    /// For a share of its user's.
+    Quota(pool::LeaveLine),
+}
+
+impl Other {
+    /// The session is served. It still has to learn that, and until then nothing is to be ended for it.
+    fn leave(self) {
+        match self {
+            Self::Pool(line) => line.leave(),
+            Self::Quota(line) => line.leave(),
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Waiting {
     sender: oneshot::Sender<Box<Entry>>,
+    other: Other,
     wish: Wish,
     since: Duration,
 }
@@ -78,9 +99,10 @@ impl Drop for Handed<'_> {
 
 impl Line {
     /// A place at its end; `now` is the time since the start.
-    pub(super) fn wait(&self, key: Key, wish: Wish, now: Duration) -> Receiver<Box<Entry>> {
+    pub(super) fn wait(&self, key: Key, wish: Wish, other: Other, now: Duration) -> Receiver<Box<Entry>> {
         let (sender, receiver) = oneshot::channel();
-        self.waiting.borrow_mut().entry(key).or_default().push_back(Waiting { sender, wish, since: now });
+        let waiting = Waiting { sender, other, wish, since: now };
+        self.waiting.borrow_mut().entry(key).or_default().push_back(waiting);
         receiver
     }
 
@@ -100,7 +122,10 @@ impl Line {
             } else if let Some(one) = waiting.remove(at) {
                 entry.leave();
                 match one.sender.send(entry) {
-                    Ok(()) => return None,
+                    Ok(()) => {
+                        one.other.leave();
+                        return None;
+                    }
                     Err(back) => entry = back,
                 }
             }

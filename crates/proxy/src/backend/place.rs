@@ -5,13 +5,14 @@ use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
-use pool::{Choice, Permit, Ticket, Turn};
+use pool::{Choice, Permit, Share, Ticket, Turn};
 use tokio::time::{Instant, timeout_at};
 
 use super::Target;
 use super::acquire::Full;
 use super::failures::Failures;
 use super::kept::{Asker, Entry};
+use super::line::Other;
 use crate::counts::Counter;
 use crate::limits::MOVE_WAIT;
 use crate::worker::Worker;
@@ -33,7 +34,8 @@ pub(super) enum Place<'a> {
     None,
 }
 
-/// A place at a server of `hostgroup`, or a connection that is there; waits in line when all are full.
+/// A place at a server of `hostgroup`, or a connection that is there; waits in line when all are full. Meanwhile the user's `share` is for
+/// others of his, who may have more use for it.
 pub(super) async fn place<'a>(
     worker: &Rc<Worker>,
     hostgroup: u32,
@@ -41,6 +43,7 @@ pub(super) async fn place<'a>(
     failures: &Failures,
     full: Full,
     asker: Option<&'a Asker<'a>>,
+    share: &mut Option<Share>,
 ) -> Place<'a> {
     let shared = &worker.shared;
     let spare = asker.map_or_else(Vec::new, |asker| worker.kept.spare(worker, hostgroup, asker));
@@ -66,6 +69,7 @@ pub(super) async fn place<'a>(
     {
         return Place::Spare(Box::new(entry), asker);
     }
+    *share = None;
     wait(worker, hostgroup, deadline, asker).await
 }
 
@@ -84,7 +88,8 @@ async fn wait<'a>(
         worker.counts.note(Counter::ServersDelayed);
     }
     let patience = if asker.is_some() { MOVE_WAIT } else { Duration::ZERO };
-    let handed = asker.map(|asker| (worker.kept.wait(worker, asker, hostgroup), asker));
+    let other = || Other::Pool(ticket.leave());
+    let handed = asker.map(|asker| (worker.kept.wait(worker, asker, hostgroup, other()), asker));
     let handed = async {
         let (handed, asker) = handed?;
         Some((handed.await?, asker))

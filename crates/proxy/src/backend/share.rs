@@ -11,6 +11,7 @@ use pool::{InLine, InTurn, Quota, Share};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::kept::{Asker, Entry};
+use super::line::Other;
 use crate::limits::MOVE_WAIT;
 use crate::worker::Worker;
 
@@ -27,11 +28,11 @@ pub(super) enum Among<'a> {
     None,
 }
 
-/// One more connection of a user, or one that is there; waits in line if the user has all that he may have.
+/// One more connection of a user, or one that is there; waits in line if the user has all that he may have, as one who has come at `since`.
 pub(super) async fn among<'a>(
     worker: &Rc<Worker>,
     hostgroup: u32,
-    deadline: Instant,
+    (since, deadline): (Duration, Instant),
     quota: &Arc<Quota>,
     asker: Option<&'a Asker<'a>>,
 ) -> Among<'a> {
@@ -43,8 +44,9 @@ pub(super) async fn among<'a>(
     {
         return Among::Spare(Box::new(entry), asker);
     }
-    let Some(line) = quota.enqueue(usize::MAX, worker.shared.uptime()) else { return Among::None };
-    let handed = asker.map(|asker| (worker.kept.wait(worker, asker, hostgroup), asker));
+    let Some(line) = quota.enqueue(usize::MAX, since) else { return Among::None };
+    let other = || Other::Quota(line.leave());
+    let handed = asker.map(|asker| (worker.kept.wait(worker, asker, hostgroup, other()), asker));
     let handed = async {
         let (handed, asker) = handed?;
         Some((handed.await?, asker))

@@ -12,9 +12,9 @@ use tokio::time::sleep;
 use wire::StatusFlags;
 use wire::command::Kind;
 
-use super::shared::config as shared;
+use super::shared::{asked, config as shared, let_in};
 use super::support::{
-    Client, Servers, begin, database, first_query, log_in, ms, play, rule, secs, settle, stage,
+    Client, Database, Servers, begin, database, first_query, log_in, ms, play, rule, secs, settle, stage,
 };
 
 /// Sessions share connections to two servers: one of hostgroup 0, and one of hostgroup 1, which has the statements with `reader` in them.
@@ -80,6 +80,82 @@ fn who_wants_another_hostgroup_does_not_wait_for_ever() {
     });
 }
 
+/// It took one and waited with it in its hand, and others of the user, who could have gone on, got none.
+#[test]
+fn c23_who_waits_for_a_full_server_holds_none_of_the_users_connections() {
+    let mut config = config(Some(2));
+    config.servers[1].max_connections = 1;
+    play(async || {
+        let (stage, mut servers) = stage(config.clone());
+        let (mut one, mut two, mut three) =
+            (log_in(&stage).await, log_in(&stage).await, log_in(&stage).await);
+        let mut writer = log_in(&stage).await;
+        one.send_query("SELECT 'reader'").await;
+        let mut reader = servers.accept().await;
+        reader.expect_query("SELECT 'reader'").await;
+        for client in [&mut two, &mut three] {
+            client.send_query("SELECT 'reader'").await;
+        }
+        settle().await;
+        let mut server = first_query(&mut writer, &mut servers).await;
+        // Nor is a connection ended for them that would not help them.
+        sleep(ms(100)).await;
+        writer.send_query("SELECT 2").await;
+        server.expect_query("SELECT 2").await;
+        server.ok().await;
+        writer.expect_ok().await;
+        reader.ok().await;
+        one.expect_ok().await;
+        for client in [&mut two, &mut three] {
+            let_in(&mut reader).await;
+            reader.expect_query("SELECT 'reader'").await;
+            reader.ok().await;
+            client.expect_ok().await;
+        }
+    });
+}
+
+/// Whoever was handed a connection counted as waiting until its task went on: the next one that came back was ended for it.
+#[test]
+fn who_has_been_handed_a_connection_does_not_wait_any_more() {
+    play(async || {
+        let (stage, mut servers) = stage(config(Some(2)));
+        let (mut one, mut two, mut three) =
+            (log_in(&stage).await, log_in(&stage).await, log_in(&stage).await);
+        let mut ends = Vec::new();
+        for client in [&mut one, &mut two] {
+            client.send_query("SELECT 1").await;
+            let mut server = servers.accept().await;
+            server.expect_query("SELECT 1").await;
+            ends.push(server);
+        }
+        three.send_query("SELECT 2").await;
+        sleep(ms(50)).await;
+        // Both come back before who waits goes on.
+        for server in &mut ends {
+            server.ok().await;
+        }
+        one.expect_ok().await;
+        two.expect_ok().await;
+        let [first, second] = ends.as_mut_slice() else { panic!("two servers") };
+        let_in(first).await;
+        first.expect_query("SELECT 2").await;
+        first.ok().await;
+        three.expect_ok().await;
+        settle().await;
+        assert_eq!(open(&stage), (2, 0));
+        // It is still there.
+        one.send_query("SELECT 3").await;
+        two.send_query("SELECT 3").await;
+        for server in [first, second] {
+            server.expect_query("SELECT 3").await;
+            server.ok().await;
+        }
+        one.expect_ok().await;
+        two.expect_ok().await;
+    });
+}
+
 /// Each session allowed what its own user's row had said, so that the limit was what the last one of them thought.
 #[test]
 fn c23_a_limit_that_changes_holds_for_sessions_of_before() {
@@ -137,6 +213,53 @@ fn connections_for_copies_make_room_for_sessions_of_the_user() {
         first_query(&mut two, &mut servers).await;
         copy.expect_command(Kind::Quit, b"").await;
     });
+}
+
+/// The first one was ended, whose session had something to ask: its share came only after the answer.
+#[test]
+fn a_connection_whose_session_asks_nothing_makes_room_first() {
+    play(async || {
+        let (stage, mut servers) = stage(config(Some(2)));
+        let (mut one, mut two, mut three) =
+            (log_in(&stage).await, log_in(&stage).await, log_in(&stage).await);
+        let mut first = inserted(&mut one, &mut servers).await;
+        let mut second = first_query(&mut two, &mut servers).await;
+        three.send_query("SELECT 'reader'").await;
+        let mut reader = servers.accept().await;
+        reader.expect_query("SELECT 'reader'").await;
+        second.expect_command(Kind::Quit, b"").await;
+        one.send_query("SELECT 1").await;
+        first.expect_query("SELECT 1").await;
+    });
+}
+
+/// While its server had not answered, one more was ended every ten milliseconds.
+#[test]
+fn a_connection_that_is_about_to_end_is_enough_for_one_who_waits() {
+    play(async || {
+        let (stage, mut servers) = stage(config(Some(2)));
+        let (mut one, mut two, mut three) =
+            (log_in(&stage).await, log_in(&stage).await, log_in(&stage).await);
+        let mut first = inserted(&mut one, &mut servers).await;
+        let mut second = inserted(&mut two, &mut servers).await;
+        three.send_query("SELECT 'reader'").await;
+        sleep(ms(100)).await;
+        asked(&mut first, "8").await;
+        let mut reader = servers.accept().await;
+        reader.expect_query("SELECT 'reader'").await;
+        two.send_query("SELECT 2").await;
+        second.expect_query("SELECT 2").await;
+    });
+}
+
+/// A client's first statement, after which only the server knows what the client may ask about it.
+async fn inserted(client: &mut Client, servers: &mut Servers) -> Database {
+    client.send_query("INSERT INTO t VALUES (1)").await;
+    let mut server = servers.accept().await;
+    server.expect_query("INSERT INTO t VALUES (1)").await;
+    server.ok_with(1, 7).await;
+    client.expect_ok().await;
+    server
 }
 
 /// What happens next.

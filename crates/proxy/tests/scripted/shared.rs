@@ -29,7 +29,7 @@ pub(super) fn config() -> Config {
 }
 
 /// The server lets another client of the user in over the connection that there is.
-async fn let_in(server: &mut Database) {
+pub(super) async fn let_in(server: &mut Database) {
     let command = server.read_command().await;
     assert_eq!(command.first(), Some(&(Kind::ChangeUser as u8)), "{command:?}");
     server.ok().await;
