@@ -5,7 +5,7 @@
 //! at the queue *after* it has been counted back: whatever the order, one of the two sees the other.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
@@ -28,6 +28,8 @@ struct Place<E> {
     random: u64,
     /// When it was taken.
     since: Duration,
+    /// Whether it is in the queue. Written with the queue locked.
+    is_in: AtomicBool,
     state: Mutex<PlaceState<E>>,
 }
 
@@ -84,7 +86,7 @@ impl<E> WaitQueue<E> {
                 let mut queue = lock(&self.queue);
                 let front = queue.pop_front();
                 self.waiting.store(queue.len(), Ordering::SeqCst);
-                front
+                front.inspect(|place| place.is_in.store(false, Ordering::SeqCst))
             };
             // Nobody left to serve: a permit is dropped and looks at the queue once more by itself.
             let Some(place) = front else { break };
@@ -121,12 +123,17 @@ impl<E> WaitQueue<E> {
 
     /// Whether it was the first.
     fn remove(&self, place: &Arc<Place<E>>) -> bool {
+        if !place.is_in.load(Ordering::SeqCst) {
+            // Once out it never comes back, and the queue need not be searched.
+            return false;
+        }
         let mut queue = lock(&self.queue);
         // Mostly it is near the front: places leave in about the order in which they came.
         let at = queue.iter().position(|other| Arc::ptr_eq(other, place));
         if let Some(at) = at {
             queue.remove(at);
             self.waiting.store(queue.len(), Ordering::SeqCst);
+            place.is_in.store(false, Ordering::SeqCst);
         }
         at == Some(0)
     }
@@ -164,7 +171,7 @@ pub struct Leave<E> {
 impl<E> Ticket<E> {
     pub(crate) fn new(group: Arc<Hostgroup<E>>, random: u64, now: Duration) -> Self {
         let state = Mutex::new(PlaceState { waker: None, turn: None });
-        let place = Arc::new(Place { random, since: now, state });
+        let place = Arc::new(Place { random, since: now, is_in: AtomicBool::new(true), state });
         group.queue.push(Arc::clone(&place));
         // The look after queueing (see the top of this file); it serves whoever is first in line.
         group.queue.serve(&group);

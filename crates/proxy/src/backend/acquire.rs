@@ -16,7 +16,7 @@ use wire::StatusFlags;
 use super::failures::{Failed, Failures, NoPermit, Why, no_answer};
 use super::kept::Asker;
 use super::lend::{Lent, lend, lend_at_once};
-use super::place::{Place, place};
+use super::place::{Place, take, wait};
 use super::share::{Among, UserFull, among};
 use super::{Backend, Connection, OpenError, Target};
 use crate::choosing::candidates;
@@ -99,7 +99,7 @@ async fn search(
     let quota = user.map(|user| (user, user.backends()));
     let (mut failures, mut lent, mut share) = (Failures::default(), 0, None);
     // Whether there was a place at a server, and nothing lacks but the user's share.
-    let (since, mut had_place) = (worker.shared.uptime(), false);
+    let mut had_place = false;
     loop {
         // Where a server has failed, its other connections may be no better.
         let asker = asker.filter(|_| failures.count == 0 && lent < LENT_MAX);
@@ -107,15 +107,27 @@ async fn search(
         let has_room = || had_place || worker.shared.pool.has_room(hostgroup, worker.shared.uptime());
         let limited = quota.filter(|(_, quota)| share.is_none() && quota.is_limited() && has_room());
         let place = match limited {
-            None => place(worker, hostgroup, deadline, &failures, full, asker, &mut share).await,
-            Some((user, quota)) => match among(worker, hostgroup, (since, deadline), quota, asker).await {
-                Among::Share(one) => {
-                    share = Some(one);
-                    continue;
+            None => {
+                if let Some(place) = take(worker, hostgroup, &failures, full, asker) {
+                    place
+                } else {
+                    // Others of the user may have more use for it meanwhile.
+                    share = None;
+                    wait(worker, hostgroup, deadline, asker).await
                 }
-                Among::Spare(entry, asker) => Place::Spare(entry, asker),
-                Among::None => return Err(user_full(hostgroup, started, user, quota)),
-            },
+            }
+            // Boxed: most users have no limit.
+            Some((user, quota)) => {
+                let among = among(worker, hostgroup, (started, deadline), quota, asker);
+                match Box::pin(among).await {
+                    Among::Share(one) => {
+                        share = Some(one);
+                        continue;
+                    }
+                    Among::Spare(entry, asker) => Place::Spare(entry, asker),
+                    Among::None => return Err(user_full(hostgroup, started, user, quota)),
+                }
+            }
         };
         let permit = match place {
             Place::Spare(entry, asker) => {

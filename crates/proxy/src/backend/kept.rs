@@ -43,8 +43,6 @@ pub(crate) struct Kept {
     line: Line,
     /// The servers of those that are being pinged, and are back soon.
     pinged: RefCell<Vec<u64>>,
-    /// What those are shares of that end as soon as their servers have been asked something.
-    leaving: RefCell<Vec<Arc<Quota>>>,
 }
 
 /// A connection that nobody uses.
@@ -189,10 +187,7 @@ impl Kept {
         }
         let entry = self.line.hand_on(worker, key, entry)?;
         let is_due = |since| worker.shared.uptime().saturating_sub(since) >= MOVE_WAIT;
-        let helps = |quota: &&Arc<Quota>| {
-            quota.waiting() > 0 && (entry.left.is_free() || !self.has_enough_leaving(quota))
-        };
-        let quota = entry.backend.connection().quota().filter(helps);
+        let quota = entry.backend.connection().quota().filter(|quota| quota.waiting() > 0);
         let is_due_to_user = || quota.and_then(|quota| quota.oldest()).is_some_and(is_due);
         let is_due_to_others =
             || entry.backend.oldest_waiting().is_some_and(is_due) && entry.backend.is_in_the_way();
@@ -315,27 +310,15 @@ impl Kept {
             return;
         }
         let mut shelf = self.shelf.borrow_mut();
-        let is_one = |entry: &Entry| entry.backend.connection().is_one_of(quota);
-        // One that has to be asked first gives its share back only when its server has answered.
-        let ticket = shelf
-            .iter()
-            .find(|(_, entry)| is_one(entry) && entry.left.is_free())
-            .or_else(|| {
-                shelf.iter().find(|(_, entry)| is_one(entry)).filter(|_| !self.has_enough_leaving(quota))
-            })
-            .map(|(ticket, _)| ticket);
+        let mut of_them = shelf.iter().filter(|(_, entry)| entry.backend.connection().is_one_of(quota));
+        let ticket = of_them.next().map(|(ticket, _)| ticket);
+        drop(of_them);
         let entry = ticket.and_then(|ticket| shelf.take(ticket));
         drop(shelf);
         match entry {
             Some(entry) => entry.end(worker),
             None => worker.mirrors.make_room_among(quota),
         }
-    }
-
-    /// Whether as many as sessions wait for them are about to end.
-    fn has_enough_leaving(&self, quota: &Arc<Quota>) -> bool {
-        let leaving = self.leaving.borrow();
-        leaving.iter().filter(|one| Arc::ptr_eq(one, quota)).count() >= quota.waiting()
     }
 
     /// All that are there at the moment.
@@ -449,8 +432,6 @@ impl Entry {
             return part(self.backend);
         }
         let worker = Rc::clone(worker);
-        let quota = self.backend.connection().quota().cloned();
-        worker.kept.leaving.borrow_mut().extend(quota.clone());
         tokio::task::spawn_local(async move {
             let Self { passport, mut backend, left, .. } = self;
             let limit = worker.settings().variables.connect_timeout_server;
@@ -459,11 +440,6 @@ impl Entry {
                     .await
             {
                 part(backend);
-            }
-            let mut leaving = worker.kept.leaving.borrow_mut();
-            if let Some(at) = quota.and_then(|quota| leaving.iter().position(|one| Arc::ptr_eq(one, &quota)))
-            {
-                leaving.swap_remove(at);
             }
         });
     }

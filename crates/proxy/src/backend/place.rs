@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
-use pool::{Choice, Permit, Share, Ticket, Turn};
+use pool::{Choice, Permit, Ticket, Turn};
 use tokio::time::{Instant, timeout_at};
 
 use super::Target;
@@ -34,47 +34,39 @@ pub(super) enum Place<'a> {
     None,
 }
 
-/// A place at a server of `hostgroup`, or a connection that is there; waits in line when all are full. Meanwhile the user's `share` is for
-/// others of his, who may have more use for it.
-pub(super) async fn place<'a>(
+/// A place at a server of `hostgroup`, or a connection that is there; nothing if all are full.
+pub(super) fn take<'a>(
     worker: &Rc<Worker>,
     hostgroup: u32,
-    deadline: Instant,
     failures: &Failures,
     full: Full,
     asker: Option<&'a Asker<'a>>,
-    share: &mut Option<Share>,
-) -> Place<'a> {
+) -> Option<Place<'a>> {
     let shared = &worker.shared;
     let spare = asker.map_or_else(Vec::new, |asker| worker.kept.spare(worker, hostgroup, asker));
     let avoid = |target: &Target| failures.contain(target);
     let has_spare = |server: u64| spare.contains(&server);
     match shared.pool.choose_with(hostgroup, worker.dice.roll(), shared.uptime(), avoid, has_spare) {
-        Choice::Granted(permit) => return Place::Free(permit),
+        Choice::Granted(permit) => return Some(Place::Free(permit)),
         Choice::Spare(server) => {
             if let Some(asker) = asker
                 && let Some(entry) = worker.kept.pop(worker, hostgroup, Some(server.id()), asker)
             {
-                return Place::Spare(Box::new(entry), asker);
+                return Some(Place::Spare(Box::new(entry), asker));
             }
         }
-        Choice::NoServer => return Place::None,
+        Choice::NoServer => return Some(Place::None),
         Choice::Busy if full == Full::Elsewhere && !shared.pool.works(hostgroup, shared.uptime()) => {
-            return Place::None;
+            return Some(Place::None);
         }
         Choice::Busy => {}
     }
-    if let Some(asker) = asker
-        && let Some(entry) = worker.kept.pop(worker, hostgroup, None, asker)
-    {
-        return Place::Spare(Box::new(entry), asker);
-    }
-    *share = None;
-    wait(worker, hostgroup, deadline, asker).await
+    let asker = asker?;
+    Some(Place::Spare(Box::new(worker.kept.pop(worker, hostgroup, None, asker)?), asker))
 }
 
 /// Waits for a place at a server of `hostgroup`, or for a connection that another session of this worker does not need any more.
-async fn wait<'a>(
+pub(super) async fn wait<'a>(
     worker: &Rc<Worker>,
     hostgroup: u32,
     deadline: Instant,

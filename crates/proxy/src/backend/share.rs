@@ -28,11 +28,11 @@ pub(super) enum Among<'a> {
     None,
 }
 
-/// One more connection of a user, or one that is there; waits in line if the user has all that he may have, as one who has come at `since`.
+/// One more connection of a user, or one that is there; waits in line if the user has all that he may have, as one who has come when he `began`.
 pub(super) async fn among<'a>(
     worker: &Rc<Worker>,
     hostgroup: u32,
-    (since, deadline): (Duration, Instant),
+    (began, deadline): (Instant, Instant),
     quota: &Arc<Quota>,
     asker: Option<&'a Asker<'a>>,
 ) -> Among<'a> {
@@ -44,6 +44,7 @@ pub(super) async fn among<'a>(
     {
         return Among::Spare(Box::new(entry), asker);
     }
+    let since = worker.shared.uptime().saturating_sub(began.elapsed());
     let Some(line) = quota.enqueue(usize::MAX, since) else { return Among::None };
     let other = || Other::Quota(line.leave());
     let handed = asker.map(|asker| (worker.kept.wait(worker, asker, hostgroup, other()), asker));

@@ -12,9 +12,9 @@ use tokio::time::sleep;
 use wire::StatusFlags;
 use wire::command::Kind;
 
-use super::shared::{asked, config as shared, let_in};
+use super::shared::{config as shared, let_in};
 use super::support::{
-    Client, Database, Servers, begin, database, first_query, log_in, ms, play, rule, secs, settle, stage,
+    Client, Servers, begin, database, first_query, log_in, ms, play, rule, secs, settle, stage,
 };
 
 /// Sessions share connections to two servers: one of hostgroup 0, and one of hostgroup 1, which has the statements with `reader` in them.
@@ -213,53 +213,6 @@ fn connections_for_copies_make_room_for_sessions_of_the_user() {
         first_query(&mut two, &mut servers).await;
         copy.expect_command(Kind::Quit, b"").await;
     });
-}
-
-/// The first one was ended, whose session had something to ask: its share came only after the answer.
-#[test]
-fn a_connection_whose_session_asks_nothing_makes_room_first() {
-    play(async || {
-        let (stage, mut servers) = stage(config(Some(2)));
-        let (mut one, mut two, mut three) =
-            (log_in(&stage).await, log_in(&stage).await, log_in(&stage).await);
-        let mut first = inserted(&mut one, &mut servers).await;
-        let mut second = first_query(&mut two, &mut servers).await;
-        three.send_query("SELECT 'reader'").await;
-        let mut reader = servers.accept().await;
-        reader.expect_query("SELECT 'reader'").await;
-        second.expect_command(Kind::Quit, b"").await;
-        one.send_query("SELECT 1").await;
-        first.expect_query("SELECT 1").await;
-    });
-}
-
-/// While its server had not answered, one more was ended every ten milliseconds.
-#[test]
-fn a_connection_that_is_about_to_end_is_enough_for_one_who_waits() {
-    play(async || {
-        let (stage, mut servers) = stage(config(Some(2)));
-        let (mut one, mut two, mut three) =
-            (log_in(&stage).await, log_in(&stage).await, log_in(&stage).await);
-        let mut first = inserted(&mut one, &mut servers).await;
-        let mut second = inserted(&mut two, &mut servers).await;
-        three.send_query("SELECT 'reader'").await;
-        sleep(ms(100)).await;
-        asked(&mut first, "8").await;
-        let mut reader = servers.accept().await;
-        reader.expect_query("SELECT 'reader'").await;
-        two.send_query("SELECT 2").await;
-        second.expect_query("SELECT 2").await;
-    });
-}
-
-/// A client's first statement, after which only the server knows what the client may ask about it.
-async fn inserted(client: &mut Client, servers: &mut Servers) -> Database {
-    client.send_query("INSERT INTO t VALUES (1)").await;
-    let mut server = servers.accept().await;
-    server.expect_query("INSERT INTO t VALUES (1)").await;
-    server.ok_with(1, 7).await;
-    client.expect_ok().await;
-    server
 }
 
 /// What happens next.
