@@ -169,6 +169,8 @@ impl Author {
         let mut sql = sql.into();
         if self.is_certain {
             sql = sql.replace(", @r = ROW_COUNT", "");
+            // MariaDB takes back the mode that it sets, but not its flag.
+            sql = sql.replace("shared.p_mode()", "shared.p_none()");
             // At MariaDB only the connection knows whether a key was generated or set.
             sql = sql.replace(", sql_auto_is_null = 1", "");
             if sql.to_lowercase().contains("found_rows()") {
