@@ -47,7 +47,7 @@ mysql_variables=
 {
     interfaces="127.0.0.1:0"
     max_connections=7
-    auditlog_filename="audit"
+    query_cache_size_MB=64
 }
 mysql_servers =
 (
@@ -79,7 +79,7 @@ fn check_accepts_both_formats_whatever_the_name() {
         // One warning that names what has no effect yet.
         let warnings: Vec<&str> = output.stderr.lines().collect();
         assert_eq!(warnings.len(), usize::from(warns), "{output:?}");
-        for part in ["warning: ", "auditlog_filename"] {
+        for part in ["warning: ", "query_cache_size_MB"] {
             assert!(!warns || warnings[0].contains(part), "{warnings:?} has no {part:?}");
         }
     }
@@ -91,7 +91,7 @@ fn serve_logs_what_has_no_effect_and_runs() {
         .replace("/var/lib/proxysql", &SANDBOX.path().display().to_string())
         .replace("admin_credentials=", "mysql_ifaces=\"\" admin_credentials=");
     let proxy = Proxy::start(&SANDBOX, &file("serve.cnf", &text), &[], &[]);
-    proxy.wait_for_log("auditlog_filename");
+    proxy.wait_for_log("query_cache_size_MB");
     run(async {
         let mut client = Client::connect(&Options::tcp(proxy.tcp(), "app", "pw")).await.unwrap();
         client.ping().await.unwrap();

@@ -10,7 +10,8 @@
 //! it is read-only, and not with what others say of it: its old primary may still believe that it is followed.
 //!
 //! In an RDS Multi-AZ cluster every server names all of them ([`Means::Rds`]). They count as those that the operator has named: each
-//! takes writes when it says so, as RDS decides who does.
+//! takes writes when it says so, as RDS decides who does. Whoever has not shown yet that it is of the cluster names nobody: its name may lead to another
+//! cluster by now. And nobody keeps itself: a server that was taken out may go on to know the cluster that it was part of.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -132,12 +133,23 @@ impl<E: Clone + Ord> Family<E> {
         Self { means, ids, named, primaries: BTreeSet::new(), found: Vec::new() }
     }
 
-    /// Whether it counts what a server says of others: of replicas, if it is a primary.
+    /// Whether it counts what a server says of others: of replicas, if it is a primary; of its RDS cluster, if it is part of that.
     fn counts(&self, server: &E, word: &ReplicaWord<E>) -> bool {
         match self.means {
             Means::Replication => self.primaries.contains(server),
-            Means::Rds => !word.followers.is_empty(),
+            Means::Rds => {
+                self.is_member(server, word.id) && word.followers.iter().any(|one| one.id == word.id)
+            }
         }
+    }
+
+    /// Whether a server that says that it has this `server_id` is one that the operator has named, or that was found by it and that others
+    /// still name.
+    fn is_member(&self, server: &E, id: u32) -> bool {
+        let is_known = |named: &Named<E>| {
+            self.found.contains(server) && named.ids.contains(&id) && named.missing.is_none()
+        };
+        self.named.get(server).is_none_or(is_known)
     }
 
     /// A server has answered.
@@ -152,17 +164,19 @@ impl<E: Clone + Ord> Family<E> {
         let is_replication = self.means == Means::Replication;
         let mut here: BTreeMap<E, BTreeSet<u32>> = BTreeMap::new();
         for Follower { id, servers } in word.followers {
-            for at in servers.into_iter().filter(|at| at != server || !is_replication) {
+            for at in servers.into_iter().filter(|at| at != server) {
                 here.entry(at).or_default().insert(id);
             }
         }
         let primaries = &self.primaries;
         self.named.retain(|at, named| {
-            if here.contains_key(at) || primaries.contains(at) {
+            if here.contains_key(at) || is_replication && primaries.contains(at) {
                 named.missing = None;
                 return true;
             }
-            if is_replication && named.is_for_another(server, primaries) {
+            let is_for_others =
+                if is_replication { named.is_for_another(server, primaries) } else { at == server };
+            if is_for_others {
                 return true;
             }
             now.saturating_sub(*named.missing.get_or_insert(now)) < forget_after
@@ -181,7 +195,7 @@ impl<E: Clone + Ord> Family<E> {
     /// A server has not answered. If it is the one that names replicas, those may have lost it as well.
     pub(crate) fn miss(&mut self, server: &E) {
         self.ids.entry(server.clone()).or_default();
-        if self.primaries.contains(server) {
+        if self.means == Means::Replication && self.primaries.contains(server) {
             for named in self.named.values_mut() {
                 if !named.is_for_another(server, &self.primaries) {
                     named.missing = None;

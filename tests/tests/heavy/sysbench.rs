@@ -1,7 +1,8 @@
 //! All OLTP workloads of sysbench: not one error, whatever the number of clients.
 
-use e2e::Proxy;
 use e2e::tools::sysbench;
+use e2e::{Proxy, Setup};
+use testkit::mariadb::{PASSWORD, USER};
 
 use super::{DB, machine, setup};
 
@@ -93,6 +94,24 @@ fn sysbench_writes() {
 #[test]
 fn sysbench_writes_with_prepared_statements() {
     workloads("prepared_writes", &WRITES, PREPARED);
+}
+
+/// Statements are prepared again wherever their client comes to, in transactions as well.
+#[test]
+fn c15_sysbench_shares_connections_with_prepared_statements() {
+    let _machine = machine();
+    let proxy = Setup::new(&DB.sandbox)
+        .server(&DB.server, "max_connections = 6")
+        .user(USER, PASSWORD, "")
+        .variable("multiplexing", true)
+        .start();
+    let schema = schema("shared");
+    sysbench(&DB.sandbox, &proxy, "oltp_read_write", "prepare", &[&schema, ROWS]).expect_success();
+    for name in ["oltp_point_select", "oltp_read_write", "oltp_insert"] {
+        for threads in ["--threads=16", "--threads=64"] {
+            workload(&proxy, name, &[&schema, ROWS, PREPARED, threads]);
+        }
+    }
 }
 
 #[test]

@@ -87,6 +87,79 @@ fn a_member_that_is_replaced_leaves_after_a_while() {
     assert_eq!((events, scene.of(READERS)), (vec![("c", LEFT)], vec!["b", "d"]));
 }
 
+/// C13.
+#[test]
+fn c13_whoever_has_not_shown_who_it_is_names_nobody() {
+    let mut scene = scene();
+    scene.says("a", 1, &MEMBERS);
+    // The name leads to a server of another cluster by now.
+    let others: [(u32, &[Server]); 3] = [(9, &["b"]), (8, &["d"]), (7, &["e"])];
+    assert_eq!(scene.says("b", 9, &others), []);
+    assert!(!scene.is_asked("d", Check::Rds), "nobody that counts has named it");
+    assert_eq!(scene.says("b", 2, &MEMBERS), [("b", JOINED)]);
+    // The same when it was the right one before.
+    scene.is_read_only("b", true);
+    assert_eq!(scene.says("b", 9, &others), [("b", LEFT)]);
+    assert!(!scene.is_asked("d", Check::Rds));
+    assert_eq!((scene.of(WRITERS), scene.of(READERS)), (vec!["a"], vec![]));
+}
+
+#[test]
+fn a_table_that_does_not_hold_its_server_is_not_of_its_cluster() {
+    let mut scene = scene();
+    assert_eq!(scene.says("a", 9, &MEMBERS), []);
+    assert!(!scene.is_asked("b", Check::Rds));
+    scene.says("a", 1, &MEMBERS);
+    assert!(scene.is_asked("b", Check::Rds));
+}
+
+/// C13.
+#[test]
+fn c13_a_member_that_only_itself_names_leaves_even_if_it_takes_writes() {
+    let mut scene = whole();
+    let others: [(u32, &[Server]); 3] = [(1, &["a"]), (2, &["b"]), (4, &["d"])];
+    scene.is_read_only("c", false);
+    let begun = scene.now;
+    let mut events = Vec::new();
+    while events.is_empty() && scene.now < begun + s(300) {
+        events.extend(scene.says("c", 3, &MEMBERS));
+        events.extend(scene.finds("c", Check::Rds, Finding::Unreachable));
+        events.extend(scene.says("a", 1, &others));
+        events.extend(scene.says("b", 2, &others));
+    }
+    assert_eq!(events, [("c", (WRITERS, Change::Left))]);
+    assert!(scene.now >= begun + s(180));
+    assert_eq!(scene.of(WRITERS), ["a"]);
+}
+
+#[test]
+fn members_that_others_do_not_name_do_not_keep_each_other() {
+    let mut scene = whole();
+    let others: [(u32, &[Server]); 3] = [(1, &["a"]), (4, &["d"]), (5, &["e"])];
+    let begun = scene.now;
+    let mut events = Vec::new();
+    while events.len() < 2 && scene.now < begun + s(400) {
+        events.extend(scene.says("a", 1, &others));
+        for (server, id) in [("b", 2), ("c", 3)] {
+            if scene.is_asked(server, Check::Rds) {
+                events.extend(scene.says(server, id, &MEMBERS));
+            }
+        }
+    }
+    assert_eq!(events, [("b", LEFT), ("c", LEFT)]);
+}
+
+#[test]
+fn who_is_alone_with_its_word_stays() {
+    let mut scene = whole();
+    let begun = scene.now;
+    while scene.now < begun + s(400) {
+        assert_eq!(scene.finds("a", Check::Rds, Finding::Unreachable), []);
+        assert_eq!(scene.says("b", 2, &MEMBERS), []);
+    }
+    assert_eq!(scene.of(READERS), ["b", "c"]);
+}
+
 #[test]
 fn what_describes_no_cluster_changes_nothing() {
     let mut scene = whole();

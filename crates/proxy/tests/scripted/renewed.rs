@@ -6,8 +6,8 @@ use wire::command::Kind;
 use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
 use super::support::{
-    Client, Database, Servers, begin, config, first_query, log_in, log_in_as, options, play, secs, session,
-    settle, stage,
+    CLASSIC, Client, Database, Servers, begin, config, first_query, log_in, log_in_as, options, play, secs,
+    session, settle, stage,
 };
 
 /// The text of every statement here.
@@ -261,6 +261,38 @@ fn c15_a_client_that_keeps_columns_hears_that_they_are_others() {
             }
         });
     }
+}
+
+/// What ends the columns says in which state the session is.
+#[test]
+fn c15_columns_are_the_same_whatever_is_said_of_the_session() {
+    play(async || {
+        let (stage, mut servers) = stage(config());
+        let mut first = log_in(&stage).await;
+        first.send_query("DO 0").await;
+        let mut known = accept(&mut servers).await;
+        known.expect_query("DO 0").await;
+        known.ok().await;
+        first.expect_ok().await;
+        let caches = (CLASSIC - Capabilities::LONG_PASSWORD) | Capabilities::MARIADB_CACHE_METADATA;
+        let mut client = log_in_as(&stage, &options().capabilities(caches)).await;
+        client.send_command(Kind::StmtPrepare, TEXT).await;
+        let mut server = accept(&mut servers).await;
+        tells(&mut server, 5, b"a column").await;
+        server.send(b"\xfe\0\0\x02\0").await;
+        for packet in 0..3 {
+            assert!(!client.read().await.is_empty(), "{packet}");
+        }
+        drop(server);
+        settle().await;
+        client.send_command(Kind::StmtExecute, &execute(5)).await;
+        let mut server = accept(&mut servers).await;
+        tells(&mut server, 5, b"a column").await;
+        server.send(b"\xfe\0\0\x22\0").await;
+        server.expect_command(Kind::StmtExecute, &execute(5)).await;
+        server.ok().await;
+        client.expect_ok().await;
+    });
 }
 
 /// The proxy could not prepare it anew.

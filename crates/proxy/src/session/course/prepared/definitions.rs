@@ -10,17 +10,36 @@ use wire::frame::HEADER_LEN;
 const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 
+/// The first byte of an EOF packet, and the least that another packet has that begins with it.
+const EOF: u8 = 0xFE;
+const NO_EOF_LEN: u32 = 9;
+
 /// An answer to a `COM_STMT_PREPARE`, as it comes.
 #[derive(Debug, Clone)]
 pub(in crate::session) struct Definitions {
-    /// Bytes of the first packet that are still to come: it has the statement's number. It is shorter than 256 bytes.
-    first: Option<usize>,
+    /// Bytes of the packet's header that have come, and the length that they say.
+    header: usize,
+    len: u32,
+    /// Bytes of its payload that have come.
+    read: u32,
+    packet: Packet,
     hash: u64,
+}
+
+/// What a packet is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Packet {
+    /// The first one: it has the statement's number.
+    Number,
+    /// A parameter or a column.
+    Definition,
+    /// The end of those, for clients that want to have it: it tells of the session, which is in another state elsewhere.
+    End,
 }
 
 impl Default for Definitions {
     fn default() -> Self {
-        Self { first: None, hash: OFFSET }
+        Self { header: 0, len: 0, read: 0, packet: Packet::Number, hash: OFFSET }
     }
 }
 
@@ -28,11 +47,39 @@ impl Definitions {
     /// The next bytes of the answer.
     pub(in crate::session) fn read(&mut self, bytes: &[u8]) {
         for byte in bytes {
-            match &mut self.first {
-                None => self.first = Some(usize::from(*byte) + HEADER_LEN - 1),
-                Some(0) => self.hash = (self.hash ^ u64::from(*byte)).wrapping_mul(PRIME),
-                Some(left) => *left -= 1,
+            if self.header < HEADER_LEN {
+                self.read_header(*byte);
+            } else {
+                self.read_payload(*byte);
             }
+        }
+    }
+
+    fn read_header(&mut self, byte: u8) {
+        // Behind the three bytes of the length is the sequence id.
+        if self.header + 1 < HEADER_LEN {
+            self.len |= u32::from(byte) << (8 * self.header);
+        }
+        self.header += 1;
+        self.finish_packet();
+    }
+
+    fn read_payload(&mut self, byte: u8) {
+        if self.read == 0 && self.packet != Packet::Number {
+            let is_end = byte == EOF && self.len < NO_EOF_LEN;
+            self.packet = if is_end { Packet::End } else { Packet::Definition };
+        }
+        if self.packet == Packet::Definition {
+            self.hash = (self.hash ^ u64::from(byte)).wrapping_mul(PRIME);
+        }
+        self.read += 1;
+        self.finish_packet();
+    }
+
+    /// Goes on to the next packet if all of this one has come.
+    fn finish_packet(&mut self) {
+        if self.header == HEADER_LEN && self.read == self.len {
+            *self = Self { packet: Packet::Definition, hash: self.hash, ..Self::default() };
         }
     }
 
@@ -52,6 +99,21 @@ impl Definitions {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_said_of_the_session_does_not_matter() {
+        let answer = |name, status| {
+            let (definition, end) = ([3, b'd', b'e', b'f', name], [0xFE, 0, 0, status, 0]);
+            let packets: [&[u8]; 4] = [&[0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0], &definition, &end, &definition];
+            let mut bytes = Vec::new();
+            for (seq, payload) in (1..).zip(packets) {
+                wire::frame::put_message(&mut bytes, seq, payload);
+            }
+            bytes
+        };
+        assert_eq!(Definitions::of(&answer(b'a', 2)), Definitions::of(&answer(b'a', 3)));
+        assert_ne!(Definitions::of(&answer(b'a', 2)), Definitions::of(&answer(b'b', 2)));
+    }
 
     #[test]
     fn the_number_of_the_statement_does_not_matter_nor_where_the_answer_is_cut() {
