@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-pub use feed::{Feed, FeedError, LINE_BYTES_MAX};
+pub use feed::{Feed, FeedError, LINE_BYTES_MAX, Line, RANGES_MAX};
 
 /// A server that transactions come from: its UUID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -97,6 +97,8 @@ fn range(text: &str) -> Result<(u64, u64), GtidError> {
 pub struct GtidSet {
     /// The ranges of each source by their first number, with their last one; no two of them touch.
     sources: BTreeMap<Source, BTreeMap<u64, u64>>,
+    /// How many there are.
+    ranges: usize,
 }
 
 impl GtidSet {
@@ -112,9 +114,11 @@ impl GtidSet {
                 break;
             }
             ranges.remove(&begin);
+            self.ranges -= 1;
             (first, last) = (first.min(begin), last.max(end));
         }
         ranges.insert(first, last);
+        self.ranges += 1;
     }
 
     /// Whether a transaction is in it.
@@ -124,9 +128,9 @@ impl GtidSet {
         before.is_some_and(|(_, last)| gtid.number <= *last)
     }
 
-    /// Ranges that it is made of, of all sources.
-    pub fn ranges(&self) -> usize {
-        self.sources.values().map(BTreeMap::len).sum()
+    /// Ranges that it is made of, of all sources. Each source has one at least.
+    pub const fn ranges(&self) -> usize {
+        self.ranges
     }
 }
 

@@ -253,7 +253,7 @@ impl<E> Server<E> {
     }
 
     /// Whether the server takes new connections at all; it may still be full.
-    pub(crate) fn is_available(&self) -> bool {
+    pub fn is_available(&self) -> bool {
         self.configured && self.status() == Status::Online && self.spec.weight > 0
     }
 

@@ -20,7 +20,7 @@ pub(crate) mod tls;
 use std::cell::RefCell;
 use std::future::poll_fn;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::RawFd;
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -108,6 +108,11 @@ impl Sock {
     /// This end's address; `None` where it is no TCP socket.
     pub(crate) fn local_addr(&self) -> Option<SocketAddr> {
         self.link.local_addr()
+    }
+
+    /// The address of the machine at the other end; `None` where it is no TCP socket.
+    pub(crate) fn peer_ip(&self) -> Option<IpAddr> {
+        self.link.peer_ip()
     }
 
     /// The socket's file descriptor; -1 where there is none.

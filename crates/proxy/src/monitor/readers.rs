@@ -86,10 +86,10 @@ async fn listen(worker: Rc<Worker>, (server, reader): Reader) {
     let executed = &worker.shared.watching.executed;
     let mut complained = false;
     loop {
-        executed.begin(&server);
+        executed.begin(&server, None);
         let mut heard = false;
         let Err(lost) = hear(&worker, &server, &reader, &mut heard).await;
-        executed.begin(&server);
+        executed.begin(&server, None);
         if heard || !complained {
             complained = true;
             tracing::warn!(%server, %reader, %lost, "the reader of a server's GTIDs is lost; it is tried again");
@@ -110,6 +110,8 @@ async fn hear(
     let limit = worker.shared.snapshot().variables.connect_timeout_server;
     let connecting = worker.dialer.connect(&worker.shared.names, reader, &settings);
     let mut sock = timeout(limit, connecting).await.map_err(|_| Lost::Late(limit))??;
+    let executed = &worker.shared.watching.executed;
+    executed.begin(server, sock.peer_ip());
     let mut bytes = Vec::new();
     loop {
         let begun = bytes.len();
@@ -127,7 +129,9 @@ async fn hear(
             continue;
         };
         let lines = std::str::from_utf8(bytes.get(..end).unwrap_or_default()).map_err(|_| Lost::NotText)?;
-        worker.shared.watching.executed.hear(server, lines.lines().filter(|line| !line.is_empty()))?;
+        let lines: Result<Vec<_>, _> =
+            lines.lines().filter(|line| !line.is_empty()).map(str::parse).collect();
+        executed.hear(server, lines?)?;
         *heard = true;
         bytes.drain(..=end);
     }

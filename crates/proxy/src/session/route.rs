@@ -275,15 +275,7 @@ impl Session {
         if kind == Kind::StmtClose && !self.is_prepared_anywhere() {
             return self.forget_statement().await;
         }
-        if let Some(gtid) = decided.min_gtid()
-            && !Box::pin(self.catch_up(kind, gtid, &mut decided)).await?
-        {
-            return Ok(());
-        }
-        self.course.ahead = self.ahead(kind, &decided);
-        let reached = self.reach(&mut decided).await?;
-        self.course.ahead = Ahead::Nothing;
-        let Some(hostgroup) = reached else { return self.keep(decided) };
+        let Some(hostgroup) = self.reach_for(kind, &mut decided).await? else { return self.keep(decided) };
         if decided.effects.any_of(NEEDS_LAST_ID) && !self.bring_last_id(kind, &mut decided).await? {
             return self.keep(decided);
         }
@@ -306,7 +298,7 @@ impl Session {
     }
 
     /// What may be said in front of the command in the backlog without waiting for an answer.
-    fn ahead(&self, kind: Kind, decided: &Decided) -> Ahead {
+    pub(super) fn ahead(&self, kind: Kind, decided: &Decided) -> Ahead {
         let is_simple = matches!(kind, Kind::Query | Kind::StmtPrepare | Kind::StmtExecute);
         let is_short = self.backlog.len() <= BEHIND_PROLOGUE_MAX && whole_front(&self.backlog).is_some();
         match (is_simple && is_short && self.course.trace.is_none(), decided.is_plain_read()) {
@@ -342,7 +334,7 @@ impl Session {
     /// Gets to where the command in the backlog was decided to go. A read that the split sends to a reader does without it: if
     /// there is none, or it lacks what the session needs, the writer does it; so it is for a listener that falls back. Nothing if the client was told why there is no
     /// server.
-    async fn reach(&mut self, decided: &mut Decided) -> Result<Option<u32>, Ending> {
+    pub(super) async fn reach(&mut self, decided: &mut Decided) -> Result<Option<u32>, Ending> {
         let hostgroup = decided.hostgroup;
         let instead = self.course.account.instead_of(hostgroup, decided.is_split);
         let full = if instead.is_some() { Full::Elsewhere } else { Full::TryAgain };

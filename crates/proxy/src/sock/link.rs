@@ -1,7 +1,7 @@
 //! What is below a connection's own bytes: the socket, and TLS where it was asked for.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::RawFd;
 use std::task::{Context, Poll};
 
@@ -44,6 +44,11 @@ impl Link {
     /// See [`Sock::local_addr`](super::Sock::local_addr).
     pub(super) fn local_addr(&self) -> Option<SocketAddr> {
         self.plain.local_addr()
+    }
+
+    /// See [`Sock::peer_ip`](super::Sock::peer_ip).
+    pub(super) fn peer_ip(&self) -> Option<IpAddr> {
+        self.plain.peer_ip()
     }
 
     /// See [`Sock::fd`](super::Sock::fd).

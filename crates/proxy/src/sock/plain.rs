@@ -2,7 +2,7 @@
 
 use std::io;
 use std::mem::MaybeUninit;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd as _, RawFd};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -33,6 +33,16 @@ impl Plain {
     pub(super) fn local_addr(&self) -> Option<SocketAddr> {
         match self {
             Self::Tcp(stream) => stream.local_addr().ok(),
+            Self::Unix(_) => None,
+            #[cfg(feature = "memory")]
+            Self::Memory(_) => None,
+        }
+    }
+
+    /// The address of the machine at the other end; `None` where it is no TCP socket.
+    pub(super) fn peer_ip(&self) -> Option<IpAddr> {
+        match self {
+            Self::Tcp(stream) => stream.peer_addr().ok().map(|peer| peer.ip().to_canonical()),
             Self::Unix(_) => None,
             #[cfg(feature = "memory")]
             Self::Memory(_) => None,

@@ -3,11 +3,12 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use config::{Config, Server};
+use config::{Config, Server, ServerStatus};
 use proxy::memory::End;
 use proxy::stage::Stage;
 use testkit::script::ScriptedServer;
 use tokio::time::{Duration, Instant, sleep};
+use wire::StatusFlags;
 
 use super::support::{CAPACITY, Client, database, log_in, ms, pair_of_servers, play, stage_with};
 
@@ -63,6 +64,11 @@ async fn converse(world: Rc<World>, name: String, end: End) {
     server.let_in(&login).await;
     while let Some(command) = server.next_command().await {
         let text = String::from_utf8_lossy(command.get(1..).unwrap_or_default()).into_owned();
+        match &*text {
+            "COMMIT" => server.status -= StatusFlags::IN_TRANSACTION,
+            _ if text.starts_with("START TRANSACTION") => server.status |= StatusFlags::IN_TRANSACTION,
+            _ => {}
+        }
         world.said.borrow_mut().push((name.clone(), text));
         server.ok().await;
     }
@@ -120,20 +126,104 @@ fn a_read_goes_to_readers_that_have_caught_up_and_else_to_their_writer() {
     });
 }
 
+async fn say(client: &mut Client, sql: &str) {
+    client.send_query(sql).await;
+    client.expect_ok().await;
+}
+
+#[test]
+fn a_writer_has_what_was_written() {
+    play(async || {
+        let (world, stage) = World::of(pair());
+        let mut client = log_in(&stage).await;
+        world.say(&format!("ST={UUID}:1-4")).await;
+        say(&mut client, "SELECT 1 FROM t").await;
+        assert_eq!(world.last(), "reader:3306", "others go to the reader as ever");
+        say(&mut client, &format!("/* min_gtid={UUID}:9;hostgroup=0 */ SELECT 1 FROM t")).await;
+        assert_eq!(world.last(), "db:3306");
+    });
+}
+
 #[test]
 fn in_a_transaction_it_stays_where_that_is() {
     play(async || {
         let (world, stage) = World::of(pair());
         let mut client = log_in(&stage).await;
         world.say(&format!("ST={UUID}:1-4")).await;
-        for sql in ["SELECT 1 FROM t", "SELECT 2 FROM t"] {
-            client.send_query(sql).await;
+        say(&mut client, "START TRANSACTION READ ONLY").await;
+        assert_eq!(world.last(), "reader:3306");
+        read(&mut client, 9).await;
+        assert_eq!(world.last(), "reader:3306", "it would see nothing newer anywhere");
+        say(&mut client, "COMMIT").await;
+        read(&mut client, 9).await;
+        assert_eq!(world.last(), "db:3306");
+    });
+}
+
+#[test]
+fn what_asks_about_the_statement_before_stays_where_that_was() {
+    play(async || {
+        let (world, stage) = World::of(pair());
+        let mut client = log_in(&stage).await;
+        world.say(&format!("ST={UUID}:1-4")).await;
+        say(&mut client, "SELECT 1 FROM t").await;
+        say(&mut client, &format!("/* min_gtid={UUID}:9 */ SHOW WARNINGS")).await;
+        assert_eq!(world.last(), "reader:3306");
+    });
+}
+
+#[test]
+fn a_session_that_is_bound_to_a_server_waits_for_that() {
+    for sql in ["CREATE TEMPORARY TABLE x (a INT)", "SET time_zone = @old"] {
+        play(async || {
+            let (world, stage) = World::of(pair());
+            let mut client = log_in(&stage).await;
+            world.say(&format!("ST={UUID}:1-4")).await;
+            say(&mut client, &format!("/* hostgroup=1 */ {sql}")).await;
+            client.send_query(&format!("/* min_gtid={UUID}:5;hostgroup=1 */ SELECT 1 FROM x")).await;
+            sleep(ms(200)).await;
+            assert!(!world.said.borrow().iter().any(|(_, text)| text.contains("min_gtid")), "{sql}");
+            world.say("I1=3e11fa4771ca11e19e33c80aa9429562:5").await;
             client.expect_ok().await;
-            assert_eq!(world.last(), "reader:3306", "others go to the reader as ever");
+            assert_eq!(world.last(), "reader:3306", "{sql}");
+        });
+    }
+}
+
+#[test]
+fn servers_that_are_not_chosen_are_not_asked_but_for_one_that_the_session_has() {
+    play(async || {
+        let mut config = pair();
+        let old = Server { hostgroup_id: 1, ..database("old") };
+        config.servers.retain(|server| server.hostgroup_id == 0);
+        config.servers.push(old);
+        let (world, stage) = World::of(config.clone());
+        let (mut with_old, mut other) = (log_in(&stage).await, log_in(&stage).await);
+        say(&mut with_old, "SELECT 1 FROM t").await;
+        assert_eq!(world.last(), "old:3306");
+        for server in config.servers.iter_mut().filter(|server| server.hostgroup_id == 1) {
+            server.status = ServerStatus::OfflineSoft;
         }
-        client.send_query(&format!("/* min_gtid={UUID}:9;hostgroup=0 */ SELECT 1 FROM t")).await;
-        client.expect_ok().await;
-        assert_eq!(world.last(), "db:3306", "a writer has what was written");
+        config.servers.push(Server { hostgroup_id: 1, gtid_port: 3310, ..database("reader") });
+        stage.apply(config).expect("it can be applied");
+        world.say(&format!("ST={UUID}:1-4")).await;
+        sleep(ms(1_000)).await;
+        read(&mut other, 4).await;
+        assert_eq!(world.last(), "reader:3306", "nobody gets the other one any more");
+        read(&mut with_old, 4).await;
+        assert_eq!(world.last(), "db:3306", "nothing is known of the server that it has");
+    });
+}
+
+#[test]
+fn a_hostgroup_without_servers_has_not_caught_up() {
+    play(async || {
+        let mut config = pair();
+        config.servers.retain(|server| server.hostgroup_id == 0);
+        let (world, stage) = World::of(config);
+        let mut client = log_in(&stage).await;
+        say(&mut client, &format!("/* min_gtid={UUID}:4;hostgroup=1 */ SELECT 1 FROM t")).await;
+        assert_eq!(world.last(), "db:3306");
     });
 }
 
