@@ -190,9 +190,10 @@ impl ReplyScanner {
         self.rows
     }
 
-    /// Whether a result in front of the last one has told of warnings.
+    /// Whether something in front of the last packet has told of warnings: a result that was not the last one, or that a statement
+    /// is prepared.
     pub const fn warned(&self) -> bool {
-        self.warned
+        self.warned || matches!(self.prepared, Some(Prepared { warnings: 1.., .. }))
     }
 
     /// Whether any byte of the answer was seen.
@@ -233,8 +234,8 @@ impl ReplyScanner {
             return Ok(None);
         };
         if self.phase == Phase::Prepare && head.first() == Some(&0) {
-            let head::PrepareHead { id, params, columns, .. } = head::prepare(head, self.caps)?;
-            self.prepared = Some(Prepared { id, params, columns });
+            let head::PrepareHead { id, params, columns, warnings, .. } = head::prepare(head, self.caps)?;
+            self.prepared = Some(Prepared { id, params, columns, warnings });
         }
         self.phase.next(head, len, self.caps, self.cursor).map(Some)
     }

@@ -22,6 +22,7 @@ use crate::control::running::Measured;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::state::substitute::with_numbers;
+use crate::state::{Mark, Pin};
 
 /// Where the number of the statement is in a command's payload.
 pub(super) const ID: std::ops::Range<usize> = 1..5;
@@ -397,6 +398,9 @@ impl Session {
         {
             if let Some(backend) = &mut self.backend {
                 backend.connection_mut().note_prepared(statement.id);
+            }
+            if statement.warnings > 0 {
+                self.course.pins.note(Mark::begin(Pin::Warnings), hostgroup);
             }
             let id = all.client_id(statement.id);
             let told = keeps_definitions(self.identity.capabilities).then(|| Definitions::of(&reply.bytes));

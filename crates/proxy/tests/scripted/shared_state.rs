@@ -246,6 +246,35 @@ fn c07_a_connection_that_has_not_taken_the_settings_is_not_shared() {
     });
 }
 
+/// The client knows the one of the reader by another number than the server does: the answer goes through the proxy's hands.
+#[test]
+fn c06_warnings_bind_of_a_statement_that_is_prepared_beside_others() {
+    let mut config = config();
+    config.servers.push(Server { hostgroup_id: 1, ..config.servers[0].clone() });
+    config.query_rules.push(rule(1, "^SELECT"));
+    config.query_rules[0].destination_hostgroup = Some(1);
+    for (warnings, free) in [(0, [0, 1].as_slice()), (1, [0].as_slice())] {
+        play(async || {
+            let (stage, mut servers) = stage(config.clone());
+            let mut one = log_in(&stage).await;
+            let mut writer = first_query(&mut one, &mut servers).await;
+            one.send_command(Kind::StmtPrepare, b"DO 1").await;
+            writer.expect_command(Kind::StmtPrepare, b"DO 1").await;
+            writer.send(&[0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]).await;
+            one.read().await;
+            one.send_command(Kind::StmtPrepare, b"SELECT 1").await;
+            let mut reader = servers.accept().await;
+            reader.expect_command(Kind::StmtPrepare, b"SELECT 1").await;
+            reader.send(&[0, 1, 0, 0, 0, 0, 0, 0, 0, 0, warnings, 0]).await;
+            one.read().await;
+            settle().await;
+            let mut resting: Vec<u32> = stage.free_connections().iter().map(|free| free.hostgroup).collect();
+            resting.sort_unstable();
+            assert_eq!(resting, free);
+        });
+    }
+}
+
 /// The end of what is sent behind a statement says nothing of its key.
 #[test]
 fn a_key_of_a_statement_that_others_were_sent_behind_is_not_lost() {

@@ -385,6 +385,31 @@ fn warnings_of_a_statement_that_is_not_the_last_of_a_text_bind() {
     });
 }
 
+#[test]
+fn c06_warnings_told_when_a_statement_is_prepared_bind() {
+    for (warnings, params, columns) in [(1, 0, 0), (1, 1, 1), (0, 1, 1)] {
+        play(async || {
+            let (_stage, _servers, mut one, mut two, mut server) = two().await;
+            one.send_command(Kind::StmtPrepare, b"SELECT ?").await;
+            server.expect_command(Kind::StmtPrepare, b"SELECT ?").await;
+            server.send(&[0, 1, 0, 0, 0, columns, 0, params, 0, 0, warnings, 0]).await;
+            one.read().await;
+            for _ in 0..params + columns {
+                server.send(&COLUMN).await;
+                one.read().await;
+            }
+            two.send_query("SELECT 2").await;
+            if warnings == 0 {
+                server.expect_command(Kind::StmtClose, &1_u32.to_le_bytes()).await;
+                comes(&mut two, &mut server, "SELECT 2").await;
+                return;
+            }
+            two.expect_err(9001).await;
+            run(&mut one, &mut server, "SHOW WARNINGS").await;
+        });
+    }
+}
+
 /// A table has got another column since the statement was prepared, and the connection is another one.
 #[test]
 fn c15_a_statement_with_other_columns_is_executed_and_tells_it() {

@@ -75,6 +75,7 @@ pub(super) struct PrepareHead {
     pub(super) id: u32,
     pub(super) columns: u16,
     pub(super) params: u16,
+    pub(super) warnings: u16,
     pub(super) metadata_follows: bool,
 }
 
@@ -86,13 +87,11 @@ pub(super) fn prepare(head: &[u8], caps: Capabilities) -> Result<PrepareHead, Wi
     let id = reader.u32("statement id")?;
     let columns = reader.u16("column count")?;
     let params = reader.u16("parameter count")?;
-    let mut follows = true;
-    if caps.contains(Capabilities::OPTIONAL_RESULTSET_METADATA) {
-        reader.u8("filler")?;
-        reader.u16("warnings")?;
-        follows = metadata_follows(&mut reader)?;
-    }
-    Ok(PrepareHead { id, columns, params, metadata_follows: follows })
+    reader.u8("filler")?;
+    let warnings = reader.u16("warnings")?;
+    let is_told = caps.contains(Capabilities::OPTIONAL_RESULTSET_METADATA);
+    let metadata_follows = !is_told || metadata_follows(&mut reader)?;
+    Ok(PrepareHead { id, columns, params, warnings, metadata_follows })
 }
 
 fn metadata_follows(reader: &mut Reader<'_>) -> Result<bool, WireError> {

@@ -70,6 +70,8 @@ pub struct Prepared {
     pub params: u16,
     /// How many columns its result has; 0 if it has none.
     pub columns: u16,
+    /// The number of warnings.
+    pub warnings: u16,
 }
 
 /// The last packet of an answer.

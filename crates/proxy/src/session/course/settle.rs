@@ -67,7 +67,7 @@ impl Course {
         self.propose_change(Some(Box::new(Change::of_reset())));
     }
 
-    /// The statement that ran is over; `warned` says whether one of its results that was not the last had warnings. Returns whether
+    /// The statement that ran is over; `warned` says whether there were warnings in front of its last packet. Returns whether
     /// the other connections are of no use any more.
     pub(in crate::session) fn settle(&mut self, identity: &Identity, outcome: Outcome, warned: bool) -> bool {
         self.last = Some(self.hostgroup);

@@ -226,6 +226,16 @@ fn a_prepare_answer_counts_its_definitions() {
 }
 
 #[test]
+fn a_prepare_answer_tells_of_warnings() {
+    for (warnings, warned) in [(0, false), (3, true)] {
+        let script = Script::new(CLASSIC).message(&[0, 7, 0, 0, 0, 0, 0, 0, 0, 0, warnings, 0]);
+        let mut scanner = ReplyScanner::new(Answer::Prepare, CLASSIC);
+        scanner.scan(&script.bytes).unwrap();
+        assert_eq!(scanner.warned(), warned);
+    }
+}
+
+#[test]
 fn a_prepare_answer_may_leave_out_definitions() {
     for caps in BOTH.map(|caps| caps | Capabilities::OPTIONAL_RESULTSET_METADATA) {
         for (params, columns) in [(0, 0), (1, 0), (0, 1), (2, 3)] {

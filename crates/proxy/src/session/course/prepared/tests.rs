@@ -4,7 +4,7 @@ use super::*;
 use crate::texts::Texts;
 
 const fn statement(id: u32, params: u16) -> reply::Prepared {
-    reply::Prepared { id, params, columns: 1 }
+    reply::Prepared { id, params, columns: 1, warnings: 0 }
 }
 
 fn what(text: &str) -> Preparing {
