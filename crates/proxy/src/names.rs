@@ -29,6 +29,9 @@ use resolver::{Resolver, Saying};
 /// What a name was found to be; shared, as several may wait for it.
 type Answer = Result<Vec<SocketAddr>, Arc<io::Error>>;
 
+/// An address that has not answered for so long is one that swallows all that is sent there.
+const SILENCE: Duration = Duration::from_millis(200);
+
 /// Whoever asks a resolver.
 type Lookup = dyn Fn(String) -> Saying + Send + Sync;
 
@@ -68,6 +71,15 @@ pub(crate) struct NameCounts {
     pub(crate) known: u64,
     /// Names that had got an address, or another one.
     pub(crate) updated: u64,
+}
+
+/// Who is to blame if an address cannot be connected to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Blamed {
+    /// The server: others are tried before this address, and the name may have moved.
+    Server,
+    /// Something else that runs on the same machine: of the server that says nothing.
+    Companion,
 }
 
 /// The names and their addresses.
@@ -123,31 +135,38 @@ impl Names {
     }
 
     /// Connects to an address of a host that can be reached, to each in turn; the caller keeps the deadline. What one of them says about the
-    /// server counts for more than an error that is `ours`, such as that this machine has no IPv6.
+    /// server counts for more than an error that is `ours`, such as that this machine has no port left. Those that cannot be connected to
+    /// are tried behind the others for a while if they are `blamed`.
     pub(crate) async fn dial(
         self: &Arc<Self>,
         host: &str,
         port: u16,
         keeping: Keeping,
         ours: impl Fn(&io::Error) -> bool,
+        blamed: Blamed,
     ) -> io::Result<TcpStream> {
         let mut failure: Option<io::Error> = None;
         let addresses = self.resolve(host, keeping).await?;
         // Also if the caller's deadline passes.
-        let mut doubt = Doubt { names: self, host, keeping, holds: true, tried: None };
+        let mut doubt = Doubt { names: self, host, keeping, holds: blamed == Blamed::Server, tried: None };
         for mut address in addresses {
             address.set_port(port);
-            doubt.tried = Some(address);
-            match TcpStream::connect(address).await {
+            doubt.tried = Some((address, Instant::now()));
+            let error = match TcpStream::connect(address).await {
                 Ok(stream) => {
                     doubt.holds = false;
                     return Ok(stream);
                 }
-                Err(error) if ours(&error) && failure.is_some() => {}
-                Err(error) => failure = Some(error),
-            }
-            self.lock().cache.put_back(host, address, self.now());
+                Err(error) => error,
+            };
             doubt.tried = None;
+            let is_ours = ours(&error);
+            if blamed == Blamed::Server && !is_ours {
+                self.lock().cache.put_back(host, address, self.now());
+            }
+            if !is_ours || failure.is_none() {
+                failure = Some(error);
+            }
         }
         Err(failure.unwrap_or_else(|| io::Error::new(io::ErrorKind::NotFound, "its name has no address")))
     }
@@ -280,8 +299,8 @@ struct Doubt<'a> {
     host: &'a str,
     keeping: Keeping,
     holds: bool,
-    /// The address that has not answered yet.
-    tried: Option<SocketAddr>,
+    /// The address that has not answered yet, and since when it is tried.
+    tried: Option<(SocketAddr, Instant)>,
 }
 
 impl Drop for Doubt<'_> {
@@ -289,7 +308,10 @@ impl Drop for Doubt<'_> {
         if !self.holds {
             return;
         }
-        if let Some(silent) = self.tried {
+        // If it is not the deadline but a client that has left, the address may be as good as any.
+        if let Some((silent, since)) = self.tried
+            && since.elapsed() >= SILENCE
+        {
             self.names.lock().cache.put_back(self.host, silent, self.names.now());
         }
         self.names.doubt(self.host, self.keeping);

@@ -13,9 +13,9 @@ fn errors_of_statements_are_logged_if_one_wants_it() {
         client.query("SELECT nothing").await.unwrap_err();
         let proxy = setup().variable("verbose_query_error", true).start();
         let mut client = Client::connect(&proxy.options()).await.unwrap();
-        client.query("SELECT nothing").await.unwrap_err();
+        client.query("SELECT `no\nthing`").await.unwrap_err();
         let line = proxy.wait_for_log("a statement has failed");
-        for part in ["1054", "Unknown column 'nothing'", "0x", "test"] {
+        for part in ["1054", "Unknown column 'no thing'", "0x", "test"] {
             assert!(line.contains(part), "{line}");
         }
         assert!(!quiet.log().iter().any(|line| line.contains("a statement has failed")));

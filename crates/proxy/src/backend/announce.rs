@@ -7,6 +7,7 @@ use config::{Config, Endpoint, ProxyProtocol};
 use wire::proxy_header::{ProxyHeader, Version};
 
 use crate::arrival::Peer;
+use crate::names::Blamed;
 use crate::sock::Sock;
 use crate::worker::Worker;
 
@@ -43,7 +44,7 @@ impl Announced {
 /// Connects to `endpoint` on behalf of `peer`; the caller keeps the deadline.
 pub(crate) async fn connect(worker: &Worker, endpoint: &Endpoint, peer: Peer) -> io::Result<Sock> {
     let settings = worker.settings();
-    let mut sock = worker.dialer.connect(&worker.shared.names, endpoint, &settings).await?;
+    let mut sock = worker.dialer.connect(&worker.shared.names, endpoint, &settings, Blamed::Server).await?;
     sock.write_all(&settings.announced.header(endpoint, &peer.header())).await?;
     Ok(sock)
 }

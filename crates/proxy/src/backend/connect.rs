@@ -10,7 +10,7 @@ use tokio::net::UnixStream;
 use crate::choosing::is_about_session;
 use crate::exchange::ReceiveError;
 use crate::listener::tune;
-use crate::names::{Keeping, Names, TooMany};
+use crate::names::{Blamed, Keeping, Names, TooMany};
 use crate::snapshot::Settings;
 use crate::sock::Sock;
 
@@ -115,13 +115,14 @@ impl Dialer {
         names: &Arc<Names>,
         endpoint: &Endpoint,
         settings: &Settings,
+        blamed: Blamed,
     ) -> io::Result<Sock> {
         match (self, endpoint) {
             #[cfg(feature = "memory")]
             (Self::Scripted(dial), endpoint) => dial(endpoint),
             (_, Endpoint::Tcp { host, port }) => {
                 let keeping = Keeping::new(settings.monitor());
-                let stream = names.dial(host, *port, keeping, is_ours).await?;
+                let stream = names.dial(host, *port, keeping, is_ours, blamed).await?;
                 tune(&SockRef::from(&stream), &settings.variables)?;
                 Ok(stream.into())
             }

@@ -11,6 +11,7 @@ use monitor::{FeedError, LINE_BYTES_MAX};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
+use crate::names::Blamed;
 use crate::snapshot::Snapshot;
 use crate::worker::Worker;
 
@@ -108,7 +109,7 @@ async fn hear(
     let settings = worker.settings();
     // The worker of this thread follows configurations only while there is something to be checked.
     let limit = worker.shared.snapshot().variables.connect_timeout_server;
-    let connecting = worker.dialer.connect(&worker.shared.names, reader, &settings);
+    let connecting = worker.dialer.connect(&worker.shared.names, reader, &settings, Blamed::Companion);
     let mut sock = timeout(limit, connecting).await.map_err(|_| Lost::Late(limit))??;
     let executed = &worker.shared.watching.executed;
     executed.begin(server, sock.peer_ip());

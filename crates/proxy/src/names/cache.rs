@@ -81,6 +81,12 @@ impl Cache {
         }
     }
 
+    /// How many addresses of a name are used in turn.
+    #[cfg(test)]
+    pub(super) fn well(&self, name: &str) -> Option<usize> {
+        self.names.get(name).map(|record| record.well)
+    }
+
     /// A name is looked up.
     pub(super) fn note_asked(&mut self, name: &str, now: Duration) {
         let new = || Record { used: now, ..Record::default() };

@@ -171,7 +171,7 @@ async fn new_connections_follow_a_name_to_another_address() {
     let script = Arc::new(Script::default());
     script.say("db", Some([127, 0, 0, 1]));
     let names = names(&script);
-    let dial = || names.dial("db", port, KEEPING, |_| false);
+    let dial = || names.dial("db", port, KEEPING, |_| false, Blamed::Server);
     assert_eq!(dial().await.unwrap().peer_addr().unwrap(), first.local_addr().unwrap());
     script.say("db", Some([127, 0, 0, 2]));
     assert_eq!(dial().await.unwrap().peer_addr().unwrap(), first.local_addr().unwrap(), "it is not asked");
@@ -191,7 +191,7 @@ async fn connections_go_to_several_addresses_in_turn_but_for_one_that_refuses() 
     let names = names(&script);
     let mut counts = HashMap::new();
     for _ in 0..20 {
-        let stream = names.dial("db", port, KEEPING, |_| false).await.unwrap();
+        let stream = names.dial("db", port, KEEPING, |_| false, Blamed::Server).await.unwrap();
         *counts.entry(stream.peer_addr().unwrap()).or_insert(0) += 1;
     }
     let of = |listener: &TcpListener| counts[&listener.local_addr().unwrap()];
@@ -205,12 +205,12 @@ async fn a_name_whose_server_cannot_be_reached_is_looked_up_at_once() {
     let script = Arc::new(Script::default());
     script.say("db", Some([127, 0, 0, 1]));
     let names = names(&script);
-    names.dial("db", port, KEEPING, |_| false).await.unwrap();
+    names.dial("db", port, KEEPING, |_| false, Blamed::Server).await.unwrap();
     drop(first);
     script.say("db", Some([127, 0, 0, 2]));
     let deadline = Instant::now() + Duration::from_mins(1);
     let stream = loop {
-        match names.dial("db", port, KEEPING, |_| false).await {
+        match names.dial("db", port, KEEPING, |_| false, Blamed::Server).await {
             Ok(stream) => break stream,
             Err(error) => assert!(Instant::now() < deadline, "{error}"),
         }
@@ -218,4 +218,28 @@ async fn a_name_whose_server_cannot_be_reached_is_looked_up_at_once() {
     };
     assert_eq!(stream.peer_addr().unwrap(), second.local_addr().unwrap());
     assert_eq!(script.asked(), 2);
+}
+
+#[tokio::test]
+async fn what_says_nothing_of_a_server_leaves_its_addresses_where_they_are() {
+    let (first, second, port) = two_servers().await;
+    let script = Arc::new(Script::default());
+    let ips: Vec<IpAddr> = vec![[127, 0, 0, 1].into(), [127, 0, 0, 2].into()];
+    script.says.lock().unwrap().insert("db".to_owned(), Some(ips));
+    let names = names(&script);
+    names.dial("db", port, KEEPING, |_| false, Blamed::Server).await.unwrap();
+    drop(first);
+    let well = || names.lock().cache.well("db");
+    assert_eq!(well(), Some(2));
+    for (ours, blamed) in [(true, Blamed::Server), (false, Blamed::Companion)] {
+        for _ in 0..3 {
+            names.dial("db", port, KEEPING, |_| ours, blamed).await.unwrap();
+            assert_eq!(well(), Some(2), "{blamed:?}");
+        }
+    }
+    for _ in 0..2 {
+        names.dial("db", port, KEEPING, |_| false, Blamed::Server).await.unwrap();
+    }
+    assert_eq!(well(), Some(1));
+    drop(second);
 }

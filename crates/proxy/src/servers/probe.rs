@@ -15,7 +15,7 @@ use wire::{Capabilities, Codec as _, packet};
 
 use crate::backend::is_ours;
 use crate::limits::{LOGIN_MESSAGE_BYTES_MAX, PROBES_MAX};
-use crate::names::Keeping;
+use crate::names::{Blamed, Keeping};
 use crate::shared::Shared;
 
 /// Asks all servers at once; clients that come before the answers wait for them from now on. A server that does not
@@ -54,7 +54,7 @@ async fn ask(shared: &Shared, endpoint: &Endpoint) -> io::Result<()> {
     match endpoint {
         Endpoint::Tcp { host, port } => {
             let keeping = Keeping::new(shared.snapshot().monitor());
-            let mut stream = shared.names.dial(host, *port, keeping, is_ours).await?;
+            let mut stream = shared.names.dial(host, *port, keeping, is_ours, Blamed::Server).await?;
             stream.write_all(&header).await?;
             greeted(shared, endpoint, stream).await
         }

@@ -296,9 +296,11 @@ fn note_error(worker: &Worker, control: &Control, code: u16, message: &[u8], dig
     {
         let (hostgroup, server) = (server.hostgroup(), server.endpoint());
         let (user, schema) = (user.name.escape_ascii(), about.schema().unwrap_or_default());
-        let (schema, message) = (schema.escape_ascii(), String::from_utf8_lossy(message));
+        // It has parts of the client's text in it, which must not look like lines of the log.
+        let error = String::from_utf8_lossy(message).replace(char::is_control, " ");
+        let schema = schema.escape_ascii();
         let digest = format_args!("0x{:016X}", digest.unwrap_or(0));
-        tracing::warn!(hostgroup, %server, %user, %schema, code, %message, %digest, hidden, "a statement has failed");
+        tracing::warn!(hostgroup, %server, %user, %schema, code, error, %digest, hidden, "a statement has failed");
     }
     let key = Key { server: server.id(), user: Name(user), schema: about.schema(), code };
     worker.counts.errors.borrow_mut().note(key, message, now.as_secs());
