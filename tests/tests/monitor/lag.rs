@@ -53,7 +53,7 @@ fn c12_no_read_begins_at_a_replica_that_was_seen_to_lag_an_interval_ago() {
         .user("patient", PASSWORD, "default_hostgroup = 2")
         .admin("mysql_ifaces", "\"127.0.0.1:0\"")
         .server(&topology.primary, "")
-        .server(replica, &format!("hostgroup_id = 1\nmax_replication_lag = {LIMIT}"))
+        .server(replica, &format!("hostgroup_id = 1\nweight = 100\nmax_replication_lag = {LIMIT}"))
         .server(replica, "hostgroup_id = 2\nmax_replication_lag = 3600")
         .row("mysql_replication_hostgroups", "writer_hostgroup = 0\nreader_hostgroup = 1")
         .variable("monitor_replication_lag_interval", 200)

@@ -15,7 +15,6 @@ use wire::command::Kind;
 use super::Session;
 use super::course::decided::Decided;
 use super::kill::while_waiting;
-use crate::backend::Ahead;
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -61,21 +60,9 @@ struct Patience {
 }
 
 impl Session {
-    /// Gets to where the command in the backlog was decided to go, or elsewhere if it must see a transaction that was not executed there.
-    /// Nothing if the client was told why it is refused.
-    pub(super) async fn reach_for(
-        &mut self,
-        kind: Kind,
-        decided: &mut Decided,
-    ) -> Result<Option<u32>, Ending> {
-        if let Some(gtid) = decided.min_gtid().filter(|_| !self.stays(decided)) {
-            self.worker.counts.note(Counter::GtidConsistent);
-            return Box::pin(self.reach_caught_up(kind, gtid, decided)).await;
-        }
-        self.course.ahead = self.ahead(kind, decided);
-        let reached = self.reach(decided).await;
-        self.course.ahead = Ahead::Nothing;
-        reached
+    /// The transaction that the command in the backlog must see, if that matters for where it goes.
+    pub(super) fn has_to_see(&self, decided: &Decided) -> Option<Gtid> {
+        decided.min_gtid().filter(|_| !self.stays(decided))
     }
 
     /// Whether it stays wherever it was decided to go: in a transaction it would see nothing newer, and what asks about the statement
@@ -94,13 +81,14 @@ impl Session {
     }
 
     /// Gets to servers that have executed a transaction: readers of a pair that have not leave the command to their writer, others are
-    /// waited for.
-    async fn reach_caught_up(
+    /// waited for. Nothing if the client was told why it is refused.
+    pub(super) async fn reach_caught_up(
         &mut self,
         kind: Kind,
         gtid: Gtid,
         decided: &mut Decided,
     ) -> Result<Option<u32>, Ending> {
+        self.worker.counts.note(Counter::GtidConsistent);
         let hostgroup = decided.hostgroup;
         let settings = self.worker.settings();
         if settings.is_writer(hostgroup) {

@@ -200,7 +200,8 @@ impl Session {
         self.note_at_server(Kind::StmtPrepare);
         let modes = self.course.prepared.as_ref().and_then(|all| all.get(id)).and_then(Prepared::modes);
         if let Some(modes) = modes {
-            return self.prepare_in(&modes, id).await;
+            // Boxed: few are prepared in other modes than those of the day.
+            return Box::pin(self.prepare_in(&modes, id)).await;
         }
         let Some((command, is_told)) = self.preparation(id) else { return Ok(Err(NotPrepared::Cannot)) };
         let mut replies = match self.errand(&[command]).await? {
