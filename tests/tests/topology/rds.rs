@@ -84,10 +84,11 @@ fn the_servers_of_an_rds_cluster_are_found_and_go_through_a_failover() {
         topology.catch_up().unwrap();
         let next = &topology.replicas[1];
         next.sql("STOP SLAVE; RESET SLAVE ALL; SET GLOBAL read_only = 0").unwrap();
+        // The account may write to a server that is read-only: until the monitor has seen it, the old one takes rows.
+        wait_for_value(&mut admin, &online(0), NAMES[2]).await;
         let (more, errors) = write(&proxy, 1_000, ROWS).await;
         assert_eq!(errors, 0);
         written.extend(more);
-        assert_eq!(value(&mut admin, &online(0)).await, NAMES[2]);
         wait_for_value(&mut admin, &online(1), &NAMES[..2].join(",")).await;
         let there = rows(next);
         assert!(written.iter().all(|id| there.contains(id)), "{written:?} of {there:?}");
