@@ -18,9 +18,6 @@ const COUNT_BYTES_MAX: usize = 10;
 /// Bytes by which an id may grow.
 const GROWTH_MAX: usize = ID_BYTES_MAX;
 
-/// Packets shorter than this that begin like an EOF packet are one.
-const EOF_BYTES_END: usize = 9;
-
 /// What the next packet of the answer is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
@@ -127,7 +124,7 @@ impl Listing {
         match payload.first() {
             Some(&packet::Err::HEADER) => true,
             Some(&packet::Eof::HEADER) => {
-                len < EOF_BYTES_END || self.capabilities.contains(Capabilities::DEPRECATE_EOF)
+                len < packet::Eof::BYTES_END || self.capabilities.contains(Capabilities::DEPRECATE_EOF)
             }
             _ => false,
         }

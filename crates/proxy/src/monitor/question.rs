@@ -17,9 +17,6 @@ const LAG_COLUMNS: [&[u8]; 2] = [b"Seconds_Behind_Master", b"Seconds_Behind_Sour
 /// The column in the answers to them that says whether a replica gets changes, or tries to.
 const FOLLOWS_COLUMNS: [&str; 2] = ["Slave_IO_Running", "Replica_IO_Running"];
 
-/// Packets shorter than this that begin like an EOF packet are one.
-const EOF_BYTES_END: usize = 9;
-
 /// The statement that asks a server whether it is read-only, for a `check_type`.
 pub(super) fn read_only(check_type: &str) -> String {
     let global = |name: &str| format!("@@global.{name}");
@@ -68,7 +65,7 @@ impl Rows {
         loop {
             let payload = next()?;
             match payload.first() {
-                Some(&packet::Eof::HEADER) if payload.len() < EOF_BYTES_END => break,
+                Some(&packet::Eof::HEADER) if payload.len() < packet::Eof::BYTES_END => break,
                 Some(&packet::Err::HEADER) => return None,
                 _ => {}
             }

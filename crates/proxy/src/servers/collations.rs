@@ -31,9 +31,6 @@ const STATEMENTS: [&str; 2] = [
      FROM information_schema.COLLATIONS WHERE ID IS NOT NULL ORDER BY ID",
 ];
 
-/// Packets shorter than this that begin like an EOF packet are one.
-const EOF_BYTES_END: usize = 9;
-
 /// What a server has listed.
 #[derive(Debug)]
 pub(super) struct Listed {
@@ -142,7 +139,7 @@ async fn list(worker: &Worker, sock: &mut Sock, statement: &str) -> Result<Vec<C
     while collations.len() < COLLATIONS_MAX {
         let payload = exchange.receive().await?;
         match payload.first() {
-            Some(&packet::Eof::HEADER) if payload.len() < EOF_BYTES_END => return Ok(collations),
+            Some(&packet::Eof::HEADER) if payload.len() < packet::Eof::BYTES_END => return Ok(collations),
             Some(&packet::Err::HEADER) => return Ok(Vec::new()),
             _ => collations.push(collation(&payload)?),
         }

@@ -9,9 +9,6 @@ use wire::{Capabilities, StatusFlags};
 /// Bytes of an OK packet up to and including its status: a header and two numbers of up to 9 bytes in front of it.
 const HEAD_MAX: usize = 21;
 
-/// Packets shorter than this that begin like an EOF packet are one.
-const EOF_BYTES_END: usize = 9;
-
 /// The answer to an execution, while it passes.
 #[derive(Debug)]
 pub(super) struct Changed {
@@ -75,7 +72,7 @@ impl Changed {
             // A row in binary begins with 0, a definition with the length of `def`.
             Some(&Eof::HEADER) => {
                 self.ends = self.ends.saturating_sub(1);
-                let at = if len < EOF_BYTES_END && !self.capabilities.contains(Capabilities::DEPRECATE_EOF) {
+                let at = if len < Eof::BYTES_END && !self.capabilities.contains(Capabilities::DEPRECATE_EOF) {
                     Some(3)
                 } else {
                     status_of_ok(payload)

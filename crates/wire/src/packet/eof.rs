@@ -19,6 +19,9 @@ pub struct Eof {
 impl Eof {
     /// The first byte.
     pub const HEADER: u8 = 0xfe;
+
+    /// A payload that begins like one is one if it has fewer bytes than this, for clients without [`Capabilities::DEPRECATE_EOF`].
+    pub const BYTES_END: usize = 9;
 }
 
 impl<'a> Codec<'a> for Eof {

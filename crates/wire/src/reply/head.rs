@@ -4,6 +4,7 @@
 //! is behind the fixed part: texts and session state are for whoever decodes the whole packet.
 
 use super::End;
+use crate::packet::Eof;
 use crate::{Capabilities, StatusFlags, WireError, codec::Reader};
 
 /// The longest fixed part: an OK packet with two 8-byte integers and status and warnings.
@@ -13,16 +14,17 @@ pub(super) const HEAD_MAX: usize = 1 + 9 + 9 + 2 + 2;
 /// selects any number of constants.
 pub(super) const COLUMNS_MAX: u32 = 1 << 29;
 
-/// Payload length below which `0xfe` starts a terminator when both sides use EOF packets.
-const EOF_LIMIT: u32 = 9;
-
 /// The shortest OK packet; a terminator below this length is an EOF packet whatever was agreed.
 const OK_MIN: u32 = 7;
 
 /// Whether a message that starts with `0xfe` and has `len` bytes in its first packet is a terminator, not a
 /// row whose first value is longer than 16 MiB.
 pub(super) const fn is_terminator(len: u32, caps: Capabilities) -> bool {
-    len < if caps.contains(Capabilities::DEPRECATE_EOF) { super::FULL } else { EOF_LIMIT }
+    if caps.contains(Capabilities::DEPRECATE_EOF) {
+        len < super::FULL
+    } else {
+        (len as usize) < Eof::BYTES_END
+    }
 }
 
 /// OK packet: header, affected rows, last insert id, status, warnings.

@@ -5,23 +5,20 @@
 //! the proxy; so this has to be what the client knows.
 
 use wire::frame::HEADER_LEN;
+use wire::packet::Eof;
 
 /// FNV-1a, 64 bits: it goes on from byte to byte, wherever the answer is cut.
 const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0000_0100_0000_01b3;
-
-/// The first byte of an EOF packet, and the least that another packet has that begins with it.
-const EOF: u8 = 0xFE;
-const NO_EOF_LEN: u32 = 9;
 
 /// An answer to a `COM_STMT_PREPARE`, as it comes.
 #[derive(Debug, Clone)]
 pub(in crate::session) struct Definitions {
     /// Bytes of the packet's header that have come, and the length that they say.
     header: usize,
-    len: u32,
+    len: usize,
     /// Bytes of its payload that have come.
-    read: u32,
+    read: usize,
     packet: Packet,
     hash: u64,
 }
@@ -58,7 +55,7 @@ impl Definitions {
     fn read_header(&mut self, byte: u8) {
         // Behind the three bytes of the length is the sequence id.
         if self.header + 1 < HEADER_LEN {
-            self.len |= u32::from(byte) << (8 * self.header);
+            self.len |= usize::from(byte) << (8 * self.header);
         }
         self.header += 1;
         self.finish_packet();
@@ -66,7 +63,7 @@ impl Definitions {
 
     fn read_payload(&mut self, byte: u8) {
         if self.read == 0 && self.packet != Packet::Number {
-            let is_end = byte == EOF && self.len < NO_EOF_LEN;
+            let is_end = byte == Eof::HEADER && self.len < Eof::BYTES_END;
             self.packet = if is_end { Packet::End } else { Packet::Definition };
         }
         if self.packet == Packet::Definition {
