@@ -169,22 +169,22 @@ impl Session {
             self.note_sent(kind, payload, scanned.done, &mut decided);
             let upload = Upload { scanner, complete: scanned.done, answer: answer(kind, payload) };
             self.mirror(kind, payload, &upload, &decided);
-            let also = if runs.is_some() { self.also(kind, payload) } else { Also::default() };
+            // Only the first one is shown and logged as what runs from the beginning.
+            let is_behind = runs.is_some();
             if runs.is_none() && upload.answer != Answer::None {
                 let len = rest.first_chunk().map_or(0, |bytes| Header::parse(*bytes).len as usize);
                 runs = Some((measured, payload, len.saturating_sub(payload.len())));
             }
-            let is_statement = matches!(kind, Kind::Query | Kind::StmtExecute | Kind::StmtBulkExecute);
-            let statement = is_statement.then(|| Sent::new(&decided));
-            let step = Step { answer: upload.answer, measured, also, statement };
             let rest = input.get(sent..).unwrap_or_default();
-            let Some(next) = self.next_of_pipeline(&upload, rest) else {
-                if !self.owed.is_empty() {
-                    self.owed.push(step);
-                }
-                break upload;
-            };
-            self.owed.push(step);
+            let next = self.next_of_pipeline(&upload, rest);
+            // Most are alone.
+            if next.is_some() || !self.owed.is_empty() {
+                let also = if is_behind { self.also(kind, payload) } else { Also::default() };
+                let is_statement = matches!(kind, Kind::Query | Kind::StmtExecute | Kind::StmtBulkExecute);
+                let statement = is_statement.then(|| Sent::new(&decided));
+                self.owed.push(Step { answer: upload.answer, measured, also, statement });
+            }
+            let Some(next) = next else { break upload };
             (kind, decided) = next;
         };
         let goes_on = self.course.renewals > 0;
