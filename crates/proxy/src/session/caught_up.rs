@@ -15,6 +15,7 @@ use wire::command::Kind;
 use super::Session;
 use super::course::decided::Decided;
 use super::kill::while_waiting;
+use crate::backend::Target;
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -37,15 +38,11 @@ enum Look {
 
 fn look(worker: &Worker, hostgroup: u32, gtid: &Gtid) -> Look {
     let executed = &worker.shared.watching.executed;
-    let servers = worker.shared.pool.servers();
-    let mut servers =
-        servers.iter().filter(|server| server.hostgroup() == hostgroup && server.is_available()).peekable();
-    if servers.peek().is_none() {
-        Look::Nobody
-    } else if servers.all(|server| executed.has(&server.endpoint().endpoint, gtid)) {
-        Look::CaughtUp
-    } else {
-        Look::Behind
+    let has = |server: &pool::Server<Target>| executed.has(&server.endpoint().endpoint, gtid);
+    match worker.shared.pool.are_all(hostgroup, has) {
+        None => Look::Nobody,
+        Some(true) => Look::CaughtUp,
+        Some(false) => Look::Behind,
     }
 }
 
