@@ -123,9 +123,13 @@ impl Prepared {
         self.what.text.is_some() && (self.modes.is_some() || self.what.modes == modes)
     }
 
+    fn at(&self, hostgroup: u32) -> Option<&Place> {
+        self.places.iter().find(|place| place.hostgroup == hostgroup)
+    }
+
     /// The number that the server of this hostgroup knows it by.
     pub(in crate::session) fn id_at(&self, hostgroup: u32) -> Option<u32> {
-        self.places.iter().find(|place| place.hostgroup == hostgroup).map(|place| place.statement.id)
+        self.at(hostgroup).map(|place| place.statement.id)
     }
 
     /// Whether another server than that of this hostgroup has it, too.
@@ -140,13 +144,12 @@ impl Prepared {
 
     /// Whether the server of this hostgroup knows the types of its parameters.
     pub(in crate::session) fn has_types_at(&self, hostgroup: u32) -> bool {
-        let place = self.places.iter().find(|place| place.hostgroup == hostgroup);
-        place.is_some_and(|place| place.types_version == self.types_version)
+        self.at(hostgroup).is_some_and(|place| place.types_version == self.types_version)
     }
 
     /// Whether it is at this hostgroup for one execution.
     pub(in crate::session) fn is_for_once(&self, hostgroup: u32) -> bool {
-        self.places.iter().any(|place| place.hostgroup == hostgroup && place.is_for_once)
+        self.at(hostgroup).is_some_and(|place| place.is_for_once)
     }
 
     /// The hostgroups where it is, and its number at each.
@@ -167,14 +170,12 @@ impl Prepared {
 
     /// Whether it has other columns at this hostgroup than the client knows: a table has changed.
     pub(in crate::session) fn has_other_columns_at(&self, hostgroup: u32) -> bool {
-        let place = self.places.iter().find(|place| place.hostgroup == hostgroup);
-        place.is_some_and(|place| place.statement.columns != self.columns)
+        self.at(hostgroup).is_some_and(|place| place.statement.columns != self.columns)
     }
 
     /// The client is told of the columns that it has at this hostgroup; false if it knows them.
     pub(in crate::session) fn tells_columns_of(&mut self, hostgroup: u32) -> bool {
-        let place = self.places.iter().find(|place| place.hostgroup == hostgroup);
-        let columns = place.map_or(self.columns, |place| place.statement.columns);
+        let columns = self.at(hostgroup).map_or(self.columns, |place| place.statement.columns);
         std::mem::replace(&mut self.columns, columns) != columns
     }
 
