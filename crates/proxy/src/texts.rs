@@ -20,6 +20,13 @@ pub(crate) struct Texts {
 #[derive(Debug, Clone)]
 pub(crate) struct Text(Rc<Kept>);
 
+/// Room that is kept free, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Reserved {
+    len: usize,
+    bytes: Rc<Cell<usize>>,
+}
+
 #[derive(Debug)]
 struct Kept {
     text: Box<[u8]>,
@@ -51,6 +58,13 @@ impl Texts {
         Some(Text(kept))
     }
 
+    /// Room for a text of which not all has come; nothing if there is none.
+    pub(crate) fn reserve(&self, len: usize) -> Option<Reserved> {
+        let bytes = self.bytes.get().checked_add(len).filter(|bytes| *bytes <= self.max)?;
+        self.bytes.set(bytes);
+        Some(Reserved { len, bytes: Rc::clone(&self.bytes) })
+    }
+
     /// Forgets where texts were that nobody has any more.
     pub(crate) fn sweep(&self) {
         let mut known = self.known.borrow_mut();
@@ -75,9 +89,26 @@ impl Drop for Kept {
     }
 }
 
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        self.bytes.set(self.bytes.get() - self.len);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn c29_what_has_not_come_yet_takes_room_as_well() {
+        let texts = Texts::new(10);
+        let reserved = texts.reserve(8).unwrap();
+        assert!(texts.reserve(3).is_none() && texts.keep(b"abc").is_none());
+        drop(reserved);
+        assert!(texts.keep(b"abcdefgh").is_some());
+        assert!(texts.reserve(usize::MAX).is_none());
+        assert_eq!(texts.bytes.get(), 0);
+    }
 
     #[test]
     fn a_text_is_there_once() {

@@ -98,7 +98,7 @@ impl Session {
     /// Whether the command is all that has to be sent.
     #[inline]
     fn is_simple(&self, kind: Kind, input: &[u8], decided: &Decided) -> bool {
-        if kind == Kind::StmtPrepare && self.is_to_be_completed(input) {
+        if kind == Kind::StmtPrepare && self.len_to_complete(input).is_some() {
             return false;
         }
         let ordered = decided.orders.as_ref().is_some_and(|orders| orders.come_first());
@@ -120,11 +120,11 @@ impl Session {
         }
     }
 
-    /// Whether a statement that is to be prepared comes in pieces, and is kept as a whole: without the last ones it could not be
-    /// prepared anew.
-    fn is_to_be_completed(&self, input: &[u8]) -> bool {
+    /// The length of a statement that is to be prepared, comes in pieces, and is kept as a whole: without the last ones it could not
+    /// be prepared anew.
+    fn len_to_complete(&self, input: &[u8]) -> Option<usize> {
         let max = self.worker.settings().variables.max_allowed_packet as usize;
-        len_of_cut(input).is_some_and(|len| len <= max.min(PREPARED_BYTES_MAX))
+        len_of_cut(input).filter(|len| *len <= max.min(PREPARED_BYTES_MAX))
     }
 
     /// Whether there is as much of the command as the decision takes.
@@ -247,8 +247,13 @@ impl Session {
         if let Some(reply) = decided.answer {
             return self.reply_as_decided(kind, *reply).await;
         }
-        if kind == Kind::StmtPrepare && self.is_to_be_completed(&self.backlog) {
+        // Where there is no room for its text it goes on in pieces.
+        if kind == Kind::StmtPrepare
+            && let Some(len) = self.len_to_complete(&self.backlog)
+            && let Some(room) = self.worker.texts.reserve(len)
+        {
             self.complete_front().await?;
+            drop(room);
         }
         if decided.commits_first {
             return self.commit_first(kind).await;
