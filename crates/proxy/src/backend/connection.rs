@@ -1,6 +1,7 @@
 //! A connection to a server, and the id that the server knows it by.
 
 use std::cell::Cell;
+use std::net::SocketAddr;
 use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -30,6 +31,8 @@ pub(crate) const QUIT: [u8; HEADER_LEN + 1] = [1, 0, 0, 0, Kind::Quit as u8];
 #[derive(Debug)]
 pub(crate) struct Connection {
     sock: Sock,
+    /// This end's address, asked for once: each session that borrows the connection shows it.
+    local: Option<Rc<SocketAddr>>,
     /// The number of the time for which one session has it; 0 if it is none that sessions have.
     serial: u64,
     /// What the server calls it; `None` at layer 4, where nobody has read the greeting.
@@ -86,6 +89,11 @@ impl Connection {
         (connection.thread_id, connection.thread) = (Some(thread.id()), Some(thread));
         connection.known = Known { greeted: Some(greeted), last_id: Some(0), ..Known::default() };
         connection
+    }
+
+    /// This end's address; nothing where it is no TCP socket.
+    pub(crate) fn local(&self) -> Option<&Rc<SocketAddr>> {
+        self.local.as_ref()
     }
 
     /// What its server has said in its greeting; nothing at layer 4.
@@ -295,6 +303,7 @@ impl From<Sock> for Connection {
     /// A connection of which nothing is known.
     fn from(sock: Sock) -> Self {
         Self {
+            local: sock.local_addr().map(Rc::new),
             sock,
             serial: 0,
             thread_id: None,

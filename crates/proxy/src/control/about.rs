@@ -30,7 +30,7 @@ struct Known {
     /// Whether the client uses TLS.
     tls: bool,
     server: Option<Arc<Server<Target>>>,
-    local: Option<Box<SocketAddr>>,
+    local: Option<Rc<SocketAddr>>,
 }
 
 impl About {
@@ -66,7 +66,7 @@ impl About {
     pub(crate) fn set_backend(&self, backend: Option<&Backend>) {
         let mut known = self.0.borrow_mut();
         known.server = backend.map(|backend| Arc::clone(backend.server()));
-        known.local = backend.and_then(|backend| backend.connection().local_addr()).map(Box::new);
+        known.local = backend.and_then(|backend| backend.connection().local().map(Rc::clone));
     }
 
     /// The server that statements go to.
