@@ -35,7 +35,8 @@ async fn session_of(config: Config) -> (Stage, Servers, Client, Database) {
     server.expect_query("DO 0").await;
     server.ok().await;
     client.expect_ok().await;
-    (client.patience(secs(1000)), server.patience(secs(1000)));
+    client.patience(secs(1000));
+    server.patience(secs(1000));
     (stage, servers, client, server)
 }
 
