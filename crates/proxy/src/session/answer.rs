@@ -102,6 +102,10 @@ impl Session {
         for _ in 0..FILLS_PER_TURN {
             // Back-pressure: as long as the client does not read, nothing is read for it.
             ready!(self.poll_flush_client(cx))?;
+            let rate = self.worker.rate_to_client();
+            if rate.is_some() {
+                ready!(self.poll_throttle(cx))?;
+            }
             let Some(backend) = &mut self.backend else { return Poll::Ready(Err(Ending::Silent)) };
             let mut scratch = self.worker.scratch.borrow_mut();
             let n = match backend.connection_mut().poll_read(cx, &mut scratch) {
@@ -192,7 +196,11 @@ impl Session {
                 None => None,
                 Some(listing) => Some(translate(listing, output, &self.worker, server)),
             };
-            self.to_client.send(cx, &mut self.client, rewritten.as_deref().unwrap_or(output))?;
+            let output = rewritten.as_deref().unwrap_or(output);
+            self.to_client.send(cx, &mut self.client, output)?;
+            if let Some(rate) = rate {
+                self.course.throttle.get_or_insert_default().note(Instant::now(), output.len(), rate);
+            }
             match event {
                 Event::More => {}
                 _ if scanned < n => return Poll::Ready(Err(self.too_much(n - scanned))),
@@ -264,6 +272,18 @@ impl Session {
             }
             Poll::Pending => Ok(()),
         }
+    }
+
+    /// Ready when the client may get more bytes.
+    #[cold]
+    fn poll_throttle(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
+        let waits =
+            self.course.throttle.as_mut().is_some_and(|throttle| throttle.poll_ready(cx).is_pending());
+        if !waits {
+            return Poll::Ready(Ok(()));
+        }
+        self.poll_client_gone(cx)?;
+        Poll::Pending
     }
 
     pub(super) async fn flush_client(&mut self) -> Result<(), Ending> {
