@@ -322,6 +322,7 @@ fn process(session: SessionStats) -> Process {
         time,
         statement,
         pin,
+        extended,
     } = session;
     let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let address = |(ip, port): (IpAddr, u16)| (ip.to_string(), port);
@@ -338,6 +339,7 @@ fn process(session: SessionStats) -> Process {
         time_ms: ms(time),
         info: statement,
         pin: pin.map(|(pin, time)| (pin, ms(time))),
+        extended,
     }
 }
 
