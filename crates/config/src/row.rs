@@ -357,7 +357,7 @@ mod tests {
             (&POINTSMAN_SERVERS, ServerOptions::COLUMNS, &[]),
             (&MYSQL_USERS, User::COLUMNS, &[]),
             (&MYSQL_SERVERS_SSL_PARAMS, ServerTls::COLUMNS, &[]),
-            (&TOP_LEVEL, &["datadir"], &[]),
+            (&TOP_LEVEL, &["datadir", "errorlog", "pidfile"], &[]),
             (&LISTENERS, &["address", "protocol", "hostgroup", "role", "strategy", "max_connections"], &[]),
         ] {
             let mut held: Vec<_> = columns.iter().chain(elsewhere).copied().collect();
