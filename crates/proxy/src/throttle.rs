@@ -12,6 +12,8 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::limits::THROTTLE_AHEAD;
 
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
+
 /// What a client has got, and not paid for.
 #[derive(Debug, Default)]
 pub(crate) struct Throttle {
@@ -24,7 +26,8 @@ impl Throttle {
     /// The client got so many bytes at `now`, of which it may have `rate` in a second.
     pub(crate) fn note(&mut self, now: Instant, bytes: usize, rate: NonZeroU32) {
         let from = self.paid.map_or(now, |paid| paid.max(now));
-        let cost = Duration::from_secs_f64(bytes as f64 / f64::from(rate.get()));
+        let nanos = (bytes as u64).saturating_mul(NANOS_PER_SECOND) / u64::from(rate.get());
+        let cost = Duration::from_nanos(nanos);
         self.paid = from.checked_add(cost);
     }
 

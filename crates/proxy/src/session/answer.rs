@@ -101,11 +101,7 @@ impl Session {
         let caps = self.identity.capabilities;
         for _ in 0..FILLS_PER_TURN {
             // Back-pressure: as long as the client does not read, nothing is read for it.
-            ready!(self.poll_flush_client(cx))?;
-            let rate = self.worker.rate_to_client();
-            if rate.is_some() {
-                ready!(self.poll_throttle(cx))?;
-            }
+            ready!(self.poll_client_ready(cx))?;
             let Some(backend) = &mut self.backend else { return Poll::Ready(Err(Ending::Silent)) };
             let mut scratch = self.worker.scratch.borrow_mut();
             let n = match backend.connection_mut().poll_read(cx, &mut scratch) {
@@ -143,7 +139,7 @@ impl Session {
                     Err(error) => return Poll::Ready(Err(self.nonsense(&error, between_packets, seq))),
                 };
                 scanned += scan.len;
-                self.control.running.add_answered(scan.len);
+                add_answered(&self.worker, &self.control, &mut self.course, scan.len);
                 Watched::read(&mut self.course.watched, &self.worker, rest, scan.len);
                 hear_definitions(&mut self.course, &self.control, rest.get(..scan.len), caps);
                 if let Event::Done(outcome) = scan.event {
@@ -196,11 +192,7 @@ impl Session {
                 None => None,
                 Some(listing) => Some(translate(listing, output, &self.worker, server)),
             };
-            let output = rewritten.as_deref().unwrap_or(output);
-            self.to_client.send(cx, &mut self.client, output)?;
-            if let Some(rate) = rate {
-                self.course.throttle.get_or_insert_default().note(Instant::now(), output.len(), rate);
-            }
+            self.to_client.send(cx, &mut self.client, rewritten.as_deref().unwrap_or(output))?;
             match event {
                 Event::More => {}
                 _ if scanned < n => return Poll::Ready(Err(self.too_much(n - scanned))),
@@ -274,12 +266,18 @@ impl Session {
         }
     }
 
+    /// Ready when the client has taken what it got, and may get more.
+    #[inline]
+    fn poll_client_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
+        ready!(self.poll_flush_client(cx))?;
+        if self.worker.rate_to_client().is_some() { self.poll_throttle(cx) } else { Poll::Ready(Ok(())) }
+    }
+
     /// Ready when the client may get more bytes.
     #[cold]
     fn poll_throttle(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
-        let waits =
-            self.course.throttle.as_mut().is_some_and(|throttle| throttle.poll_ready(cx).is_pending());
-        if !waits {
+        let throttle = self.course.throttle.as_mut();
+        if throttle.is_none_or(|throttle| throttle.poll_ready(cx).is_ready()) {
             return Poll::Ready(Ok(()));
         }
         self.poll_client_gone(cx)?;
@@ -478,4 +476,13 @@ struct File {
     ended: bool,
     /// The server, if it has closed the connection meanwhile.
     lost: Option<Target>,
+}
+
+/// So many bytes of the answer are for the client, which may get only some in a second.
+#[inline]
+fn add_answered(worker: &Worker, control: &Control, course: &mut Course, bytes: usize) {
+    control.running.add_answered(bytes);
+    if let Some(rate) = worker.rate_to_client() {
+        course.throttle.get_or_insert_default().note(Instant::now(), bytes, rate);
+    }
 }
