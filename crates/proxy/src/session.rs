@@ -41,6 +41,7 @@ mod course;
 mod digest;
 mod errand;
 mod execute;
+mod firewall;
 mod ids;
 mod internal;
 mod kill;

@@ -19,6 +19,7 @@ mod scripted {
     mod counts;
     mod drain;
     mod explain;
+    mod firewall;
     mod galera;
     mod gtids;
     mod infile;
