@@ -16,7 +16,7 @@ use crate::plane::{DataPlane, Order, Question};
 use crate::settings::Settings;
 use crate::store::Store;
 use crate::who::{Rights, Who};
-use crate::{VERSION, history, show, stats};
+use crate::{VERSION, hint, history, show, stats};
 
 /// The state of the thread.
 pub(super) struct Desk {
@@ -91,7 +91,14 @@ impl Desk {
         // For those who may not give it a command is no statement at all, which SQLite says.
         match Command::allowed(statement, who.rights) {
             Some(command) => self.obey(who, command),
-            None => self.query(statement.text, who.rights),
+            None => match self.query(statement.text, who.rights) {
+                Answer::Error(mut error) => {
+                    let hint = hint::behind(&error.message, statement, who.rights);
+                    error.message.push_str(&hint);
+                    error.into()
+                }
+                answer => answer,
+            },
         }
     }
 
