@@ -55,6 +55,11 @@ impl Desk {
         self.look_at_pulls();
     }
 
+    /// Saves what a first start has taken from the file.
+    pub(super) fn save_first(&mut self) -> Result<(), AdminError> {
+        self.store.save_first()
+    }
+
     /// Time has passed: it is `now`, in seconds of Unix time.
     pub(super) fn tick(&mut self, now: u64) {
         self.look_at_pulls();
