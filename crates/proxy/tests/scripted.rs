@@ -16,9 +16,12 @@ mod scripted {
     mod commands;
     mod compress;
     mod compress_faults;
+    mod copies;
     mod counts;
+    mod down;
     mod drain;
     mod explain;
+    mod fast_forward;
     mod galera;
     mod gtids;
     mod infile;
@@ -26,11 +29,13 @@ mod scripted {
     mod internal;
     mod kill;
     mod kill_races;
+    mod lag;
     mod listing;
     mod lost;
     mod methods;
     mod mirror;
     mod monitor;
+    mod moves;
     mod naming;
     mod off;
     mod overdue;
@@ -61,4 +66,5 @@ mod scripted {
     mod time_limits;
     mod tls;
     mod tunnel;
+    mod world;
 }

@@ -322,6 +322,7 @@ impl Session {
             && !self.control.is_held()
             && !self.control.is_aimed_at()
             && !self.control.has_mail()
+            && !self.is_fast_forward()
     }
 }
 
