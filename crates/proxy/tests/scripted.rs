@@ -31,6 +31,7 @@ mod scripted {
     mod kill_races;
     mod lag;
     mod listing;
+    mod log;
     mod lost;
     mod methods;
     mod mirror;
@@ -66,5 +67,6 @@ mod scripted {
     mod time_limits;
     mod tls;
     mod tunnel;
+    mod unhealthy;
     mod world;
 }
