@@ -82,6 +82,7 @@ pub(crate) struct Worker {
     /// Bounds what is logged of connections that should begin with a PROXY header and do not.
     pub(crate) bad_headers: Seldom,
     pub(crate) failed_statements: Seldom,
+    pub(crate) unhealthy: Seldom,
     /// The same for statements that the firewall is against.
     pub(crate) detected_statements: Seldom,
     pub(crate) refused_statements: Seldom,
@@ -170,6 +171,7 @@ impl Worker {
             recalled: Notify::new(),
             bad_headers: Seldom::default(),
             failed_statements: Seldom::default(),
+            unhealthy: Seldom::default(),
             detected_statements: Seldom::default(),
             refused_statements: Seldom::default(),
             clock: Cell::new(Instant::now()),
