@@ -146,6 +146,19 @@ impl Firewall {
         }
     }
 
+    /// Whether there are statements of a user at this address that do not simply pass.
+    pub fn watches(&self, user: &[u8], client_addr: &str) -> bool {
+        self.row(user, client_addr).is_none_or(|(_, mode)| mode != FirewallMode::Off)
+    }
+
+    /// The row that holds: its address and its mode.
+    fn row(&self, user: &[u8], client_addr: &str) -> Option<(&str, FirewallMode)> {
+        let client_addr = if client_addr.is_empty() { LOCAL } else { client_addr };
+        let modes = self.users.get(user)?;
+        let row = modes.get_key_value(client_addr).or_else(|| modes.get_key_value(""))?;
+        Some((&**row.0, *row.1))
+    }
+
     fn find(&self, caller: &Caller, asked: Asked) -> Option<&Listed> {
         let asked = (asked.digest?, asked.flag);
         let all = self.listed.get(&place_of(caller.hash_of_names(), asked))?;
@@ -159,12 +172,7 @@ impl Firewall {
         client_addr: &str,
         asked: Asked,
     ) -> Finding<'_> {
-        let client_addr = if client_addr.is_empty() { LOCAL } else { client_addr };
-        let modes = self.users.get(caller.user());
-        let row = modes.and_then(|modes| {
-            let row = modes.get_key_value(client_addr).or_else(|| modes.get_key_value(""))?;
-            Some((&**row.0, *row.1))
-        });
+        let row = self.row(caller.user(), client_addr);
         let address = row.map_or("", |(address, _)| address);
         Finding {
             row,

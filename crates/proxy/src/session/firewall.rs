@@ -16,6 +16,13 @@ use crate::error::ClientError;
 use crate::limits::ERROR_MESSAGE_BYTES_MAX;
 
 impl Session {
+    /// Whether the firewall is on, and its mode for the client another one than `OFF`.
+    pub(super) fn is_watched(&self) -> bool {
+        let routing = self.worker.routing.borrow();
+        let (user, address) = (self.course.caller.user(), &self.course.client_addr);
+        routing.routes().firewall.as_ref().is_some_and(|firewall| firewall.watches(user, address))
+    }
+
     /// What was decided about a command for a prepared statement, unless that is executed and the firewall is against it. It
     /// is asked about the statement as it was when it was prepared: that is what a server executes. Of one that is not known it
     /// knows nothing.

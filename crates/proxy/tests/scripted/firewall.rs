@@ -137,6 +137,22 @@ fn users_without_a_row_are_protected_and_other_modes_let_pass() {
 }
 
 #[test]
+fn statements_of_fast_forward_users_are_looked_at_where_the_firewall_watches() {
+    play(async || {
+        let with = |mode| {
+            let mut config = firewall(mode, &["DO 1"]);
+            config.users[0].fast_forward = true;
+            config
+        };
+        let (stage, _servers, mut client, mut server) = session(with(FirewallMode::Protecting)).await;
+        refused(&mut client, "DROP TABLE t").await;
+        run(&mut client, &mut server, "DO 2").await;
+        stage.apply(with(FirewallMode::Off)).unwrap();
+        run(&mut client, &mut server, "DROP TABLE t").await;
+    });
+}
+
+#[test]
 fn what_rules_answer_themselves_stays_and_states_count() {
     play(async || {
         let mut config = firewall(FirewallMode::Protecting, &["DO 1", "SELECT a FROM t"]);

@@ -45,6 +45,7 @@ fn modes_say_what_becomes_of_what_is_not_listed() {
         ("nobody", Ruling::Refused),
     ] {
         assert_eq!(ruling(&firewall, name, 7, 0), Ruling::Passes, "{name}");
+        assert_eq!(firewall.watches(name.as_bytes(), "10.0.0.1"), unlisted != Ruling::Passes, "{name}");
         assert_eq!(ruling(&firewall, name, 8, 0), unlisted, "{name}");
         assert_eq!(ruling(&firewall, name, 7, 1), unlisted, "{name}, in another state");
         let asked = Asked { digest: Some(7), flag: 0 };
