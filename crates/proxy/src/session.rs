@@ -29,7 +29,8 @@
 //! - [`off`]: servers that are switched off;
 //! - [`overdue`]: statements that take too long;
 //! - [`pace`]: statements that have to wait;
-//! - [`own`]: commands that the proxy answers itself, and getting a backend.
+//! - [`own`]: commands that the proxy answers itself, and getting a backend;
+//! - [`warnings`]: logging what servers warn of.
 
 mod again;
 mod answer;
@@ -66,6 +67,7 @@ mod switch;
 mod tell;
 mod trace;
 mod unanswered;
+mod warnings;
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -219,6 +221,9 @@ impl Session {
                     }
                 }
                 Command::Unknown => Box::pin(self.refuse_unknown()).await?,
+            }
+            if let Some(warned) = self.control.running.take_warned() {
+                Box::pin(self.log_warnings(warned)).await?;
             }
             if self.course.refused.is_some() {
                 Box::pin(self.say_again()).await?;

@@ -84,6 +84,7 @@ pub(crate) struct Worker {
     pub(crate) bad_headers: Seldom,
     pub(crate) failed_statements: Seldom,
     pub(crate) unhealthy: Seldom,
+    pub(crate) warned_statements: Seldom,
     /// The same for statements that the firewall is against.
     pub(crate) detected_statements: Seldom,
     pub(crate) refused_statements: Seldom,
@@ -175,6 +176,7 @@ impl Worker {
             bad_headers: Seldom::default(),
             failed_statements: Seldom::default(),
             unhealthy: Seldom::default(),
+            warned_statements: Seldom::default(),
             detected_statements: Seldom::default(),
             refused_statements: Seldom::default(),
             rate_to_client: Cell::default(),

@@ -71,5 +71,6 @@ mod scripted {
     mod tls;
     mod tunnel;
     mod unhealthy;
+    mod warnings;
     mod world;
 }

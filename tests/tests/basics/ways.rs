@@ -4,6 +4,7 @@ use e2e::tools::{mariadb, mariadb_through};
 use e2e::{Backend, Setup, on_each_server, run};
 use testkit::client::{Client, Options};
 use testkit::mariadb::{PASSWORD, USER};
+use wire::compress::Method;
 
 use super::{proxy, value};
 
@@ -12,6 +13,7 @@ on_each_server! {
     the_command_line_client_works_over_a_unix_socket,
     a_server_can_be_a_unix_socket,
     a_layer_4_listener_copies_bytes,
+    a_user_may_have_its_bytes_copied_whatever_is_on_either_side,
     users_and_servers_of_several_hostgroups_keep_apart,
 }
 
@@ -50,6 +52,30 @@ fn a_layer_4_listener_copies_bytes(db: &Backend) {
         assert_eq!(long.len(), 20_000_000);
         client.quit().await.unwrap();
     });
+}
+
+fn a_user_may_have_its_bytes_copied_whatever_is_on_either_side(db: &Backend) {
+    for compression in ["", "compression = 1"] {
+        let proxy = Setup::new(&db.sandbox)
+            .server(&db.server, compression)
+            .user(USER, PASSWORD, "fast_forward = 1")
+            .variable("multiplexing", true)
+            .start();
+        run(async {
+            for options in [proxy.options(), proxy.options().compression(Method::Zlib)] {
+                let mut client = Client::connect(&options).await.unwrap();
+                assert_eq!(value(&mut client, "SELECT DATABASE()").await.unwrap(), "test");
+                // Nobody has looked for it.
+                let id = value(&mut client, "SELECT CONNECTION_ID()").await.unwrap();
+                assert_ne!(id, client.server().connection_id.to_string());
+                let long = value(&mut client, "SELECT REPEAT('x', 20000000)").await.unwrap();
+                assert_eq!(long.len(), 20_000_000);
+                client.query("SELECT nothing").await.unwrap_err();
+                assert_eq!(value(&mut client, "SELECT CONNECTION_ID()").await.unwrap(), id);
+                client.quit().await.unwrap();
+            }
+        });
+    }
 }
 
 fn users_and_servers_of_several_hostgroups_keep_apart(db: &Backend) {

@@ -85,6 +85,8 @@ pub struct MysqlVariables {
     pub show_processlist_extended: u16,
     /// Bytes of answers per second that one client gets; 0: no limit.
     pub throttle_max_bytes_per_second_to_client: u32,
+    /// Whether warnings of statements are logged.
+    pub log_mysql_warnings_enabled: bool,
     /// Whether it is logged when connections that nobody used turn out to be of no use.
     pub log_unhealthy_connections: bool,
     /// Whether clients are offered `DEPRECATE_EOF`.
@@ -196,6 +198,7 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     verbose_query_error,
     show_processlist_extended,
     throttle_max_bytes_per_second_to_client,
+    log_mysql_warnings_enabled,
     log_unhealthy_connections,
     enable_client_deprecate_eof,
     enable_server_deprecate_eof,

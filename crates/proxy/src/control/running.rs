@@ -47,6 +47,17 @@ pub(crate) struct Running {
     statement: Cell<u32>,
     /// How long it may take; nothing means as long as all statements may.
     limit: Cell<Option<Duration>>,
+    /// The statement that ran last had warnings that are to be logged.
+    warned: Cell<Option<Warned>>,
+}
+
+/// A statement whose warnings are to be logged.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Warned {
+    /// The hash of its digest; 0 if it has none.
+    pub(crate) digest: u64,
+    /// How many before it were not logged.
+    pub(crate) hidden: u32,
 }
 
 /// What the client has said, in buffers that the worker lends: without memory while nothing runs.
@@ -79,6 +90,7 @@ impl Running {
         self.current.set(Some((measured, now)));
         self.answered.set(0);
         self.limit.set(None);
+        self.warned.set(None);
         self.text_len.set(length(text.len()));
         self.statement.set(0);
         let text = text.get(..kept).unwrap_or(text);
@@ -98,6 +110,7 @@ impl Running {
         self.current.set(Some((measured, now)));
         self.answered.set(0);
         self.limit.set(None);
+        self.warned.set(None);
         let Said { text, execution } = &mut *self.said.borrow_mut();
         text.clear();
         text.extend_from_slice(&also.text);
@@ -180,6 +193,16 @@ impl Running {
     /// The statement is over at `now`; what it was, and how long it took.
     pub(crate) fn end(&self, now: Instant) -> Option<(Measured, Duration)> {
         self.current.take().map(|(measured, since)| (measured, now.saturating_duration_since(since)))
+    }
+
+    /// Its warnings are to be logged.
+    pub(crate) fn set_warned(&self, warned: Warned) {
+        self.warned.set(Some(warned));
+    }
+
+    /// The statement that ran last, if its warnings are to be logged; once for each.
+    pub(crate) fn take_warned(&self) -> Option<Warned> {
+        self.warned.take()
     }
 
     /// So many bytes of its answer have come.

@@ -17,7 +17,7 @@ use super::execute::id;
 use crate::audit;
 use crate::backend::Reply;
 use crate::control::Control;
-use crate::control::running::{Also, Measured};
+use crate::control::running::{Also, Measured, Warned};
 use crate::counts::Counter;
 use crate::counts::digests::Done;
 use crate::counts::errors::{Key, Name};
@@ -226,9 +226,27 @@ impl Session {
 
 /// The backend has answered. `bytes` are the last ones of the answer, if they begin with a packet.
 pub(super) fn answered(worker: &Worker, control: &Control, outcome: Outcome, bytes: Option<&[u8]>) {
-    let digest = note_time(worker, control, Some(outcome), 0);
-    if let End::Err { code } = outcome.end {
-        note_error(worker, control, code, bytes.and_then(message).unwrap_or_default(), digest);
+    let measured = note_time(worker, control, Some(outcome), 0);
+    match (outcome.end, measured) {
+        (End::Err { code }, measured) => {
+            let digest = measured.and_then(|measured| measured.digest);
+            note_error(worker, control, code, bytes.and_then(message).unwrap_or_default(), digest);
+        }
+        (End::Ok { warnings: 1.., .. } | End::Eof { warnings: 1.., .. }, Some(measured)) => {
+            note_warned(worker, control, &measured);
+        }
+        _ => {}
+    }
+}
+
+/// A statement had warnings: those of one in so many are logged, if any are. A `SHOW` tells of those of the statement before.
+#[cold]
+fn note_warned(worker: &Worker, control: &Control, measured: &Measured) {
+    let is_wanted = worker.settings().variables.log_mysql_warnings_enabled
+        && is_question(measured.kind)
+        && measured.class != Some(Class::Show);
+    if is_wanted && let Some(hidden) = worker.warned_statements.admit(Instant::now()) {
+        control.running.set_warned(Warned { digest: measured.digest.unwrap_or(0), hidden });
     }
 }
 
@@ -240,9 +258,14 @@ fn statement_id(kind: Kind, payload: &[u8]) -> u32 {
     }
 }
 
-/// Counts the statement that runs as one that is over, and logs it if it shall be. `outcome` is what a server has answered. Returns its
-/// digest.
-fn note_time(worker: &Worker, control: &Control, outcome: Option<Outcome>, own_error: u16) -> Option<u64> {
+/// Counts the statement that runs as one that is over, and logs it if it shall be. `outcome` is what a server has answered. Returns what
+/// it was.
+fn note_time(
+    worker: &Worker,
+    control: &Control,
+    outcome: Option<Outcome>,
+    own_error: u16,
+) -> Option<Measured> {
     let now = Instant::now();
     let (measured, took) = control.running.end(now)?;
     if let Some(place) = measured.place {
@@ -262,7 +285,7 @@ fn note_time(worker: &Worker, control: &Control, outcome: Option<Outcome>, own_e
             logs::note(worker, control, &Over { measured, took, outcome, own_error });
         }
     }
-    measured.digest
+    Some(measured)
 }
 
 /// Whole nanoseconds; there are no statements of 500 years.

@@ -84,7 +84,12 @@ pub(super) const FIELDS: &[Field] = &[
     )
     .built(),
     switch("verbose_query_error", false, "log errors of statements with their server, user, schema and digest, one in so many").built(),
-    switch("log_mysql_warnings_enabled", false, "log the warnings of statements"),
+    switch(
+        "log_mysql_warnings_enabled",
+        false,
+        "log the warnings of statements, of one in so many, for which their servers are asked SHOW WARNINGS",
+    )
+    .built(),
     int("handle_warnings", 1, (0, 1), "1: keep the connection so that SHOW WARNINGS works")
     .superseded("warnings keep their connection until the next statement with tables (the pin `warnings`)"),
     ms("long_query_time", 1_000, (0, DAYS_20_MS), "a statement that takes longer counts as slow").built(),
