@@ -116,7 +116,7 @@ pub(super) struct Course {
     /// What the client has got too fast, where that is limited.
     pub(super) throttle: Option<Box<Throttle>>,
     /// The places of the statement that runs under limits.
-    pub(super) places: Vec<Place>,
+    pub(super) places: Box<[Place]>,
     /// What a rule says about logging the command in the backlog.
     pub(super) log: Option<bool>,
     /// When the statement that runs is to be killed, if a rule or a hint says so.
@@ -212,7 +212,7 @@ impl Course {
             prepared: None,
             trace: None,
             throttle: None,
-            places: Vec::new(),
+            places: Box::default(),
             log: None,
             deadline: None,
             watched: None,

@@ -55,7 +55,7 @@ impl Session {
         self.end_running();
         match waited.unwrap_or_else(|| Err(ClientError::interrupted())) {
             Ok(places) => {
-                self.course.places = places;
+                self.course.places = places.into();
                 Ok(true)
             }
             Err(error) => self.refuse_here(kind, &error).await.map(|()| false),
@@ -67,7 +67,7 @@ impl Session {
     pub(super) fn forget_orders(&mut self) {
         self.course.log = None;
         if !self.course.places.is_empty() {
-            self.course.places = Vec::new();
+            self.course.places = Box::default();
         }
     }
 }
