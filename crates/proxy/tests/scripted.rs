@@ -22,6 +22,7 @@ mod scripted {
     mod drain;
     mod explain;
     mod fast_forward;
+    mod firewall;
     mod galera;
     mod gtids;
     mod infile;

@@ -371,6 +371,11 @@ fn settings_without_effect_are_judged_too() {
             "`mysql_query_rules.cache_ttl` must be a whole number of at least 1 ms, not 0",
         ),
         (
+            "mysql_firewall_whitelist_rules=({ username=\"u\", client_address=\"\", schemaname=\"s\", digest=\"SELECT ?\", \
+             comment=\"\" })",
+            "`mysql_firewall_whitelist_rules.digest` must be a digest such as 0x1234567890ABCDEF, not \"SELECT ?\"",
+        ),
+        (
             "mysql_query_rules=({ rule_id=\"x\" })",
             "`mysql_query_rules.rule_id` must be a whole number, not \"x\"",
         ),

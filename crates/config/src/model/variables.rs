@@ -145,6 +145,10 @@ pub struct MysqlVariables {
     pub query_digests_max_memory: u64,
     /// Whether plain reads go to readers where no rule decides.
     pub read_write_split: bool,
+    /// Whether the firewall is on.
+    pub firewall_whitelist_enabled: bool,
+    /// The error that statements are refused with that are on no list.
+    pub firewall_whitelist_errormsg: String,
     /// Times that a rule's `flagOUT` may start the rules again for one statement.
     pub query_processor_iterations: u32,
     /// The engine of the rules' expressions: 1 PCRE, 2 RE2.
@@ -235,6 +239,8 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     query_digests_track_hostname,
     query_digests_max_memory,
     read_write_split,
+    firewall_whitelist_enabled,
+    firewall_whitelist_errormsg,
     query_processor_iterations,
     query_processor_regex,
     default_query_timeout,
