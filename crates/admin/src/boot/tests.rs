@@ -153,7 +153,7 @@ fn a_file_with_a_mistake_does_not_start_either() {
 fn a_proxysql_db_is_taken_as_far_as_it_goes() {
     let folder = tempfile::tempdir().unwrap();
     let theirs = folder.path().join("proxysql.db");
-    rusqlite::Connection::open(&theirs)
+    Connection::open(&theirs)
         .unwrap()
         .execute_batch(
             "CREATE TABLE mysql_servers (hostgroup_id INT, hostname VARCHAR, port INT, status VARCHAR, weight INT, \
