@@ -208,12 +208,8 @@ impl Session {
             }
             if self.course.refused.is_some() {
                 Box::pin(self.say_again()).await?;
-            } else {
-                self.course.again_until = None;
-                if self.course.decided.is_none() {
-                    self.course.renewals = 0;
-                }
             }
+            self.forget_tries();
             if self.course.decided.is_none() {
                 self.forget_orders();
             }

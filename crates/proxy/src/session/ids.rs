@@ -134,7 +134,7 @@ impl Session {
         let payload = command.get(HEADER_LEN..).unwrap_or_default();
         let digest = self.worker.routing.borrow_mut().digest_of(self.statement(payload));
         let mut decided = Decided { digest, ..Decided::plainly_to(self.course.hostgroup) };
-        let measured = self.measure(kind, payload, Some(&decided));
+        let measured = self.measure(kind, payload, &decided, None);
         self.begin_running(measured, self.shown(kind, payload));
         self.course.retries = None;
         decided.class = Some(classify(self.statement(payload)));

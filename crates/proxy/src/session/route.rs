@@ -15,7 +15,6 @@ use super::course::prepared::{Preparing, Registry};
 use super::execute::ID;
 use super::trace::Part;
 use crate::backend::{AcquireError, Ahead, Backend, Full};
-use crate::control::running::Measured;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::{BEHIND_PROLOGUE_MAX, ERRANDS_LOST_MAX, JUDGED_BYTES_MAX, PREPARED_BYTES_MAX};
@@ -422,12 +421,6 @@ impl Session {
         self.reply_error(seq, error).await?;
         self.answered_here(error.code());
         Ok(())
-    }
-
-    /// Counts the command in the backlog as one that no server gets.
-    pub(super) fn begin_own(&self, kind: Kind) {
-        let measured = self.measure_own(kind, front(&self.backlog));
-        self.begin_running(Measured { log: self.course.log, ..measured }, self.text_for_logs());
     }
 
     /// Takes note of a command that is being sent to the backend.
