@@ -224,7 +224,7 @@ impl Session {
     }
 
     /// Whether the server may ask for a file when it gets this command, of which there may be only a part.
-    fn may_ask_for_file(&mut self, kind: Kind, payload: &[u8], is_whole: bool) -> bool {
+    pub(super) fn may_ask_for_file(&mut self, kind: Kind, payload: &[u8], is_whole: bool) -> bool {
         match kind {
             Kind::Query => !is_whole || may_load_a_file(self.statement(payload)),
             // MariaDB prepares LOAD DATA.

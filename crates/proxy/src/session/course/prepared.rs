@@ -63,6 +63,16 @@ impl Preparing {
 }
 
 /// All of one session.
+
+    /// Forgets texts for which there is no room.
+    fn shrink_to(&mut self, room: usize) {
+        if self.bytes() > room {
+            self.text = None;
+        }
+        if self.bytes() > room {
+            self.digest_text = Arc::default();
+        }
+    }
 #[derive(Debug)]
 pub(in crate::session) struct Registry {
     /// What servers are preparing, in the order of the commands.
@@ -93,12 +103,8 @@ impl Default for Registry {
 impl Registry {
     /// A statement is on its way to its first server. Its texts are forgotten if there are too many.
     pub(in crate::session) fn expect(&mut self, mut what: Preparing) {
-        if self.bytes + what.bytes() > PREPARED_BYTES_MAX {
-            what.text = None;
-        }
-        if self.bytes + what.bytes() > PREPARED_BYTES_MAX {
-            what.digest_text = Arc::default();
-        }
+        let awaited = self.awaiting.iter().map(Preparing::bytes).sum::<usize>();
+        what.shrink_to(PREPARED_BYTES_MAX.saturating_sub(self.bytes + awaited));
         self.awaiting.push_back(what);
     }
 
@@ -115,11 +121,11 @@ impl Registry {
         }
     }
 
-    /// Enters a statement that the client will know as `id`.
+    /// Enters a statement that the client will know as `id`. Its texts are forgotten if there are too many.
     pub(in crate::session) fn enter(
         &mut self,
         id: u32,
-        what: Preparing,
+        mut what: Preparing,
         home: u32,
         statement: reply::Prepared,
         told: Option<u64>,
@@ -128,6 +134,7 @@ impl Registry {
         self.bytes += what.bytes();
         self.sites.place(home, id, statement.id);
         let prepared = Prepared::new(what, home, statement, told);
+        what.shrink_to(PREPARED_BYTES_MAX.saturating_sub(self.bytes));
         self.sites.settle(home, prepared.freedom());
         self.by_id.insert(id, prepared);
         self.last = id;
