@@ -19,6 +19,7 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::{BEHIND_PROLOGUE_MAX, ERRANDS_LOST_MAX, JUDGED_BYTES_MAX, PREPARED_BYTES_MAX};
 use crate::routing::Circumstances;
+use crate::statement::kill_of;
 
 /// The attribute of a statement that says which side of a replication pair it wants.
 const ACCESS_MODE: &[u8] = b"access_mode";
@@ -453,7 +454,9 @@ impl Session {
     }
 
     /// What is kept of a statement that is prepared.
-    pub(super) fn preparing(&self, text: &[u8], decided: &mut Decided) -> Preparing {
+    pub(super) fn preparing(&mut self, text: &[u8], decided: &mut Decided) -> Preparing {
+        let kill = kill_of(text);
+        self.past.prepared_kill |= kill.is_some();
         let moves = !self.has_one_way() || self.logs() || self.shares(decided.hostgroup);
         let (digest, change) = (decided.digest, decided.change.take());
         let shown = |digest| {
@@ -472,6 +475,7 @@ impl Session {
             modes: self.course.modes(),
             digest_text,
             change: change.map(|change| *change),
+            kill,
         }
     }
 }

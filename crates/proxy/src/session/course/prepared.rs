@@ -22,6 +22,7 @@ pub(in crate::session) use statement::Prepared;
 use super::Change;
 use crate::limits::PREPARED_BYTES_MAX;
 use crate::session::modes::Modes;
+use crate::statement::Kill;
 use crate::statement::class::Class;
 use crate::texts::Text;
 
@@ -54,15 +55,14 @@ pub(in crate::session) struct Preparing {
     /// Its digest's text, as tables show it; empty if it is not counted by that.
     pub(in crate::session) digest_text: Arc<[u8]>,
     pub(in crate::session) change: Option<Change>,
+    /// Whom it kills, if that is a session of the proxy: then the proxy executes it.
+    pub(in crate::session) kill: Option<Kill>,
 }
 
 impl Preparing {
     fn bytes(&self) -> usize {
         self.text.as_ref().map_or(0, |text| text.len()) + self.digest_text.len()
     }
-}
-
-/// All of one session.
 
     /// Forgets texts for which there is no room.
     fn shrink_to(&mut self, room: usize) {
@@ -73,6 +73,9 @@ impl Preparing {
             self.digest_text = Arc::default();
         }
     }
+}
+
+/// All of one session.
 #[derive(Debug)]
 pub(in crate::session) struct Registry {
     /// What servers are preparing, in the order of the commands.
@@ -131,10 +134,10 @@ impl Registry {
         told: Option<u64>,
     ) {
         self.close(id);
+        what.shrink_to(PREPARED_BYTES_MAX.saturating_sub(self.bytes));
         self.bytes += what.bytes();
         self.sites.place(home, id, statement.id);
         let prepared = Prepared::new(what, home, statement, told);
-        what.shrink_to(PREPARED_BYTES_MAX.saturating_sub(self.bytes));
         self.sites.settle(home, prepared.freedom());
         self.by_id.insert(id, prepared);
         self.last = id;
@@ -226,6 +229,15 @@ impl Registry {
         }
         let id = self.client_id_of(id, hostgroup)?;
         self.by_id.get(&id).map(|prepared| &prepared.what)
+    }
+
+    /// Whom the statement kills that the client knows as `id`, if that is a session of the proxy.
+    pub(in crate::session) fn kill(&self, id: u32) -> Option<Kill> {
+        // MariaDB's clients execute a statement that was sent to be prepared just before.
+        match self.awaiting.back().filter(|_| id == LAST) {
+            Some(what) => what.kill,
+            None => self.get(id)?.what.kill,
+        }
     }
 
     /// What the client calls the statement that the server of this hostgroup knows as `id`.

@@ -20,6 +20,7 @@ fn what(text: &str) -> Preparing {
         modes: 0,
         digest_text: Arc::default(),
         change: None,
+        kill: None,
     }
 }
 
