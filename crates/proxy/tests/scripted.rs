@@ -21,6 +21,8 @@ mod scripted {
     mod down;
     mod drain;
     mod explain;
+    mod fast_forward;
+    mod firewall;
     mod galera;
     mod gtids;
     mod infile;
@@ -30,6 +32,7 @@ mod scripted {
     mod kill_races;
     mod lag;
     mod listing;
+    mod log;
     mod lost;
     mod methods;
     mod mirror;
@@ -65,5 +68,6 @@ mod scripted {
     mod time_limits;
     mod tls;
     mod tunnel;
+    mod unhealthy;
     mod world;
 }

@@ -44,7 +44,10 @@ impl Session {
         let own = match paused {
             Some(paused) => Measured { class: paused.measured.class, ..Measured::plain(kind) },
             None if decided.is_counted => Measured::plain(kind),
-            None => self.measure_as(kind, payload, decided.class),
+            None => {
+                self.note_ruling(kind, payload, decided);
+                self.measure_as(kind, payload, decided.class)
+            }
         };
         if is_question(kind)
             && let Some(backend) = &self.backend

@@ -12,7 +12,7 @@ use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use route::Effects;
+use route::{Caller, Effects};
 use wire::reply;
 
 use definitions::Definitions;
@@ -21,6 +21,7 @@ pub(in crate::session) use statement::Prepared;
 
 use super::Change;
 use crate::limits::PREPARED_BYTES_MAX;
+use crate::routing::Screened;
 use crate::session::modes::Modes;
 use crate::statement::Kill;
 use crate::statement::class::Class;
@@ -57,6 +58,9 @@ pub(in crate::session) struct Preparing {
     pub(in crate::session) change: Option<Change>,
     /// Whom it kills, if that is a session of the proxy: then the proxy executes it.
     pub(in crate::session) kill: Option<Kill>,
+    /// Who the session was when it was prepared, and what of it the firewall judges.
+    pub(in crate::session) caller: Arc<Caller>,
+    pub(in crate::session) screened: Screened,
 }
 
 impl Preparing {

@@ -21,6 +21,8 @@ fn what(text: &str) -> Preparing {
         digest_text: Arc::default(),
         change: None,
         kill: None,
+        caller: Arc::new(Caller::new(b"app", b"", "127.0.0.1", 6033)),
+        screened: Screened::PASSED,
     }
 }
 
