@@ -17,6 +17,7 @@ mod passport;
 mod place;
 mod prologue;
 mod share;
+mod statements;
 mod target;
 mod warm;
 
@@ -32,6 +33,7 @@ pub(crate) use lend::{Ahead, DOES_NOT_HAVE_IT, Purpose, only_row};
 pub(crate) use open::{open, open_in};
 pub(crate) use passport::{Passport, query};
 pub(crate) use prologue::{Prologue, Refused, Taken};
+pub(crate) use statements::Origin;
 pub(crate) use target::Target;
 pub(crate) use warm::Warmth;
 

@@ -26,6 +26,7 @@ mod scripted {
     mod internal;
     mod kill;
     mod kill_races;
+    mod left_statements;
     mod listing;
     mod lost;
     mod methods;

@@ -53,6 +53,8 @@ pub struct MysqlVariables {
     pub connect_retries_delay: Duration,
     /// Of the connections that a server may have, the percentage that is kept although nobody uses them.
     pub free_connections_pct: u32,
+    /// Prepared statements that stay at a connection when it becomes another session's.
+    pub max_stmts_per_connection: u32,
     /// Whether that share is opened ahead of need.
     pub connection_warming: bool,
     /// Connections to a hostgroup that may be begun in a second.
@@ -184,6 +186,7 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     connect_retries_delay,
     query_retries_on_failure,
     free_connections_pct,
+    max_stmts_per_connection,
     connection_warming,
     throttle_connections_per_sec = "throttle_connections_per_sec_to_hostgroup",
     init_connect,

@@ -100,9 +100,11 @@ pub(super) fn lend_at_once(
         return Err(entry);
     }
     let (server, link) = (entry.backend.server(), entry.backend.connection());
-    let mut plan = plan(&entry.left, asker, worker.settings().initial.of(server.hostgroup()));
-    if plan.is_empty() && !link.has_statements() {
-        let Entry { backend, left, .. } = *entry;
+    let settings = worker.settings();
+    let mut plan = plan(&entry.left, asker, settings.initial.of(server.hostgroup()));
+    if plan.is_empty() && !link.statements().has_surplus(settings.variables.max_stmts_per_connection) {
+        let Entry { mut backend, left, .. } = *entry;
+        backend.connection_mut().statements_mut().change_hands(u32::MAX);
         return Ok(ready(worker, backend, left.status, asker));
     }
     if !may_go_ahead(worker, link, server.id(), asker, &mut plan) {
@@ -162,7 +164,11 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
     if purposes.contains(&Purpose::Reset) {
         worker.counts.note(Counter::ResetKept);
     }
-    let closings = if purposes.contains(&Purpose::Reset) { Vec::new() } else { link.take_closings() };
+    let closings = if purposes.contains(&Purpose::Reset) {
+        Vec::new()
+    } else {
+        link.statements_mut().change_hands(settings.variables.max_stmts_per_connection)
+    };
     if !closings.is_empty() && link.write_all(&closings).await.is_err() {
         return Lent::Useless;
     }
@@ -238,7 +244,8 @@ fn say_ahead(
         worker.counts.note(Counter::ResetKept);
         link.note_reset();
     } else {
-        closings = link.take_closings();
+        let max = worker.settings().variables.max_stmts_per_connection;
+        closings = link.statements_mut().change_hands(max);
         if has(Purpose::LastId) {
             link.set_last_id(None);
         }

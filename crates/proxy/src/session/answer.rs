@@ -144,6 +144,9 @@ impl Session {
                 hear_definitions(&mut self.course, &self.control, rest.get(..scan.len), caps);
                 if let Event::Done(outcome) = scan.event {
                     note_prepared(&mut self.course, &self.control, backend, reply);
+                    if outcome.status().is_some_and(|status| status.contains(StatusFlags::METADATA_CHANGED)) {
+                        backend.connection_mut().statements_mut().bind_all();
+                    }
                     let bytes = rest.get(..scan.len).filter(|_| begins_with_packet);
                     // The client may not see it.
                     hidden = (needs_renewal(outcome, runs.0) && self.owed.is_empty()).then_some(outcome);
@@ -407,9 +410,11 @@ fn note_prepared(course: &mut Course, control: &Control, backend: &mut Backend, 
         let prepared = reply.prepared();
         if let Some(prepared) = &prepared {
             control.running.set_statement(prepared.id);
-            backend.connection_mut().note_prepared(prepared.id);
         }
-        registry.answered(course.hostgroup, prepared);
+        let origin = registry.answered(course.hostgroup, prepared);
+        if let Some(prepared) = prepared {
+            backend.connection_mut().statements_mut().note(prepared, origin);
+        }
     }
 }
 

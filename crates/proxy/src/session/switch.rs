@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 
 use wire::StatusFlags;
 use wire::command::Kind;
-use wire::frame::HEADER_LEN;
+use wire::frame::{HEADER_LEN, put_message};
 use wire::reply::Answer;
 
 use super::Session;
@@ -210,19 +210,25 @@ impl Session {
         }
     }
 
-    /// Sends a command that is not answered over the session's connection to this hostgroup, if there is one.
-    pub(super) async fn send_aside(&mut self, hostgroup: u32, packet: &[u8]) -> Result<(), Ending> {
-        if hostgroup == self.course.hostgroup && self.backend.is_some() {
-            return poll_fn(|cx| Poll::Ready(self.send_to_backend(cx, packet))).await;
+    /// Closes a statement at the server of this hostgroup, if the session has a connection to it.
+    pub(super) async fn close_at(&mut self, hostgroup: u32, known_as: u32) -> Result<(), Ending> {
+        let payload = [&[Kind::StmtClose as u8][..], &known_as.to_le_bytes()].concat();
+        let mut packet = Vec::new();
+        put_message(&mut packet, 0, &payload);
+        self.note_at_server(Kind::StmtClose);
+        if let Some(backend) = self.backend.as_mut().filter(|_| hostgroup == self.course.hostgroup) {
+            backend.connection_mut().statements_mut().close(known_as);
+            return poll_fn(|cx| Poll::Ready(self.send_to_backend(cx, &packet))).await;
         }
         let other = self.course.others.iter().position(|other| other.hostgroup == hostgroup);
         let Some(at) = other else {
-            self.send_to_kept(hostgroup, packet);
+            self.close_at_kept(hostgroup, known_as, &packet);
             return Ok(());
         };
         let mut other = self.course.others.swap_remove(at);
-        let sent = poll_fn(|cx| Poll::Ready(other.backend.connection_mut().poll_write(cx, packet))).await;
-        match sent {
+        let link = other.backend.connection_mut();
+        link.statements_mut().close(known_as);
+        match poll_fn(|cx| Poll::Ready(link.poll_write(cx, &packet))).await {
             Poll::Ready(Ok(n)) if n == packet.len() => self.course.others.push(other),
             // What has taken a part of a command, or none of it, is not to be used again.
             _ => self.lose_other(&other, Gone::Closed)?,
@@ -232,13 +238,15 @@ impl Session {
 
     /// The same over a connection that others may have, if nobody has it yet. What has taken a part of a command is not silent, and
     /// nobody gets it.
-    fn send_to_kept(&mut self, hostgroup: u32, packet: &[u8]) {
+    fn close_at_kept(&self, hostgroup: u32, known_as: u32, packet: &[u8]) {
         let Some(aside) = self.course.aside.iter().find(|aside| aside.hostgroup == hostgroup) else { return };
         self.worker.kept.with(aside.ticket, |backend| {
             let mut cx = Context::from_waker(Waker::noop());
-            let sent = backend.connection_mut().poll_write(&mut cx, packet);
+            let link = backend.connection_mut();
+            link.statements_mut().close(known_as);
+            let sent = link.poll_write(&mut cx, packet);
             if !matches!(sent, Poll::Ready(Ok(n)) if n == packet.len()) {
-                backend.connection_mut().set_version(0);
+                link.set_version(0);
             }
         });
     }

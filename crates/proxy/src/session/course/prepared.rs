@@ -20,7 +20,8 @@ use sites::Sites;
 pub(in crate::session) use statement::Prepared;
 
 use super::Change;
-use crate::limits::PREPARED_BYTES_MAX;
+use crate::backend::Origin;
+use crate::limits::{LEFT_TEXT_MAX, PREPARED_BYTES_MAX};
 use crate::session::modes::Modes;
 use crate::statement::class::Class;
 use crate::texts::Text;
@@ -57,6 +58,14 @@ pub(in crate::session) struct Preparing {
 }
 
 impl Preparing {
+    /// What it is made of, where a client was told this of it and keeps that; nothing if it must not outlive its session: it is told of what
+    /// ran before it, or its text is not kept or long.
+    pub(in crate::session) fn origin(&self, told: Option<u64>) -> Option<Origin> {
+        let text = self.text.as_ref().filter(|text| text.len() <= LEFT_TEXT_MAX)?;
+        let outlives = !self.effects.any_of(Effects::LAST_RESULT);
+        outlives.then(|| Origin { text: text.clone(), modes: self.modes, told })
+    }
+
     fn bytes(&self) -> usize {
         self.text.as_ref().map_or(0, |text| text.len()) + self.digest_text.len()
     }
@@ -107,12 +116,18 @@ impl Registry {
         self.hearing.get_or_insert_default().read(bytes);
     }
 
-    /// The server of this hostgroup has answered the first statement that was awaited: with this, or with an error.
-    pub(in crate::session) fn answered(&mut self, hostgroup: u32, statement: Option<reply::Prepared>) {
+    /// The server of this hostgroup has answered the first statement that was awaited: with this, or with an error. Returns what it is made
+    /// of, if it may outlive its session.
+    pub(in crate::session) fn answered(
+        &mut self,
+        hostgroup: u32,
+        statement: Option<reply::Prepared>,
+    ) -> Option<Origin> {
         let told = self.hearing.take().map(|heard| heard.finish());
-        if let Some((what, statement)) = self.awaiting.pop_front().zip(statement) {
-            self.enter(statement.id, what, hostgroup, statement, told);
-        }
+        let (what, statement) = self.awaiting.pop_front().zip(statement)?;
+        let origin = what.origin(told);
+        self.enter(statement.id, what, hostgroup, statement, told);
+        origin
     }
 
     /// Enters a statement that the client will know as `id`.
