@@ -33,6 +33,7 @@ pub use model::{
     ServerOptions, ServerStatus, ServerTls, ServersDefaults, Strategy, TlsParams, UNIX_PATH_MAX_BYTES, User,
     UserAttributes, WritersRead,
 };
+pub use nearest::{mistakes, suggestion};
 pub use problem::{Problem, Problems};
 pub use row::Row;
 pub use turns::{Turns, in_turns, same_in_turns};

@@ -19,6 +19,7 @@ mod prologue;
 mod share;
 mod statements;
 mod target;
+mod unhealthy;
 mod warm;
 
 pub(crate) use acquire::{AcquireError, Found, Full, acquire, until_broken_off};

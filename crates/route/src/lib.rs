@@ -25,7 +25,7 @@ mod split;
 mod verdict;
 mod verdicts;
 
-pub use destination::{Account, ByListener, Destination, Hold, Session, Why, destination};
+pub use destination::{Account, ByListener, Destination, Hold, Session, Why, destination, no_readers};
 pub use explain::{Candidate, Explanation, Situation, Step, explain, json_string};
 pub use hits::Hits;
 pub use pattern::Engine;

@@ -83,6 +83,12 @@ pub struct MysqlVariables {
     pub mirror_max_concurrency: u32,
     /// Mirrored statements that wait, of all workers together.
     pub mirror_max_queue_length: u32,
+    /// Whether it is logged when connections that nobody used turn out to be of no use.
+    pub log_unhealthy_connections: bool,
+    /// Whether clients are offered `DEPRECATE_EOF`.
+    pub enable_client_deprecate_eof: bool,
+    /// Whether servers may be asked for it.
+    pub enable_server_deprecate_eof: bool,
     /// From where connections must begin with a PROXY header.
     pub proxy_protocol_networks: Networks,
     /// Whether TCP keepalive probes are sent to clients and servers.
@@ -182,6 +188,9 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     connect_timeout_server_max,
     binlog_reader_connect_retry = "binlog_reader_connect_retry_msec",
     verbose_query_error,
+    log_unhealthy_connections,
+    enable_client_deprecate_eof,
+    enable_server_deprecate_eof,
     connect_retries_on_failure,
     connect_retries_delay,
     query_retries_on_failure,
