@@ -143,10 +143,7 @@ impl Session {
                 Watched::read(&mut self.course.watched, &self.worker, rest, scan.len);
                 hear_definitions(&mut self.course, &self.control, rest.get(..scan.len), caps);
                 if let Event::Done(outcome) = scan.event {
-                    note_prepared(&mut self.course, &self.control, backend, reply);
-                    if outcome.status().is_some_and(|status| status.contains(StatusFlags::METADATA_CHANGED)) {
-                        backend.connection_mut().statements_mut().bind_all();
-                    }
+                    note_statements(&mut self.course, &self.control, backend, reply, outcome);
                     let bytes = rest.get(..scan.len).filter(|_| begins_with_packet);
                     // The client may not see it.
                     hidden = (needs_renewal(outcome, runs.0) && self.owed.is_empty()).then_some(outcome);
@@ -402,8 +399,17 @@ fn hear_definitions(course: &mut Course, control: &Control, bytes: Option<&[u8]>
     }
 }
 
-/// Takes note of what a server has said of a statement, if that is what it was asked for.
-fn note_prepared(course: &mut Course, control: &Control, backend: &mut Backend, reply: &ReplyScanner) {
+/// Takes note of what a server has said of a statement, if that is what it was asked for, or has changed of one.
+fn note_statements(
+    course: &mut Course,
+    control: &Control,
+    backend: &mut Backend,
+    reply: &ReplyScanner,
+    outcome: Outcome,
+) {
+    if outcome.status().is_some_and(|status| status.contains(StatusFlags::METADATA_CHANGED)) {
+        backend.connection_mut().statements_mut().bind_all();
+    }
     if control.running.kind() == Some(Kind::StmtPrepare)
         && let Some(registry) = &mut course.prepared
     {
