@@ -11,19 +11,19 @@ use crate::Loaded;
 use crate::draft::{Checked, Draft};
 use crate::formats::Parsed;
 use crate::model::{
-    AdminVariables, AuroraHostgroups, ClusterHostgroups, Config, FastRoute, HostgroupAttributes, Listener,
-    MonitorVariables, MysqlVariables, PointsmanVariables, Protocol, QueryRule, ReplicationHostgroups, Server,
-    ServerOptions, ServerTls, User,
+    AdminVariables, AuroraHostgroups, ClusterHostgroups, Config, FastRoute, FirewallRule, FirewallUser,
+    HostgroupAttributes, Listener, MonitorVariables, MysqlVariables, PointsmanVariables, Protocol, QueryRule,
+    ReplicationHostgroups, Server, ServerOptions, ServerTls, User,
 };
 use crate::nearest::suggestion;
 use crate::problem::{Problem, Problems};
 use crate::row::{PlacedRow, Row};
 use crate::schema::{
-    ADMIN_VARIABLES, Field, LISTENERS, MYSQL_AWS_AURORA_HOSTGROUPS, MYSQL_GALERA_HOSTGROUPS,
-    MYSQL_GROUP_REPLICATION_HOSTGROUPS, MYSQL_HOSTGROUP_ATTRIBUTES, MYSQL_QUERY_RULES,
-    MYSQL_QUERY_RULES_FAST_ROUTING, MYSQL_REPLICATION_HOSTGROUPS, MYSQL_SERVERS, MYSQL_SERVERS_SSL_PARAMS,
-    MYSQL_USERS, MYSQL_VARIABLES, POINTSMAN_SERVERS, POINTSMAN_VARIABLES, Preset, SECTIONS, Section, Shape,
-    TOP_LEVEL,
+    ADMIN_VARIABLES, Field, LISTENERS, MYSQL_AWS_AURORA_HOSTGROUPS, MYSQL_FIREWALL_WHITELIST_RULES,
+    MYSQL_FIREWALL_WHITELIST_USERS, MYSQL_GALERA_HOSTGROUPS, MYSQL_GROUP_REPLICATION_HOSTGROUPS,
+    MYSQL_HOSTGROUP_ATTRIBUTES, MYSQL_QUERY_RULES, MYSQL_QUERY_RULES_FAST_ROUTING,
+    MYSQL_REPLICATION_HOSTGROUPS, MYSQL_SERVERS, MYSQL_SERVERS_SSL_PARAMS, MYSQL_USERS, MYSQL_VARIABLES,
+    POINTSMAN_SERVERS, POINTSMAN_VARIABLES, Preset, SECTIONS, Section, Shape, TOP_LEVEL,
 };
 use crate::tree::{Entry, Node, Place, Value};
 use crate::turns::in_turns;
@@ -65,6 +65,7 @@ pub(crate) fn check(draft: &Draft) -> Result<Checked, Vec<Problem>> {
 fn config(tables: &Tables, listeners: Listeners) -> Config {
     let group = |section| tables.of(section).first().map(|row| &row.row);
     let rows = |section| in_turns(tables.of(section)).map(|row| &row.row);
+    let top = |name| group(&TOP_LEVEL).map_or_else(String::new, |row| row.get(name));
     Config {
         listeners: listeners.into_iter().map(|(listener, _)| listener).collect(),
         variables: group(&MYSQL_VARIABLES).map_or_else(MysqlVariables::default, MysqlVariables::from_row),
@@ -78,6 +79,8 @@ fn config(tables: &Tables, listeners: Listeners) -> Config {
         server_tls: rows(&MYSQL_SERVERS_SSL_PARAMS).map(ServerTls::from_row).collect(),
         query_rules: rows(&MYSQL_QUERY_RULES).map(QueryRule::from_row).collect(),
         fast_routes: rows(&MYSQL_QUERY_RULES_FAST_ROUTING).map(FastRoute::from_row).collect(),
+        firewall_users: rows(&MYSQL_FIREWALL_WHITELIST_USERS).map(FirewallUser::from_row).collect(),
+        firewall_rules: rows(&MYSQL_FIREWALL_WHITELIST_RULES).map(FirewallRule::from_row).collect(),
         replication_hostgroups: rows(&MYSQL_REPLICATION_HOSTGROUPS)
             .map(ReplicationHostgroups::from_row)
             .collect(),
@@ -87,7 +90,9 @@ fn config(tables: &Tables, listeners: Listeners) -> Config {
         galera_hostgroups: rows(&MYSQL_GALERA_HOSTGROUPS).map(ClusterHostgroups::from_row).collect(),
         aurora_hostgroups: rows(&MYSQL_AWS_AURORA_HOSTGROUPS).map(AuroraHostgroups::from_row).collect(),
         hostgroup_attributes: rows(&MYSQL_HOSTGROUP_ATTRIBUTES).map(HostgroupAttributes::from_row).collect(),
-        datadir: group(&TOP_LEVEL).map_or_else(String::new, |row| row.get("datadir")),
+        datadir: top("datadir"),
+        errorlog: top("errorlog"),
+        pidfile: top("pidfile"),
     }
 }
 

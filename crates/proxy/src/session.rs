@@ -43,6 +43,7 @@ mod digest;
 mod errand;
 mod execute;
 mod fast_forward;
+mod firewall;
 mod ids;
 mod internal;
 mod kill;
@@ -71,6 +72,7 @@ use std::future::poll_fn;
 use std::rc::Rc;
 
 use querylog::{AuditEvent, Port};
+use wire::command::Kind;
 use wire::reply::Answer;
 use wire::{Capabilities, StatusFlags};
 
@@ -211,8 +213,8 @@ impl Session {
                 Command::Cut(upload) => Box::pin(self.finish_upload(upload)).await?,
                 Command::Own(kind) => {
                     Box::pin(self.handle(kind)).await?;
-                    // It may have changed its user.
-                    if self.is_fast_forward() {
+                    // It may be another user's now. What is behind it says less: the firewall may have been switched off meanwhile.
+                    if kind == Kind::ChangeUser && self.is_fast_forward() {
                         return Box::pin(self.fast_forward()).await;
                     }
                 }

@@ -83,6 +83,10 @@ pub struct MysqlVariables {
     pub mirror_max_concurrency: u32,
     /// Mirrored statements that wait, of all workers together.
     pub mirror_max_queue_length: u32,
+    /// Whether lists of sessions have all that is known of each: 1 compact, 2 indented.
+    pub show_processlist_extended: u16,
+    /// Bytes of answers per second that one client gets; 0: no limit.
+    pub throttle_max_bytes_per_second_to_client: u32,
     /// Whether it is logged when connections that nobody used turn out to be of no use.
     pub log_unhealthy_connections: bool,
     /// Whether clients are offered `DEPRECATE_EOF`.
@@ -147,6 +151,10 @@ pub struct MysqlVariables {
     pub query_digests_max_memory: u64,
     /// Whether plain reads go to readers where no rule decides.
     pub read_write_split: bool,
+    /// Whether the firewall is on.
+    pub firewall_whitelist_enabled: bool,
+    /// The error that statements are refused with that are on no list.
+    pub firewall_whitelist_errormsg: String,
     /// Times that a rule's `flagOUT` may start the rules again for one statement.
     pub query_processor_iterations: u32,
     /// The engine of the rules' expressions: 1 PCRE, 2 RE2.
@@ -188,6 +196,8 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     connect_timeout_server_max,
     binlog_reader_connect_retry = "binlog_reader_connect_retry_msec",
     verbose_query_error,
+    show_processlist_extended,
+    throttle_max_bytes_per_second_to_client,
     log_unhealthy_connections,
     enable_client_deprecate_eof,
     enable_server_deprecate_eof,
@@ -238,6 +248,8 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     query_digests_track_hostname,
     query_digests_max_memory,
     read_write_split,
+    firewall_whitelist_enabled,
+    firewall_whitelist_errormsg,
     query_processor_iterations,
     query_processor_regex,
     default_query_timeout,

@@ -101,7 +101,7 @@ impl Session {
         let caps = self.identity.capabilities;
         for _ in 0..FILLS_PER_TURN {
             // Back-pressure: as long as the client does not read, nothing is read for it.
-            ready!(self.poll_flush_client(cx))?;
+            ready!(self.poll_client_ready(cx))?;
             let Some(backend) = &mut self.backend else { return Poll::Ready(Err(Ending::Silent)) };
             let mut scratch = self.worker.scratch.borrow_mut();
             let n = match backend.connection_mut().poll_read(cx, &mut scratch) {
@@ -139,7 +139,7 @@ impl Session {
                     Err(error) => return Poll::Ready(Err(self.nonsense(&error, between_packets, seq))),
                 };
                 scanned += scan.len;
-                self.control.running.add_answered(scan.len);
+                add_answered(&self.worker, &self.control, &mut self.course, scan.len);
                 Watched::read(&mut self.course.watched, &self.worker, rest, scan.len);
                 hear_definitions(&mut self.course, &self.control, rest.get(..scan.len), caps);
                 if let Event::Done(outcome) = scan.event {
@@ -264,6 +264,24 @@ impl Session {
             }
             Poll::Pending => Ok(()),
         }
+    }
+
+    /// Ready when the client has taken what it got, and may get more.
+    #[inline]
+    fn poll_client_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
+        ready!(self.poll_flush_client(cx))?;
+        if self.worker.rate_to_client().is_some() { self.poll_throttle(cx) } else { Poll::Ready(Ok(())) }
+    }
+
+    /// Ready when the client may get more bytes.
+    #[cold]
+    fn poll_throttle(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
+        let throttle = self.course.throttle.as_mut();
+        if throttle.is_none_or(|throttle| throttle.poll_ready(cx).is_ready()) {
+            return Poll::Ready(Ok(()));
+        }
+        self.poll_client_gone(cx)?;
+        Poll::Pending
     }
 
     pub(super) async fn flush_client(&mut self) -> Result<(), Ending> {
@@ -469,4 +487,13 @@ struct File {
     ended: bool,
     /// The server, if it has closed the connection meanwhile.
     lost: Option<Target>,
+}
+
+/// So many bytes of the answer are for the client, which may get only some in a second.
+#[inline]
+fn add_answered(worker: &Worker, control: &Control, course: &mut Course, bytes: usize) {
+    control.running.add_answered(bytes);
+    if let Some(rate) = worker.rate_to_client() {
+        course.throttle.get_or_insert_default().note(Instant::now(), bytes, rate);
+    }
 }

@@ -32,6 +32,7 @@ use crate::routing::{Judged, Reading};
 use crate::state::substitute::Counted;
 use crate::state::{Mark, OPTION, Pin, Pins, Results, SCHEMA, Setting, Settings};
 use crate::statement::class::classify;
+use crate::throttle::Throttle;
 
 use super::again::Refused;
 use super::aside::Ran;
@@ -112,6 +113,8 @@ pub(super) struct Course {
     pub(super) prepared: Option<Box<Registry>>,
     /// What is kept of the last statement, if the client wants that.
     pub(super) trace: Option<Box<Trace>>,
+    /// What the client has got too fast, where that is limited.
+    pub(super) throttle: Option<Box<Throttle>>,
     /// The places of the statement that runs under limits.
     pub(super) places: Vec<Place>,
     /// What a rule says about logging the command in the backlog.
@@ -125,7 +128,7 @@ pub(super) struct Course {
     /// The answer that is on its way, if it tells that a prepared statement has other columns than the client knows.
     pub(super) changed: Option<Box<Changed>>,
     /// What has to be said for the server to have told an error as the client was told it.
-    pub(super) correction: Option<Vec<u8>>,
+    pub(super) correction: Option<Box<[u8]>>,
     /// What a server has against a setting that it had taken before: the payload of its ERR packet.
     pub(super) refusal: Option<Box<[u8]>>,
     /// How long that may be said again.
@@ -208,6 +211,7 @@ impl Course {
             decided: None,
             prepared: None,
             trace: None,
+            throttle: None,
             places: Vec::new(),
             log: None,
             deadline: None,
@@ -292,7 +296,7 @@ impl Course {
 
     /// What is to be done with a statement that was judged, with the text that came.
     pub(super) fn decide(&self, judged: Judged, text: &[u8], status: StatusFlags) -> Decided {
-        let Judged { digest, facts, several, destination, orders } = judged;
+        let Judged { digest, facts, several, destination, screened, orders } = judged;
         // Rules may have made another statement of it.
         let text = orders.as_ref().and_then(|orders| orders.text.as_deref()).unwrap_or(text);
         let class = classify(text);
@@ -331,6 +335,7 @@ impl Course {
             digest,
             class: Some(class),
             orders,
+            screened,
             change,
             had_its_turn: false,
             is_ready: false,
