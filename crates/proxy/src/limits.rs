@@ -234,7 +234,7 @@ pub(crate) const SHAPES_MAX: usize = 4096;
 pub(crate) const SEEN_SETS: usize = 512;
 
 /// How often a statement is prepared again for one execution because its server asks for that: as often as MySQL itself tries.
-pub(crate) const RENEWALS_MAX: u32 = 3;
+pub(crate) const RENEWALS_MAX: u8 = 3;
 
 /// Bytes of the answer to a statement that the proxy prepares by itself: one of 65,535 columns with long names fits.
 pub(crate) const ERRAND_BYTES_MAX: usize = 32 << 20;

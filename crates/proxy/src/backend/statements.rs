@@ -9,6 +9,9 @@ use wire::reply::Prepared;
 
 use crate::texts::Text;
 
+/// MariaDB: the statement that was prepared last.
+const LAST: u32 = u32::MAX;
+
 /// What a statement was made of.
 #[derive(Debug, Clone)]
 pub(crate) struct Origin {
@@ -56,6 +59,12 @@ impl Statements {
         let prepared = found.prepared;
         self.0.push(Statement { is_taken: true, ..found });
         Some(prepared)
+    }
+
+    /// Those that the session does not have, and the server would execute as this number, which may mean the last one.
+    pub(crate) fn left_as(&self, id: u32) -> Vec<u32> {
+        let is_it = |one: &&Statement| !one.is_taken && (id == LAST || one.prepared.id == id);
+        self.0.iter().filter(is_it).map(|one| one.prepared.id).collect()
     }
 
     /// A statement was closed.

@@ -10,7 +10,7 @@ use wire::reply::{Answer, End, Event, Outcome, ReplyScanner};
 use wire::{Capabilities, StatusFlags, WireError};
 
 use super::Session;
-use super::again::{Heard, refused};
+use super::again::{Heard, may_be_hidden, refused};
 use super::correction::correction;
 use super::course::Course;
 use super::execute::{keeps_definitions, refusal_with_own_id};
@@ -18,7 +18,6 @@ use super::ids::{refusal_with_session, translate};
 use super::measure::answered;
 use super::overdue::{is_interrupted, timed_out};
 use super::owed::Step;
-use super::renew::needs_renewal;
 use crate::backend::{Backend, Refused, Target};
 use crate::control::{Control, Signal};
 use crate::counts::Counter;
@@ -129,9 +128,8 @@ impl Session {
             let (seq, between_packets) = (reply.next_seq(), reply.is_between_packets());
             let runs = (self.control.running.kind(), self.control.running.bytes());
             let mut scanned = 0;
-            let (mut begins_with_packet, mut hidden) = (between_packets, None);
-            // Nothing in front of it belongs to another command.
-            let mut is_alone = true;
+            // Alone: nothing in front of it belongs to another command.
+            let (mut begins_with_packet, mut is_alone, mut hidden) = (between_packets, true, None);
             let event = loop {
                 let rest = input.get(scanned..).unwrap_or_default();
                 let scan = match reply.scan(rest) {
@@ -145,8 +143,8 @@ impl Session {
                 if let Event::Done(outcome) = scan.event {
                     note_statements(&mut self.course, &self.control, backend, reply, outcome);
                     let bytes = rest.get(..scan.len).filter(|_| begins_with_packet);
-                    // The client may not see it.
-                    hidden = (needs_renewal(outcome, runs.0) && self.owed.is_empty()).then_some(outcome);
+                    let is_last = self.owed.is_empty();
+                    hidden = (is_last && may_be_hidden(outcome, runs.0)).then_some((outcome, bytes));
                     if hidden.is_none() {
                         answered(&self.worker, &self.control, outcome, bytes);
                     }
@@ -171,14 +169,14 @@ impl Session {
                 return Poll::Ready(Err(self.file_not_expected(between_packets, seq)));
             }
             let output = input.get(..scanned).unwrap_or(input);
-            let heard = Heard { event, output, runs };
             let is_all = is_alone && (seq, between_packets, scanned) == (1, true, n) && self.owed.is_empty();
-            if is_all && let Some(refused) = refused(&self.course, &self.control, self.status, caps, &heard) {
+            let heard = is_all.then_some(Heard { event, output, runs });
+            if let Some(refused) = refused(&self.course, &self.control, self.status, caps, heard) {
                 self.course.refused = Some(refused);
                 return Poll::Ready(Ok(event));
             }
-            if let Some(outcome) = hidden {
-                answered(&self.worker, &self.control, outcome, Some(output).filter(|_| between_packets));
+            if let Some((outcome, bytes)) = hidden {
+                answered(&self.worker, &self.control, outcome, bytes);
             }
             let (server, course) = (&backend.server().endpoint().endpoint, &mut self.course);
             let rewritten = match &mut self.listing {

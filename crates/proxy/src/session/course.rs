@@ -24,6 +24,7 @@ use wire::StatusFlags;
 use crate::alike::Beginning;
 use crate::backend::{Ahead, Asker, Backend, Left, Passport, Purpose};
 use crate::client::login::Identity;
+use crate::control::running::Paused;
 use crate::counts::digests::Who;
 use crate::error::ClientError;
 use crate::limit::Place;
@@ -133,8 +134,10 @@ pub(super) struct Course {
     pub(super) refusal: Option<Box<[u8]>>,
     /// How long that may be said again.
     pub(super) again_until: Option<Instant>,
+    /// The statement in the backlog, if it was sent before, and goes on: it was counted then.
+    pub(super) paused: Option<Box<Paused>>,
     /// How often the statement that runs was prepared anew because its server has asked for that.
-    pub(super) renewals: u32,
+    pub(super) renewals: u8,
     /// How often the statement that runs was sent again because its server was lost.
     pub(super) tries: u32,
     /// How often it may be, if a rule or a hint says so.
@@ -221,6 +224,7 @@ impl Course {
             correction: None,
             refusal: None,
             again_until: None,
+            paused: None,
             renewals: 0,
             tries: 0,
             retries: None,

@@ -4,21 +4,20 @@ use route::Effects;
 use wire::command::{Kind, StmtExecute};
 use wire::frame::{HEADER_LEN, MAX_PAYLOAD};
 use wire::reply::Answer;
-use wire::{Capabilities, Codec as _, packet};
+use wire::{Capabilities, Codec as _};
 
 use super::Session;
 use super::backlog::{front, whole_front};
 use super::course::Course;
-use super::course::decided::Decided;
-use super::course::prepared::Prepared;
+use super::course::decided::{self, Decided};
 use super::course::prepared::definitions::Definitions;
+use super::course::prepared::{LAST, Prepared};
 use super::ids::refusal_with;
 use super::last_result::NOWHERE;
 use super::metadata::Changed;
 use super::route::names_statement;
 use crate::backend::{Asked, Full, Reply};
 use crate::client::login::ok;
-use crate::control::running::Measured;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::state::substitute::with_numbers;
@@ -54,10 +53,7 @@ impl Session {
     /// Decides where a command for a prepared statement goes.
     pub(super) fn decide_prepared(&mut self, kind: Kind, payload: &[u8]) -> Decided {
         let prepared = self.course.prepared.as_ref().zip(id(payload)).and_then(|(all, id)| all.get(id));
-        // The server says that it does not know it.
-        let Some(prepared) = prepared else {
-            return self.screen_execution(kind, None, self.decide_unknown());
-        };
+        let Some(prepared) = prepared else { return self.decide_unknown(kind, payload) };
         let stays = prepared.is_at_home() || opens_cursor(payload);
         let moves = prepared.what.moves
             && kind == Kind::StmtExecute
@@ -74,10 +70,19 @@ impl Session {
         self.screen_execution(kind, Some(&prepared.what), decided.prepared_as(&prepared.what))
     }
 
-    fn decide_unknown(&self) -> Decided {
+    /// The same for a statement that is not known, or not yet. The server says that it does not know it; but what it takes for the one
+    /// that was prepared last is not that of a client whose last one was refused here, or of a session that has had the connection before.
+    fn decide_unknown(&self, kind: Kind, payload: &[u8]) -> Decided {
         let session = self.course.session(self.status);
         let anywhere = if self.backend.is_some() { Some(self.course.hostgroup) } else { None };
-        Decided::plainly_to(session.transaction.or(anywhere).unwrap_or(self.course.account.hostgroup()))
+        let hostgroup = session.transaction.or(anywhere).unwrap_or(self.course.account.hostgroup());
+        let mut decided = Decided::plainly_to(hostgroup);
+        let known = self.course.prepared.as_ref().zip(id(payload));
+        let awaited = known.and_then(|(all, id)| all.executed(id, hostgroup));
+        if awaited.is_none() && id(payload) == Some(LAST) && kind.answer() != Answer::None {
+            decided.answer = Some(Box::new(decided::Reply::Error(ClientError::no_statement(LAST))));
+        }
+        self.screen_execution(kind, awaited, decided)
     }
 
     /// Whether a transaction is open at another server than this statement's own.
@@ -88,8 +93,10 @@ impl Session {
     /// Whether the backend in use knows the statement by the number that the client does, and its types.
     pub(super) fn is_known_here(&self, kind: Kind, input: &[u8]) -> bool {
         let payload = input.get(HEADER_LEN..).unwrap_or_default();
-        let Some((all, id)) = self.course.prepared.as_ref().zip(id(payload)) else { return true };
-        let Some(prepared) = all.get(id) else { return true };
+        let Some(id) = id(payload) else { return true };
+        let Some(prepared) = self.course.prepared.as_ref().and_then(|all| all.get(id)) else {
+            return self.left_as(id).is_empty();
+        };
         if kind == Kind::StmtClose && prepared.is_elsewhere(self.course.hostgroup) {
             return false;
         }
@@ -112,8 +119,12 @@ impl Session {
     ) -> Result<bool, Ending> {
         let Some(id) = id(front(&self.backlog)) else { return Ok(true) };
         let hostgroup = self.course.hostgroup;
-        let Some(all) = &mut self.course.prepared else { return Ok(true) };
-        let Some(prepared) = all.get(id) else { return Ok(true) };
+        let Some(prepared) = self.course.prepared.as_ref().and_then(|all| all.get(id)) else {
+            for left in self.left_as(id) {
+                self.close_at(hostgroup, left).await?;
+            }
+            return Ok(true);
+        };
         let home = prepared.home;
         if kind == Kind::StmtClose {
             return self.close_everywhere(id).await;
@@ -194,6 +205,15 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// The statements of other sessions at the backend in use that a client would mean by this number, which it does not have: they have to
+    /// be closed, so that the server says that it does not know it.
+    fn left_as(&self, id: u32) -> Vec<u32> {
+        // While one is being prepared, the last one is that.
+        let is_awaited = self.course.prepared.as_ref().is_some_and(|all| all.is_awaited(id));
+        let statements = self.backend.as_ref().map(|backend| backend.connection().statements());
+        statements.filter(|_| !is_awaited).map_or_else(Vec::new, |statements| statements.left_as(id))
     }
 
     /// A statement of the same text that another session has left at the backend in use is this session's from now on; the number that
@@ -288,12 +308,11 @@ impl Session {
 
     /// Answers the command in the backlog: the statement is not there any more.
     async fn refuse_statement(&mut self, kind: Kind, id: u32) -> Result<bool, Ending> {
-        let message = format!("Unknown prepared statement handler ({id}) given to Pointsman");
-        let error = packet::Err { code: 1243, sql_state: Some(*b"HY000"), message: message.as_bytes() };
+        let error = ClientError::no_statement(id);
         if kind.answer() == Answer::None {
             self.skip_command().await?;
         } else {
-            self.answer_here(kind, &error.encode(self.capabilities())).await?;
+            self.refuse_here(kind, &error).await?;
         }
         Ok(false)
     }
@@ -378,12 +397,14 @@ impl Session {
             let max = u32::try_from(MAX_PAYLOAD).unwrap_or(u32::MAX);
             return self.refuse_here(Kind::StmtPrepare, &ClientError::packet_too_large(max)).await;
         };
-        let measured = if std::mem::replace(&mut decided.is_counted, true) {
-            self.measure_sent(Measured::plain(Kind::StmtPrepare), &payload, Some(&decided))
-        } else {
-            self.measure(Kind::StmtPrepare, &payload, Some(&decided))
-        };
+        self.may_ask_for_file = self.may_ask_for_file(Kind::StmtPrepare, &payload, true);
+        let paused = self.course.paused.take();
+        let measured = self.measure(Kind::StmtPrepare, &payload, &decided, paused.as_deref());
+        decided.is_counted = true;
         self.begin_running(measured, payload.get(1..).unwrap_or_default());
+        if let Some(paused) = paused {
+            self.control.running.resume(&paused);
+        }
         let command = [(payload, Answer::Prepare)];
         let replies = match self.errand(&command).await? {
             Ok(replies) => replies,

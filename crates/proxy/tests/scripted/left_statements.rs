@@ -178,3 +178,32 @@ fn c29_no_more_stay_than_may() {
         executes(&mut one, &mut server, 2, 2).await;
     });
 }
+
+/// Each of two clients may call a statement 1.
+#[test]
+fn c02_a_number_that_the_client_does_not_have_is_no_statement_of_another_session() {
+    for kind in [Kind::StmtExecute, Kind::StmtReset] {
+        play(async || {
+            let (_stage, _servers, mut one, mut two, mut server) = two().await;
+            prepares(&mut one, &mut server, "DELETE FROM t", 1).await;
+            let command = if kind == Kind::StmtExecute { &execution(1)[..] } else { &[1, 0, 0, 0] };
+            two.send_command(kind, command).await;
+            expect_close(&mut server, 1).await;
+            server.expect_command(kind, command).await;
+            server.err(1243, "HY000", "Unknown prepared statement handler").await;
+            two.expect_err(1243).await;
+        });
+    }
+}
+
+#[test]
+fn c02_nor_can_it_be_closed() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        prepares(&mut one, &mut server, "DO 1", 1).await;
+        run(&mut two, &mut server, "SELECT 2").await;
+        two.send_command(Kind::StmtClose, &1_u32.to_le_bytes()).await;
+        run(&mut two, &mut server, "SELECT 3").await;
+        executes(&mut one, &mut server, 1, 1).await;
+    });
+}
