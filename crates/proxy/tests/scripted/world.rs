@@ -14,7 +14,7 @@ use tokio::time::sleep;
 use wire::StatusFlags;
 use wire::command::Kind;
 
-use super::support::{CAPACITY, Client, Database, database, ms, pair_of_servers, stage_failing};
+use super::support::{CAPACITY, Client, Database, database, log_in, ms, pair_of_servers, stage_failing};
 
 /// Longer than any pause between two checks.
 pub(super) const PATIENCE: Duration = Duration::from_hours(1);
@@ -69,6 +69,35 @@ impl World {
         servers.converse(move |name, end| converse(Rc::clone(&served), name, end));
         stage.watch();
         (world, stage)
+    }
+
+    /// The servers of `config`, of which `b` is a replica, as the monitor has seen; and a client.
+    pub(super) async fn with_replica(config: Config) -> (Rc<Self>, Stage, Client) {
+        let (world, stage) = Self::of(config);
+        world.demote("b");
+        sleep(ms(100)).await;
+        let client = log_in(&stage).await;
+        (world, stage, client)
+    }
+
+    /// This server takes no writes from now on.
+    pub(super) fn demote(&self, host: &str) {
+        self.read_only.borrow_mut().insert(format!("{host}:3306"));
+    }
+
+    /// This server takes writes from now on.
+    pub(super) fn promote(&self, host: &str) {
+        self.read_only.borrow_mut().remove(&format!("{host}:3306"));
+    }
+
+    /// This server does not answer any more.
+    pub(super) fn freeze(&self, host: &str) {
+        self.frozen.borrow_mut().insert(format!("{host}:3306"));
+    }
+
+    /// What this server says of its lag from now on.
+    pub(super) fn lags(&self, host: &str, lag: Option<&'static str>) {
+        self.lag.borrow_mut().insert(format!("{host}:3306"), lag);
     }
 
     pub(super) fn told(&self, sql: &str) -> Vec<String> {
