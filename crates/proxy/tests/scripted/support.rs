@@ -15,8 +15,9 @@ use testkit::client::{CAPABILITIES, Options};
 use testkit::script::{ScriptedClient, ScriptedServer};
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use wire::command::Kind;
 use wire::frame::put_message;
-use wire::{Capabilities, StatusFlags};
+use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
 /// Bytes that a connection made of memory holds per direction, unless a test is about full sockets.
 pub(super) const CAPACITY: usize = 16 * 1024;
@@ -311,4 +312,19 @@ pub(super) fn pieces<'a>(mut bytes: &'a [u8], lens: &[usize]) -> Vec<&'a [u8]> {
     pieces.push(bytes);
     pieces.retain(|piece| !piece.is_empty());
     pieces
+}
+
+/// What a server says of a statement that it has prepared: this number, no parameter, no column.
+pub(super) const fn prepare_ok(id: u32) -> packet::PrepareOk {
+    packet::PrepareOk { statement_id: id, columns: 0, params: 0, warnings: 0, metadata_follows: None }
+}
+
+/// The client prepares a statement without parameters and columns, which the server calls `id`.
+pub(super) async fn prepare(client: &mut Client, server: &mut Database, text: &[u8], id: u32) {
+    client.send_command(Kind::StmtPrepare, text).await;
+    server.expect_command(Kind::StmtPrepare, text).await;
+    let ok = prepare_ok(id);
+    server.send_packet(&ok).await;
+    let answer = ok.encode(client.capabilities());
+    client.expect(&answer).await;
 }
