@@ -7,10 +7,10 @@ use config::{Config, Server, ServerStatus};
 use proxy::memory::End;
 use proxy::stage::Stage;
 use testkit::script::ScriptedServer;
-use tokio::time::{Duration, Instant, sleep};
+use tokio::time::{Instant, sleep};
 use wire::StatusFlags;
 
-use super::support::{CAPACITY, Client, database, log_in, ms, pair_of_servers, play, stage_with};
+use super::support::{Client, database, lets_in, log_in, ms, pair_of_servers, play, watched};
 
 const UUID: &str = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
 
@@ -27,10 +27,7 @@ struct World {
 impl World {
     fn of(config: Config) -> (Rc<Self>, Stage) {
         let world = Rc::new(Self::default());
-        let (stage, servers) = stage_with(config, CAPACITY, |_| false);
-        let served = Rc::clone(&world);
-        servers.converse(move |name, end| converse(Rc::clone(&served), name, end));
-        stage.watch();
+        let stage = watched(config, &world, |_, _| None, converse);
         (world, stage)
     }
 
@@ -47,9 +44,8 @@ impl World {
 }
 
 async fn converse(world: Rc<World>, name: String, end: End) {
-    let mut server = ScriptedServer::new(end);
-    server.patience(Duration::from_hours(1));
     if name.ends_with(":3310") {
+        let mut server = ScriptedServer::new(end);
         while !world.closes.get() {
             let lines = world.lines.take().concat();
             if !lines.is_empty() {
@@ -59,9 +55,7 @@ async fn converse(world: Rc<World>, name: String, end: End) {
         }
         return;
     }
-    server.greet().await;
-    let login = server.read_login().await;
-    server.let_in(&login).await;
+    let mut server = lets_in(end).await;
     while let Some(command) = server.next_command().await {
         let text = String::from_utf8_lossy(command.get(1..).unwrap_or_default()).into_owned();
         match &*text {

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::fmt::Debug;
 use std::io;
 use std::net::SocketAddr;
+use std::rc::Rc;
 use std::time::Duration;
 
 use config::{CheckLogins, Config, Endpoint, QueryRule, ReplicationHostgroups, Server, User};
@@ -214,6 +215,31 @@ pub(super) fn stage_failing(
         dialled.map(|()| ours).map_err(|_| io::ErrorKind::ConnectionRefused.into())
     });
     (stage, Servers(receiver))
+}
+
+/// A proxy that watches its servers, which answer by themselves, each connection as a conversation of its own. Connections do not come
+/// about because of what `failure` returns.
+pub(super) fn watched<W: 'static, T: Future<Output = ()> + 'static>(
+    config: Config,
+    world: &Rc<W>,
+    failure: impl Fn(&W, &Endpoint) -> Option<io::Error> + 'static,
+    conversation: impl Fn(Rc<W>, String, End) -> T + 'static,
+) -> Stage {
+    let (away, served) = (Rc::clone(world), Rc::clone(world));
+    let (stage, servers) = stage_failing(config, CAPACITY, move |endpoint| failure(&away, endpoint));
+    servers.converse(move |name, end| conversation(Rc::clone(&served), name, end));
+    stage.watch();
+    stage
+}
+
+/// The side of a server that lets whoever it is in, and waits for commands as long as tests take.
+pub(super) async fn lets_in(end: End) -> Database {
+    let mut server = ScriptedServer::new(end);
+    server.patience(Duration::from_hours(1));
+    server.greet().await;
+    let login = server.read_login().await;
+    server.let_in(&login).await;
+    server
 }
 
 /// The end of a client's connection, before its login.

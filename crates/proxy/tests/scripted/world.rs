@@ -14,7 +14,7 @@ use tokio::time::sleep;
 use wire::StatusFlags;
 use wire::command::Kind;
 
-use super::support::{CAPACITY, Client, Database, database, log_in, ms, pair_of_servers, stage_failing};
+use super::support::{Client, Database, database, log_in, ms, pair_of_servers, watched};
 
 /// Longer than any pause between two checks.
 pub(super) const PATIENCE: Duration = Duration::from_hours(1);
@@ -58,16 +58,12 @@ impl World {
     pub(super) fn of(mut config: Config) -> (Rc<Self>, Stage) {
         config.monitor.enabled = true;
         let world = Rc::new(Self::default());
-        let away = Rc::clone(&world);
-        let failure = move |endpoint: &config::Endpoint| {
-            let gone = away.gone.borrow().contains(&endpoint.to_string());
-            let starved = away.starved.get().map(io::Error::from_raw_os_error);
+        let failure = |world: &Self, endpoint: &config::Endpoint| {
+            let gone = world.gone.borrow().contains(&endpoint.to_string());
+            let starved = world.starved.get().map(io::Error::from_raw_os_error);
             starved.or_else(|| gone.then(|| io::ErrorKind::ConnectionRefused.into()))
         };
-        let (stage, servers) = stage_failing(config, CAPACITY, failure);
-        let served = Rc::clone(&world);
-        servers.converse(move |name, end| converse(Rc::clone(&served), name, end));
-        stage.watch();
+        let stage = watched(config, &world, failure, converse);
         (world, stage)
     }
 
