@@ -63,6 +63,7 @@ mod scripted {
     mod shared_state;
     mod shared_traces;
     mod split;
+    mod split_prepared;
     mod statements;
     mod stats;
     mod support;

@@ -10,7 +10,8 @@ use wire::command::Kind;
 use wire::frame::MAX_PAYLOAD;
 use wire::{Capabilities, StatusFlags, packet};
 
-use super::split::{Scene, prepare, scene};
+use super::split::{Scene, scene};
+use super::split_prepared::prepare;
 use super::support::{
     Client, Database, config, expect_alive, expect_nothing_left, first_query, log_in, messages, options,
     pair_of_servers, pieces, play, play_all, prepare_ok, session, session_of, settle, stage_with,
