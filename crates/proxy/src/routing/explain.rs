@@ -6,7 +6,8 @@ use sql::shape::{Effects, Kind};
 use sql::{Digest, Modes, Shape, hint};
 
 use super::routes::Routes;
-use super::{Circumstances, facts, look, unix_ms};
+use super::{Circumstances, facts, look};
+use crate::clock::unix_ms;
 use crate::limits::JUDGED_BYTES_MAX;
 
 /// Decides about `text` and writes down how; nothing if it is no statement. Of one of which this is not all, `is_whole` is
