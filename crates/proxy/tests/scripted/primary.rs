@@ -140,7 +140,7 @@ fn c31_a_refusal_is_passed_on_where_nothing_has_changed() {
         let mut config = pair();
         config.users[0].default_hostgroup = 1;
         config.monitor.writer_is_also_reader = false;
-        let (world, stage, mut client) = World::with_replica(config).await;
+        let (world, _stage, mut client) = World::with_replica(config).await;
         let begun = Instant::now();
         client.send_query("INSERT 1").await;
         client.expect_err(1290).await;
@@ -242,7 +242,7 @@ fn c14_a_write_that_is_refused_in_a_transaction_ends_it() {
 #[test]
 fn what_is_left_at_a_demoted_primary_ends_the_session() {
     play(async || {
-        let (world, stage, mut client) = World::with_replica(pair()).await;
+        let (world, _stage, mut client) = World::with_replica(pair()).await;
         say(&mut client, "CREATE TEMPORARY TABLE t (a INT)").await;
         world.demote("a");
         client.packets().expect_seq(1);

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use config::{Config, QueryRule};
 use proxy::stage::Stage;
-use tokio::join;
 use wire::StatusFlags;
 use wire::command::Kind;
 

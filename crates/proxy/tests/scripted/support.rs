@@ -313,7 +313,7 @@ pub(super) async fn expect_nothing_left(stage: &Stage) {
 /// The payload of a `COM_QUERY` of this many bytes.
 pub(super) fn long_query(len: usize) -> Vec<u8> {
     let mut payload = vec![b'x'; len];
-    payload[0] = wire::command::Kind::Query as u8;
+    payload[0] = Kind::Query as u8;
     payload
 }
 
