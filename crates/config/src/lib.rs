@@ -30,8 +30,8 @@ pub use model::{
     Config, Credentials, Endpoint, FastRoute, HostgroupAttributes, HostgroupSettings, InvalidAddress,
     InvalidCredentials, InvalidNetworks, Listener, MonitorVariables, MysqlVariables, Network, Networks,
     PointsmanVariables, Protocol, ProxyProtocol, QueryRule, ReplicationHostgroups, Role, Server,
-    ServerOptions, ServerStatus, ServerTls, ServersDefaults, Strategy, TlsParams, UNIX_PATH_MAX_BYTES, User,
-    UserAttributes, WritersRead,
+    ServerOptions, ServerStatus, ServerTls, ServersDefaults, Strategy, TlsParams, TrackGtids,
+    UNIX_PATH_MAX_BYTES, User, UserAttributes, WritersRead,
 };
 pub use problem::{Problem, Problems};
 pub use row::Row;

@@ -34,6 +34,7 @@ mod scripted {
     mod naming;
     mod off;
     mod overdue;
+    mod own_gtids;
     mod pace;
     mod pipeline;
     mod places;

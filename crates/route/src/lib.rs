@@ -26,7 +26,7 @@ mod verdict;
 mod verdicts;
 
 pub use destination::{Account, ByListener, Destination, Hold, Session, Why, destination};
-pub use explain::{Candidate, Explanation, Situation, Step, explain, json_string};
+pub use explain::{Candidate, Explanation, MustSee, Situation, Step, explain, json_string};
 pub use hits::Hits;
 pub use pattern::Engine;
 pub use query::{Caller, Effects, Facts, Kind, Mirror, Query, Statement};

@@ -29,6 +29,7 @@ use crate::error::ClientError;
 use crate::limit::Place;
 use crate::mirror::comparison::Watched;
 use crate::routing::{Judged, Reading};
+use crate::state::gtids::{Gtids, TRACK_GTIDS};
 use crate::state::substitute::Counted;
 use crate::state::{Mark, OPTION, Pin, Pins, Results, SCHEMA, Setting, Settings};
 use crate::statement::class::classify;
@@ -125,7 +126,7 @@ pub(super) struct Course {
     /// The answer that is on its way, if it tells that a prepared statement has other columns than the client knows.
     pub(super) changed: Option<Box<Changed>>,
     /// What has to be said for the server to have told an error as the client was told it.
-    pub(super) correction: Option<Vec<u8>>,
+    pub(super) correction: Option<Box<[u8]>>,
     /// What a server has against a setting that it had taken before: the payload of its ERR packet.
     pub(super) refusal: Option<Box<[u8]>>,
     /// How long that may be said again.
@@ -140,6 +141,8 @@ pub(super) struct Course {
     pub(super) errand_lost: bool,
     /// The client's transaction is lost, and it has not been told yet: this.
     pub(super) rolled_back: Option<Box<ClientError>>,
+    /// The transactions that servers have told, where anybody wants to know.
+    pub(super) gtids: Option<Box<Gtids>>,
 }
 
 /// What a session loses with a connection.
@@ -222,6 +225,22 @@ impl Course {
             retries: None,
             errand_lost: false,
             rolled_back: None,
+            gtids: identity.tracking.by_default.then(|| Box::new(Gtids::new(identity.keeps(false)))),
+        }
+    }
+
+    /// An answer begins. Whether anybody wants to know which transactions it tells.
+    pub(super) fn begin_answer(&mut self) -> bool {
+        if let Some(gtids) = &mut self.gtids {
+            gtids.trackers.begin();
+        }
+        self.gtids.is_some()
+    }
+
+    /// Bytes of an answer have come.
+    pub(super) fn note_bytes(&self) {
+        if let Some(trace) = &self.trace {
+            trace.answers(Instant::now());
         }
     }
 
@@ -404,6 +423,8 @@ pub(super) enum Said {
     Option(Vec<u8>),
     /// The text of a statement.
     Statement(Vec<u8>),
+    /// The same of one that asks for GTIDs.
+    Tracking(Vec<u8>),
 }
 
 impl Said {
@@ -411,6 +432,7 @@ impl Said {
         match &*setting.key {
             SCHEMA => Self::Schema(setting.text.to_vec()),
             OPTION => Self::Option(setting.text.to_vec()),
+            TRACK_GTIDS => Self::Tracking(setting.text.to_vec()),
             _ => Self::Statement(setting.text.to_vec()),
         }
     }
@@ -420,6 +442,7 @@ impl Said {
         match self {
             Self::Schema(_) => Purpose::Schema,
             Self::Option(_) | Self::Statement(_) => Purpose::Setting,
+            Self::Tracking(_) => Purpose::Tracking,
         }
     }
 }
