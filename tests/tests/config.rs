@@ -72,15 +72,20 @@ fn check_accepts_both_formats_whatever_the_name() {
         let output = command("check", &path);
         assert_eq!(
             output.stdout,
-            format!("{}: ok, 1 listeners, 1 servers, 1 users\n", path.display()),
+            format!("{}: ok, 1 listener, 1 server, 1 user\n", path.display()),
             "{output:?}"
         );
         assert_eq!(output.code, Some(0));
-        // One warning that names what has no effect yet.
+        // One warning that names what has no effect yet, and one of a folder that this machine does not have.
         let warnings: Vec<&str> = output.stderr.lines().collect();
-        assert_eq!(warnings.len(), usize::from(warns), "{output:?}");
-        for part in ["warning: ", "query_cache_size_MB"] {
-            assert!(!warns || warnings[0].contains(part), "{warnings:?} has no {part:?}");
+        assert_eq!(warnings.len(), 2 * usize::from(warns), "{output:?}");
+        for (at, part) in
+            [(0, "query_cache_size_MB"), (1, "datadir is /var/lib/proxysql, which is no folder")]
+        {
+            assert!(
+                !warns || (warnings[at].starts_with("warning: ") && warnings[at].contains(part)),
+                "{warnings:?} has no {part:?}"
+            );
         }
     }
 }
@@ -96,6 +101,35 @@ fn serve_logs_what_has_no_effect_and_runs() {
         let mut client = Client::connect(&Options::tcp(proxy.tcp(), "app", "pw")).await.unwrap();
         client.ping().await.unwrap();
     });
+}
+
+/// Or the file that is mended would not count: the start behind it would take what the first one has saved.
+#[test]
+fn a_start_that_fails_saves_nothing() {
+    let folder = SANDBOX.path().join("fails");
+    std::fs::create_dir(&folder).unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    let top = format!("datadir = '{}'\n", folder.display());
+    let admin = |address: &str| format!("[admin_variables]\nmysql_ifaces = '{address}'\n");
+    for text in [
+        format!("{top}{}{}", TOML.replace("127.0.0.1:0", &taken), admin("127.0.0.1:0")),
+        format!("{top}{TOML}{}", admin(&taken)),
+    ] {
+        let output = command("serve", &file("fails.toml", &text));
+        assert!(output.code == Some(1) && output.stderr.contains(&taken), "{output:?}");
+    }
+    let path = file("fails.toml", &format!("{top}{TOML}{}", admin("127.0.0.1:0")));
+    let first = Proxy::start(&SANDBOX, &path, &[], &[]);
+    assert!(
+        !first.log().iter().any(|line| line.contains("the saved configuration counts")),
+        "{:?}",
+        first.log()
+    );
+    drop(first);
+    // What has started is saved.
+    file("fails.toml", &format!("{top}{}", TOML.replace("= 7", "= 8")));
+    Proxy::start(&SANDBOX, &path, &[], &[]).wait_for_log("the saved configuration counts");
 }
 
 /// Files that must not be accepted: text, and the lines that are said about it.

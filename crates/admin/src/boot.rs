@@ -1,7 +1,7 @@
 //! From the configuration file or the saved configuration to a store whose runtime is loaded.
 //!
 //! As in ProxySQL: if `datadir` has a `pointsman.db` with a configuration, that counts, and of the file only what stands
-//! outside of every section; otherwise the file is taken and saved.
+//! outside of every section; otherwise the file is taken, and saved [when everything listens](crate::Port::save_first).
 
 mod import;
 
@@ -137,13 +137,23 @@ fn put_aside(path: &Path) -> Result<(), BootError> {
 }
 
 impl Store {
-    /// Takes a whole configuration: to memory, to disk, and to runtime.
+    /// Takes a whole configuration, to memory and to runtime; it is to be saved.
     fn begin_with(&mut self, draft: &Draft) -> Result<(), AdminError> {
         for module in Module::ALL {
             self.write_memory(module, draft)?;
-            self.done(module, Move::MemoryToDisk)?;
         }
+        self.unsaved = true;
         self.make_runtime(draft.clone(), &Module::ALL, "").map(drop)
+    }
+
+    /// Saves the configuration that a first start has taken from the file; any other start has nothing to save.
+    pub(crate) fn save_first(&mut self) -> Result<(), AdminError> {
+        if std::mem::take(&mut self.unsaved) {
+            for module in Module::ALL {
+                self.done(module, Move::MemoryToDisk)?;
+            }
+        }
+        Ok(())
     }
 
     /// What memory holds of all modules.

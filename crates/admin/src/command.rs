@@ -128,9 +128,27 @@ impl Command {
     }
 }
 
+/// The commands that have no values in them, in upper case: for those who misspell one.
+pub(crate) fn known_commands() -> Vec<String> {
+    let mut known = moves::spellings();
+    known.extend(pointsman::spellings());
+    known.extend(others::spellings());
+    known
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_suggested_is_a_command() {
+        let known = known_commands();
+        assert!(known.len() > 200, "{known:?}");
+        for text in known {
+            let command = Command::of(&Statement::new(&text));
+            assert!(!matches!(command, None | Some(Command::Refused(_))), "{text}");
+        }
+    }
 
     /// One statement of every kind of command.
     const COMMANDS: [&str; 21] = [

@@ -38,6 +38,8 @@ pub struct Engine {
 enum Job {
     /// To execute a statement.
     Statement(Request),
+    /// To save what a first start has taken from the file.
+    SaveFirst(oneshot::Sender<Result<(), AdminError>>),
     /// That time has passed.
     Tick,
 }
@@ -107,6 +109,13 @@ impl Engine {
         Asked { id, reply, reading: Arc::clone(&self.reading) }
     }
 
+    /// Saves what a first start has taken from the file.
+    pub(crate) async fn save_first(&self) -> Result<(), AdminError> {
+        let (reply, saved) = oneshot::channel();
+        self.queue.send(Job::SaveFirst(reply)).await.map_err(|_| stopped())?;
+        saved.await.map_err(|_| stopped())?
+    }
+
     /// Statements that were asked.
     pub(crate) fn asked(&self) -> u64 {
         self.asked.load(Ordering::Relaxed)
@@ -171,6 +180,8 @@ fn work(mut desk: Desk, mut jobs: mpsc::Receiver<Job>, reading: &Reading) {
     while let Some(job) = jobs.blocking_recv() {
         match job {
             Job::Tick => desk.tick(unix_now()),
+            // Who waits for it ends when the process does.
+            Job::SaveFirst(reply) => drop(reply.send(desk.save_first())),
             Job::Statement(Request { id, who, text, reply }) => {
                 let only_reads = is_reading(&text);
                 if only_reads && reply.is_closed() {

@@ -13,6 +13,7 @@ mod command;
 mod engine;
 mod files;
 mod health;
+mod hint;
 mod history;
 mod layers;
 mod limits;

@@ -7,6 +7,7 @@ use config::Address;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
+use crate::answer::AdminError;
 use crate::engine::Engine;
 use crate::plane::DataPlane;
 use crate::server::Server;
@@ -42,6 +43,16 @@ impl Port {
             runtime.spawn(health::run(Arc::clone(plane), engine.settings())),
         ];
         Ok(Self { engine, addresses, tasks })
+    }
+
+    /// Saves what a first start has taken from the file. Only now, when everything listens: after a start that fails, the
+    /// file that somebody mends must count.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be written.
+    pub async fn save_first(&self) -> Result<(), AdminError> {
+        self.engine.save_first().await
     }
 
     /// The addresses that it listened on when it was started; where port 0 was asked for, the kernel has chosen one.

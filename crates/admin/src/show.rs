@@ -61,6 +61,11 @@ const ADMIN_SCHEMAS: [&str; 5] = ["main", "disk", "stats", "monitor", "stats_his
 /// Schemas that a stats user sees; its `main` is `stats`.
 const STATS_SCHEMAS: [&str; 3] = ["main", "monitor", "stats_history"];
 
+/// The statements without a value, for those who misspell one.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    FIXED.iter().map(|(show, _)| *show).chain(std::iter::once("SHOW PROMETHEUS METRICS"))
+}
+
 /// The SQL that a SHOW stands for; nothing if the statement is none that is known.
 pub(crate) fn rewrite(statement: &Statement<'_>, rights: Rights) -> Option<String> {
     let words = statement.upper.as_str();

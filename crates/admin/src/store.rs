@@ -54,6 +54,8 @@ pub struct Store {
     pub(crate) file: Option<PathBuf>,
     /// Whether admins' statements may change nothing.
     read_only: bool,
+    /// Whether what runs is from a file, and nothing is saved yet.
+    pub(crate) unsaved: bool,
 }
 
 impl std::fmt::Debug for Store {

@@ -11,19 +11,19 @@ use crate::Loaded;
 use crate::draft::{Checked, Draft};
 use crate::formats::Parsed;
 use crate::model::{
-    AdminVariables, AuroraHostgroups, ClusterHostgroups, Config, FastRoute, HostgroupAttributes, Listener,
-    MonitorVariables, MysqlVariables, PointsmanVariables, Protocol, QueryRule, ReplicationHostgroups, Server,
-    ServerOptions, ServerTls, User,
+    AdminVariables, AuroraHostgroups, ClusterHostgroups, Config, FastRoute, FirewallRule, FirewallUser,
+    HostgroupAttributes, Listener, MonitorVariables, MysqlVariables, PointsmanVariables, Protocol, QueryRule,
+    ReplicationHostgroups, Server, ServerOptions, ServerTls, User,
 };
 use crate::nearest::suggestion;
 use crate::problem::{Problem, Problems};
 use crate::row::{PlacedRow, Row};
 use crate::schema::{
-    ADMIN_VARIABLES, Field, LISTENERS, MYSQL_AWS_AURORA_HOSTGROUPS, MYSQL_GALERA_HOSTGROUPS,
-    MYSQL_GROUP_REPLICATION_HOSTGROUPS, MYSQL_HOSTGROUP_ATTRIBUTES, MYSQL_QUERY_RULES,
-    MYSQL_QUERY_RULES_FAST_ROUTING, MYSQL_REPLICATION_HOSTGROUPS, MYSQL_SERVERS, MYSQL_SERVERS_SSL_PARAMS,
-    MYSQL_USERS, MYSQL_VARIABLES, POINTSMAN_SERVERS, POINTSMAN_VARIABLES, Preset, SECTIONS, Section, Shape,
-    TOP_LEVEL,
+    ADMIN_VARIABLES, Field, LISTENERS, MYSQL_AWS_AURORA_HOSTGROUPS, MYSQL_FIREWALL_WHITELIST_RULES,
+    MYSQL_FIREWALL_WHITELIST_USERS, MYSQL_GALERA_HOSTGROUPS, MYSQL_GROUP_REPLICATION_HOSTGROUPS,
+    MYSQL_HOSTGROUP_ATTRIBUTES, MYSQL_QUERY_RULES, MYSQL_QUERY_RULES_FAST_ROUTING,
+    MYSQL_REPLICATION_HOSTGROUPS, MYSQL_SERVERS, MYSQL_SERVERS_SSL_PARAMS, MYSQL_USERS, MYSQL_VARIABLES,
+    POINTSMAN_SERVERS, POINTSMAN_VARIABLES, Preset, SECTIONS, Section, Shape, TOP_LEVEL,
 };
 use crate::tree::{Entry, Node, Place, Value};
 use crate::turns::in_turns;
@@ -78,6 +78,8 @@ fn config(tables: &Tables, listeners: Listeners) -> Config {
         server_tls: rows(&MYSQL_SERVERS_SSL_PARAMS).map(ServerTls::from_row).collect(),
         query_rules: rows(&MYSQL_QUERY_RULES).map(QueryRule::from_row).collect(),
         fast_routes: rows(&MYSQL_QUERY_RULES_FAST_ROUTING).map(FastRoute::from_row).collect(),
+        firewall_users: rows(&MYSQL_FIREWALL_WHITELIST_USERS).map(FirewallUser::from_row).collect(),
+        firewall_rules: rows(&MYSQL_FIREWALL_WHITELIST_RULES).map(FirewallRule::from_row).collect(),
         replication_hostgroups: rows(&MYSQL_REPLICATION_HOSTGROUPS)
             .map(ReplicationHostgroups::from_row)
             .collect(),

@@ -27,12 +27,13 @@ pub use draft::{Change, Changed, Checked, Draft, RowProblem, RowReader, SqlCell}
 pub use json::Json;
 pub use model::{
     Address, AdminVariables, AuroraHostgroups, AuthPlugin, Balance, BehindIn, CheckLogins, ClusterHostgroups,
-    Config, Credentials, Endpoint, FastRoute, HostgroupAttributes, HostgroupSettings, InvalidAddress,
-    InvalidCredentials, InvalidNetworks, Listener, MonitorVariables, MysqlVariables, Network, Networks,
-    PointsmanVariables, Protocol, ProxyProtocol, QueryRule, ReplicationHostgroups, Role, Server,
-    ServerOptions, ServerStatus, ServerTls, ServersDefaults, Strategy, TlsParams, TrackGtids,
-    UNIX_PATH_MAX_BYTES, User, UserAttributes, WritersRead,
+    Config, Credentials, Endpoint, FastRoute, FirewallMode, FirewallRule, FirewallUser, HostgroupAttributes,
+    HostgroupSettings, InvalidAddress, InvalidCredentials, InvalidNetworks, Listener, MonitorVariables,
+    MysqlVariables, Network, Networks, PointsmanVariables, Protocol, ProxyProtocol, QueryRule,
+    ReplicationHostgroups, Role, Server, ServerOptions, ServerStatus, ServerTls, ServersDefaults, Strategy,
+    TlsParams, TrackGtids, UNIX_PATH_MAX_BYTES, User, UserAttributes, WritersRead, digest_number,
 };
+pub use nearest::{mistakes, suggestion};
 pub use problem::{Problem, Problems};
 pub use row::Row;
 pub use turns::{Turns, in_turns, same_in_turns};

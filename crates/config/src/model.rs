@@ -3,6 +3,7 @@
 mod admin;
 mod cluster;
 mod credentials;
+mod firewall;
 mod hostgroup;
 mod listener;
 mod monitor;
@@ -18,6 +19,7 @@ mod variables;
 pub use admin::AdminVariables;
 pub use cluster::{AuroraHostgroups, ClusterHostgroups, ServersDefaults, WritersRead};
 pub use credentials::{Credentials, InvalidCredentials};
+pub use firewall::{FirewallMode, FirewallRule, FirewallUser, digest_number};
 pub use hostgroup::{Balance, HostgroupAttributes, HostgroupSettings, ReplicationHostgroups};
 pub(crate) use listener::unix_path;
 pub use listener::{Address, InvalidAddress, Listener, Protocol, Role, Strategy, UNIX_PATH_MAX_BYTES};
@@ -59,6 +61,10 @@ pub struct Config {
     pub query_rules: Vec<QueryRule>,
     /// The rows of `mysql_query_rules_fast_routing`.
     pub fast_routes: Vec<FastRoute>,
+    /// The rows of `mysql_firewall_whitelist_users`, inactive ones too.
+    pub firewall_users: Vec<FirewallUser>,
+    /// The rows of `mysql_firewall_whitelist_rules`, inactive ones too.
+    pub firewall_rules: Vec<FirewallRule>,
     /// The rows of `mysql_replication_hostgroups`.
     pub replication_hostgroups: Vec<ReplicationHostgroups>,
     /// The rows of `mysql_group_replication_hostgroups`, inactive ones too.
@@ -116,6 +122,8 @@ impl Config {
         in_turns(self.servers).for_each(drop);
         in_turns(self.query_rules).for_each(drop);
         in_turns(self.fast_routes).for_each(drop);
+        in_turns(self.firewall_users).for_each(drop);
+        in_turns(self.firewall_rules).for_each(drop);
     }
 }
 
@@ -133,6 +141,8 @@ impl Default for Config {
             server_tls: Vec::new(),
             query_rules: Vec::new(),
             fast_routes: Vec::new(),
+            firewall_users: Vec::new(),
+            firewall_rules: Vec::new(),
             replication_hostgroups: Vec::new(),
             group_replication_hostgroups: Vec::new(),
             galera_hostgroups: Vec::new(),

@@ -10,10 +10,17 @@ const STEM_MIN_BYTES: usize = 3;
 const WORD_MAX_CHARS: usize = 100;
 
 /// `; did you mean ...?` with the name among `valid` that is nearest to `word`; empty if none is near.
-pub(crate) fn suggestion<'a>(word: &str, valid: impl IntoIterator<Item = &'a str>) -> String {
+pub fn suggestion<'a>(word: &str, valid: impl IntoIterator<Item = &'a str>) -> String {
     let valid: Vec<&str> = valid.into_iter().collect();
     let name = nearest(word, valid.iter().copied()).or_else(|| completed(word, &valid));
     name.map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
+}
+
+/// How many letters of `name` are wrong in `word`, case not counted; nothing if the two are too far apart to be taken for each other.
+pub fn mistakes(word: &str, name: &str) -> Option<usize> {
+    let target = name.to_lowercase();
+    let away = distance(&word.to_lowercase(), &target)?;
+    (away <= tolerated(&target)).then_some(away)
 }
 
 /// The one name among `valid` that `word` is the start of.
@@ -32,11 +39,15 @@ fn nearest<'a>(word: &str, valid: impl IntoIterator<Item = &'a str>) -> Option<&
         .filter_map(|name| {
             let target = name.to_lowercase();
             let away = distance(&lower, &target)?.min(distance(word, &target)?);
-            let limit = (target.chars().count() / LETTERS_PER_MISTAKE).max(1);
-            (away <= limit).then_some((away, name))
+            (away <= tolerated(&target)).then_some((away, name))
         })
         .min_by_key(|&(away, _)| away)
         .map(|(_, name)| name)
+}
+
+/// How many mistakes a name may be written with.
+fn tolerated(name: &str) -> usize {
+    (name.chars().count() / LETTERS_PER_MISTAKE).max(1)
 }
 
 /// How many letters must be changed, added, removed or swapped with their neighbour to make `b` of `a`

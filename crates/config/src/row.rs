@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::model::{
-    Address, AuthPlugin, CheckLogins, Credentials, Networks, Protocol, ProxyProtocol, Role, ServerStatus,
-    Strategy, TrackGtids, UserAttributes,
+    Address, AuthPlugin, CheckLogins, Credentials, FirewallMode, Networks, Protocol, ProxyProtocol, Role,
+    ServerStatus, Strategy, TrackGtids, UserAttributes,
 };
 use crate::schema::{Field, Kind, Preset, Scalar, Section, Unit, addresses};
 use crate::tree::Place;
@@ -284,6 +284,11 @@ words!(ServerStatus {
     "OFFLINE_SOFT" => Self::OfflineSoft,
     "OFFLINE_HARD" => Self::OfflineHard,
 });
+words!(FirewallMode {
+    "OFF" => Self::Off,
+    "DETECTING" => Self::Detecting,
+    "PROTECTING" => Self::Protecting,
+});
 words!(CheckLogins { "never" => Self::Never, "first" => Self::First, "always" => Self::Always, });
 words!(TrackGtids { "OFF" => Self::Off, "OWN_GTID" => Self::OwnGtid, });
 words!(AuthPlugin {
@@ -322,16 +327,16 @@ pub(crate) use from_row;
 mod tests {
     use super::*;
     use crate::model::{
-        AdminVariables, AuroraHostgroups, ClusterHostgroups, FastRoute, HostgroupAttributes,
-        MonitorVariables, MysqlVariables, PointsmanVariables, QueryRule, ReplicationHostgroups, Server,
-        ServerOptions, ServerTls, User,
+        AdminVariables, AuroraHostgroups, ClusterHostgroups, FastRoute, FirewallRule, FirewallUser,
+        HostgroupAttributes, MonitorVariables, MysqlVariables, PointsmanVariables, QueryRule,
+        ReplicationHostgroups, Server, ServerOptions, ServerTls, User,
     };
     use crate::schema::{
-        ADMIN_VARIABLES, LISTENERS, MYSQL_AWS_AURORA_HOSTGROUPS, MYSQL_GALERA_HOSTGROUPS,
-        MYSQL_GROUP_REPLICATION_HOSTGROUPS, MYSQL_HOSTGROUP_ATTRIBUTES, MYSQL_QUERY_RULES,
-        MYSQL_QUERY_RULES_FAST_ROUTING, MYSQL_REPLICATION_HOSTGROUPS, MYSQL_SERVERS,
-        MYSQL_SERVERS_SSL_PARAMS, MYSQL_USERS, MYSQL_VARIABLES, POINTSMAN_SERVERS, POINTSMAN_VARIABLES,
-        TOP_LEVEL,
+        ADMIN_VARIABLES, LISTENERS, MYSQL_AWS_AURORA_HOSTGROUPS, MYSQL_FIREWALL_WHITELIST_RULES,
+        MYSQL_FIREWALL_WHITELIST_USERS, MYSQL_GALERA_HOSTGROUPS, MYSQL_GROUP_REPLICATION_HOSTGROUPS,
+        MYSQL_HOSTGROUP_ATTRIBUTES, MYSQL_QUERY_RULES, MYSQL_QUERY_RULES_FAST_ROUTING,
+        MYSQL_REPLICATION_HOSTGROUPS, MYSQL_SERVERS, MYSQL_SERVERS_SSL_PARAMS, MYSQL_USERS, MYSQL_VARIABLES,
+        POINTSMAN_SERVERS, POINTSMAN_VARIABLES, TOP_LEVEL,
     };
 
     /// Variables that the admin port reads from its own tables.
@@ -357,6 +362,8 @@ mod tests {
             (&MYSQL_SERVERS, Server::COLUMNS, &[]),
             (&POINTSMAN_SERVERS, ServerOptions::COLUMNS, &[]),
             (&MYSQL_USERS, User::COLUMNS, &[]),
+            (&MYSQL_FIREWALL_WHITELIST_USERS, FirewallUser::COLUMNS, &[]),
+            (&MYSQL_FIREWALL_WHITELIST_RULES, FirewallRule::COLUMNS, &[]),
             (&MYSQL_SERVERS_SSL_PARAMS, ServerTls::COLUMNS, &[]),
             (&TOP_LEVEL, &["datadir"], &[]),
             (&LISTENERS, &["address", "protocol", "hostgroup", "role", "strategy", "max_connections"], &[]),
@@ -409,6 +416,8 @@ mod tests {
             &MYSQL_SERVERS_SSL_PARAMS,
             &MYSQL_QUERY_RULES,
             &MYSQL_QUERY_RULES_FAST_ROUTING,
+            &MYSQL_FIREWALL_WHITELIST_USERS,
+            &MYSQL_FIREWALL_WHITELIST_RULES,
             &MYSQL_REPLICATION_HOSTGROUPS,
             &MYSQL_GROUP_REPLICATION_HOSTGROUPS,
             &MYSQL_GALERA_HOSTGROUPS,
@@ -442,6 +451,8 @@ mod tests {
                     "pointsman_servers" => drop(ServerOptions::from_row(&row)),
                     "mysql_query_rules" => drop(QueryRule::from_row(&row)),
                     "mysql_query_rules_fast_routing" => drop(FastRoute::from_row(&row)),
+                    "mysql_firewall_whitelist_users" => drop(FirewallUser::from_row(&row)),
+                    "mysql_firewall_whitelist_rules" => drop(FirewallRule::from_row(&row)),
                     "mysql_replication_hostgroups" => drop(ReplicationHostgroups::from_row(&row)),
                     "mysql_group_replication_hostgroups" | "mysql_galera_hostgroups" => {
                         drop(ClusterHostgroups::from_row(&row));

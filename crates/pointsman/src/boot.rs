@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::time::Instant;
 
-use admin::{DataPlane, Port, Store};
+use admin::{DataPlane, Port, Store, StoreError};
 use anyhow::Context as _;
 use config::{Config, Protocol};
 use proxy::Proxy;
@@ -38,17 +38,28 @@ pub(crate) fn check(path: &Path) -> anyhow::Result<ExitCode> {
         for error in &rules {
             eprintln!("error: {}: {}", path.display(), error);
         }
-        anyhow::bail!("{} rules of {} cannot be used", rules.len(), path.display());
+        anyhow::bail!("{} of {} cannot be used", counted(rules.len(), "rule"), path.display());
+    }
+    // It may be checked elsewhere than where it will be used.
+    let datadir = Path::new(&loaded.config.datadir);
+    if !datadir.as_os_str().is_empty() && !datadir.is_dir() {
+        eprintln!("warning: {}", StoreError::NoFolder { path: datadir.to_path_buf() });
     }
     let Config { listeners, servers, users, .. } = &loaded.config;
     println!(
-        "{}: ok, {} listeners, {} servers, {} users",
+        "{}: ok, {}, {}, {}",
         path.display(),
-        listeners.len(),
-        servers.len(),
-        users.len()
+        counted(listeners.len(), "listener"),
+        counted(servers.len(), "server"),
+        counted(users.len(), "user")
     );
     Ok(ExitCode::SUCCESS)
+}
+
+/// A number of things: `1 server`, `2 servers`.
+fn counted(number: usize, thing: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{plural}")
 }
 
 /// Takes the configuration of a `proxysql.db` into a new saved configuration in `datadir`, and tells what became of it.
@@ -106,6 +117,7 @@ async fn run(mut store: Store, control: &Handle, beside: bool, started: Instant)
     let plane: Arc<dyn DataPlane> = Arc::new(Plane::new(proxy.remote(), sender));
     store.attach(Arc::clone(&plane));
     let port = Port::start(store, &plane, control).context("the admin port cannot be opened")?;
+    port.save_first().await.context("the configuration cannot be saved in datadir")?;
     announce(&proxy, &port, &config, started);
     let wish = loop {
         tokio::select! {

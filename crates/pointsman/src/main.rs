@@ -36,7 +36,7 @@ enum Command {
 
 #[derive(Debug, clap::Args)]
 struct ConfigArgs {
-    /// The configuration: a pointsman.toml or a proxysql.cnf; its content tells which.
+    /// The configuration: a pointsman.toml, a proxysql.cnf or a mysqlrouter.conf; its content tells which.
     #[arg(short, long, value_name = "FILE")]
     config: PathBuf,
 }

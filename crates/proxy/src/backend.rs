@@ -18,6 +18,7 @@ mod place;
 mod prologue;
 mod share;
 mod target;
+mod unhealthy;
 mod warm;
 
 pub(crate) use acquire::{AcquireError, Found, Full, Whom, acquire, until_broken_off};

@@ -56,8 +56,8 @@ enum Activity {
     Idle(Instant),
     /// Running a command.
     Busy,
-    /// Copying bytes without looking at them.
-    Tunnel,
+    /// Copying bytes without looking at them; since when the server has spoken last, if that is how long the client may do nothing.
+    Tunnel(Option<Instant>),
 }
 
 /// How long sessions may do nothing, or hold a transaction.
@@ -194,8 +194,7 @@ impl Control {
     /// Hands over what somebody wants killed, if this is still the login that was meant. In a tunnel nobody could ask the
     /// server whether another user may.
     pub(crate) fn deliver(&self, seat: Seat, request: Request) -> Result<(), Request> {
-        let is_tunnel = self.activity.get() == Activity::Tunnel;
-        if self.seat.get() != Some(seat) || is_tunnel && request.stranger.is_some() {
+        if self.seat.get() != Some(seat) || self.is_tunnel() && request.stranger.is_some() {
             return Err(request);
         }
         self.mail.put(request);
@@ -294,7 +293,7 @@ impl Control {
         poll_fn(|cx| match self.signal() {
             signal if signal >= least => Poll::Ready(Err(signal)),
             _ if self.mail.is_final() => Poll::Ready(Err(Signal::Kill)),
-            _ if self.activity.get() == Activity::Tunnel && self.has_mail() => Poll::Ready(Err(Signal::Kill)),
+            _ if self.is_tunnel() && self.has_mail() => Poll::Ready(Err(Signal::Kill)),
             _ => work.as_mut().poll(cx).map(Ok),
         })
         .await
@@ -305,7 +304,7 @@ impl Control {
     pub(crate) fn recall(&self) {
         let is_off =
             || self.about.server().and_then(|server| server.off()).is_some_and(pool::Off::breaks_off);
-        if self.activity.get() != Activity::Tunnel {
+        if !self.is_tunnel() {
             self.recalled.set(true);
             self.wake();
         } else if is_off() {
@@ -356,7 +355,7 @@ impl Control {
         let running = self.running.show();
         let (command, since) = match (self.activity.get(), &running) {
             (Activity::Login, _) => ("Connecting client", self.created),
-            (Activity::Tunnel, _) => ("Fast forward", self.created),
+            (Activity::Tunnel(_), _) => ("Fast forward", self.created),
             (_, Some((_, since, _))) if !self.about.has_server() => ("Connect", *since),
             (_, Some((kind, since, _))) => (command(*kind), *since),
             (Activity::Idle(since), None) => ("Sleep", since),
@@ -392,7 +391,7 @@ impl Control {
         let whole = || match self.activity.get() {
             Activity::Idle(_) if shared => None,
             Activity::Idle(idle) => Some(("session", since(idle))),
-            Activity::Login | Activity::Busy | Activity::Tunnel => Some(("session", self.age(now))),
+            Activity::Login | Activity::Busy | Activity::Tunnel(_) => Some(("session", self.age(now))),
         };
         let (reason, time) = pinned().or_else(transaction).or_else(running).or_else(whole)?;
         Some(Holder { session: self.id, user, reason, time })
@@ -408,8 +407,13 @@ impl Control {
         self.activity.set(Activity::Busy);
     }
 
-    pub(crate) fn set_tunnel(&self) {
-        self.activity.set(Activity::Tunnel);
+    /// Bytes are copied without a look at them. With `quiet`, it is the client's turn since then, and it has as long as an idle one.
+    pub(crate) fn set_tunnel(&self, quiet: Option<Instant>) {
+        self.activity.set(Activity::Tunnel(quiet));
+    }
+
+    const fn is_tunnel(&self) -> bool {
+        matches!(self.activity.get(), Activity::Tunnel(_))
     }
 
     /// Says that a command has ended at `now`, and whether a transaction is open after it.
@@ -430,8 +434,8 @@ impl Control {
         let (activity, transaction) = (self.activity.get(), self.transaction_since.get());
         let allowed = if transaction.is_some() { patience.idle_in_transaction } else { patience.idle };
         let idle = match activity {
-            Activity::Idle(since) => since.checked_add(allowed),
-            Activity::Login | Activity::Busy | Activity::Tunnel => None,
+            Activity::Idle(since) | Activity::Tunnel(Some(since)) => since.checked_add(allowed),
+            Activity::Login | Activity::Busy | Activity::Tunnel(None) => None,
         };
         let transaction = transaction.and_then(|since| since.checked_add(patience.transaction));
         let is_over = |end: Instant| now.saturating_duration_since(end) > SWEEP_INTERVAL;

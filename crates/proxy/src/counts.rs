@@ -88,6 +88,9 @@ pub(crate) enum Counter {
     /// Copies of which both answers were compared, and those of them that differed.
     CopiesCompared,
     CopiesDifferent,
+    /// Statements on no list of the firewall: that were sent all the same, and that were refused.
+    FirewallDetected,
+    FirewallRefused,
     /// Errors that the proxy made.
     OwnErrors,
     WrongPassword,

@@ -298,6 +298,15 @@ impl ClientError {
         Self::new(9001, *b"HY000", message)
     }
 
+    /// The same for a session whose commands nobody looks at, in ProxySQL's words.
+    pub(crate) fn of_fast_forward(self) -> Self {
+        if !self.is_connect_timeout() {
+            return self;
+        }
+        let message = self.message.replacen(" after ", " for 'fast_forward' session after ", 1);
+        Self { message, ..self }
+    }
+
     /// 9002: a backend answered, and the login to it cannot succeed.
     pub(crate) fn backend_login(server: &impl Display, why: &impl Display) -> Self {
         Self::new(9002, *b"HY000", format!("Cannot log in to server {server}: {why}"))

@@ -18,8 +18,8 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use route::{
-    AccessMode, Account, Caller, Destination, Facts, Mirror, Query, Session, Statement, Verdict, Verdicts,
-    destination,
+    AccessMode, Account, Asked, Caller, Destination, Facts, Mirror, Query, Ruling, Session, Statement,
+    Verdict, Verdicts, destination,
 };
 use sql::{Hints, Shape, hint};
 
@@ -76,8 +76,26 @@ pub(crate) struct Judged {
     pub(crate) several: bool,
     /// Where it goes.
     pub(crate) destination: Destination,
+    /// What of it the firewall judges, and what it says.
+    pub(crate) screened: Screened,
     /// What rules and hints say besides that, if anything.
     pub(crate) orders: Option<Box<Orders>>,
+}
+
+/// A statement as the firewall sees it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Screened {
+    /// The state behind the last query rule.
+    pub(crate) flag: u32,
+    /// Whether the digest says all that a server would do.
+    pub(crate) clear: bool,
+    /// What the firewall says.
+    pub(crate) ruling: Ruling,
+}
+
+impl Screened {
+    /// What it has nothing against.
+    pub(crate) const PASSED: Self = Self { flag: 0, clear: false, ruling: Ruling::Passes };
 }
 
 /// What is to be done with a statement besides sending it somewhere.
@@ -159,10 +177,12 @@ impl Routing {
         let Some(options) = &self.routes.digests else {
             let (facts, several) = look(text, is_whole, at.reading);
             let statement = Statement { text, digest: None, digest_text: &[], hints: None, facts };
-            return decide(&self.routes, &mut self.verdicts, statement, several, is_whole, at);
+            let judged = decide(&self.routes, &mut self.verdicts, statement, several, is_whole, at);
+            return self.screen(judged, at);
         };
-        let Found { digest, shown, several, comment, facts } =
+        let Found { digest, shown, several, comment, facts, clear } =
             self.reader.read(text, is_whole, at.reading, options);
+
         let mut hints =
             comment.map(|comment| hint::parse(comment.of(text))).filter(|hints| *hints != Hints::default());
         if at.asked.is_some() {
@@ -173,11 +193,29 @@ impl Routing {
             // Neither rules nor the split have anything to say.
             let pairs = &self.routes.pairs;
             let destination = destination(&self.silence, at.account, at.session, facts, pairs, false);
-            return Judged { digest: Some(digest), facts, several, destination, orders: None };
+            let screened = Screened { flag: at.flag_in, clear, ..Screened::PASSED };
+            let judged = Judged { digest: Some(digest), facts, several, destination, screened, orders: None };
+            return self.screen(judged, at);
         }
         let hints = hints.as_ref();
         let statement = Statement { text, digest: Some(digest), digest_text: shown, hints, facts };
-        decide(&self.routes, &mut self.verdicts, statement, several, is_whole, at)
+        let mut judged = decide(&self.routes, &mut self.verdicts, statement, several, is_whole, at);
+        judged.screened.clear = clear;
+        self.screen(judged, at)
+    }
+
+    /// Has the firewall judge a statement, if it is on. Copies are none of its business, as in ProxySQL, and what is executed was
+    /// judged when it was prepared; whether it still passes is asked [there](crate::session).
+    fn screen(&self, mut judged: Judged, at: &Circumstances<'_>) -> Judged {
+        let Some(firewall) = self.routes.firewall.as_ref().filter(|_| at.mirror.is_none() && !at.execute)
+        else {
+            return judged;
+        };
+        let Screened { flag, clear, .. } = judged.screened;
+        let asked = Asked { digest: judged.digest.filter(|_| clear), flag };
+        judged.screened.ruling = firewall.rule(at.caller, at.client_addr, asked);
+        judged.destination = firewall.over(judged.screened.ruling, judged.destination);
+        judged
     }
 }
 
@@ -222,6 +260,7 @@ fn decide(
         None => (statement.facts, several),
     };
     let (verdict, split_on) = (&*decision.verdict, routes.split_on);
+    let screened = Screened { flag: verdict.flag_out, ..Screened::PASSED };
     let destination = destination(verdict, at.account, at.session, facts, &routes.pairs, split_on);
     let orders = if text.is_some() || verdict.says_more_than_where() {
         let compares = |place: &u32| routes.rules.rule(*place).is_some_and(|rule| rule.extras().compare);
@@ -232,5 +271,5 @@ fn decide(
     } else {
         None
     };
-    Judged { digest: statement.digest, facts, several, destination, orders }
+    Judged { digest: statement.digest, facts, several, destination, screened, orders }
 }

@@ -182,6 +182,11 @@ impl Stage {
         self.shared.hosts.list(false)
     }
 
+    /// Ends the session with this connection id, as [`Remote::kill`](crate::Remote::kill) does.
+    pub fn kill(&self, id: u32) -> bool {
+        self.shared.directory.kill_any(id)
+    }
+
     /// Begins to drain, as SIGTERM does.
     pub fn drain(&self) {
         self.inbox.send(Message::Drain(self.shared.snapshot().drain_timeout));

@@ -1,14 +1,14 @@
 //! Layer 4: bytes are copied in both directions and nothing is looked at.
 //!
-//! Listeners with `protocol = "tcp"` work this way; a session does once a command never ends (a binary log
-//! dump). It is also the floor that the benchmark measures everything else against.
+//! Listeners with `protocol = "tcp"` work this way; so do sessions of users with `fast_forward = 1`, and others once a command
+//! never ends (a binary log dump). It is also the floor that the benchmark measures everything else against.
 
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use crate::arrival::Peer;
-use crate::backend::{AcquireError, Backend, Full, Target, Whom, acquire, connect};
+use crate::backend::{AcquireError, Backend, Full, QUIT, Target, Whom, acquire, connect};
 use crate::control::{Control, Signal};
 use crate::door::Door;
 use crate::limits::FILLS_PER_TURN;
@@ -44,40 +44,67 @@ pub(crate) async fn serve(
         Ok(Err(AcquireError::Server(_))) | Err(_) => return None,
     };
     control.about.set_backend(Some(&backend));
-    Some(resume(worker, control, &mut client, &mut backend, Vec::new()).await)
+    let end = resume(worker, control, &mut client, &mut backend, Vec::new(), Copied::Stream).await;
+    Some(!end.was_silent)
+}
+
+/// What is copied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Copied {
+    /// Anything: nobody knows whose turn it is.
+    Stream,
+    /// Commands and their answers: when the server has spoken last, it is the client's turn, which may not wait for ever with it.
+    Commands,
+}
+
+/// How it has ended.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct End {
+    /// The client has left, while the server was there, without a byte to it.
+    pub(crate) was_silent: bool,
+    /// Of commands: the client has spoken last, so that the server may be at work for it.
+    pub(crate) owes: bool,
+    /// The last thing that the client has sent is the command that ends a connection.
+    pub(crate) said_goodbye: bool,
 }
 
 /// Copies until there is nobody left to copy to, or the worker says stop, beginning with bytes that the client has sent already.
-/// False if the client has left, while the server was there, without a byte to it.
 pub(crate) async fn resume(
     worker: &Worker,
     control: &Control,
     client: &mut Sock,
     backend: &mut Backend,
     first: Vec<u8>,
-) -> bool {
-    control.set_tunnel();
+    copied: Copied,
+) -> End {
+    control.set_tunnel(None);
     let has_spoken = !first.is_empty();
-    let mut up = Direction { parked: Parked::from(first), flow: Flow::Open, moved: has_spoken };
+    let mut up = Direction { moved: has_spoken, parked: Parked::from(first), ..Direction::default() };
     let mut down = Direction::default();
-    let mut was_silent = false;
+    let (mut was_silent, mut owes) = (false, has_spoken);
+    let are_commands = copied == Copied::Commands;
     let both = poll_fn(|cx| {
         let mut scratch = worker.scratch.borrow_mut();
-        up.poll(cx, &mut scratch, client, backend.connection_mut());
-        down.poll(cx, &mut scratch, backend.connection_mut(), client);
+        let asked = up.poll(cx, &mut scratch, client, backend.connection_mut());
+        let answered = down.poll(cx, &mut scratch, backend.connection_mut(), client);
+        if are_commands && (asked || answered) {
+            owes = !answered;
+            control.set_tunnel(answered.then(|| worker.now()));
+        }
         was_silent |= matches!(up.flow, Flow::Ended | Flow::Lost) && !up.moved && down.flow == Flow::Open;
         match (up.flow, down.flow) {
             // Nobody is left to hear anything, or there is nothing more to say. (A server that does not read any
-            // more may still have something.)
+            // more may still have something.) A client of commands that ends does not listen either.
             (Flow::Lost, _)
             | (_, Flow::Refused)
             | (Flow::Ended | Flow::Refused, Flow::Ended | Flow::Lost) => Poll::Ready(()),
+            (Flow::Ended, _) if are_commands => Poll::Ready(()),
             _ => Poll::Pending,
         }
     });
     // A signal means that the time is up: there is nothing to say at layer 4.
     let _ = control.until(Signal::Stop, both).await;
-    !was_silent
+    End { was_silent, owes: are_commands && owes, said_goodbye: up.ends_with_goodbye }
 }
 
 /// One direction of a tunnel.
@@ -87,6 +114,8 @@ struct Direction {
     flow: Flow,
     /// Whether there was a byte.
     moved: bool,
+    /// Whether the last bytes that came are a goodbye.
+    ends_with_goodbye: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -103,24 +132,27 @@ enum Flow {
 }
 
 impl Direction {
-    /// Copies what there is; leaves wakers wherever it has to wait.
-    fn poll(&mut self, cx: &mut Context<'_>, scratch: &mut [u8], from: &mut Sock, to: &mut Sock) {
+    /// Copies what there is; leaves wakers wherever it has to wait. Whether there was something.
+    fn poll(&mut self, cx: &mut Context<'_>, scratch: &mut [u8], from: &mut Sock, to: &mut Sock) -> bool {
+        let mut moved = false;
         for _ in 0..FILLS_PER_TURN {
             if self.flow != Flow::Open {
-                return;
+                return moved;
             }
             match self.parked.poll_flush(cx, to) {
-                Poll::Pending => return,
+                Poll::Pending => return moved,
                 Poll::Ready(Err(_)) => self.flow = Flow::Refused,
                 Poll::Ready(Ok(())) => match from.poll_read(cx, scratch) {
-                    Poll::Pending => return,
+                    Poll::Pending => return moved,
                     Poll::Ready(Err(_)) => self.flow = Flow::Lost,
                     Poll::Ready(Ok(0)) => {
                         self.flow = if to.shutdown_write().is_ok() { Flow::Ended } else { Flow::Refused };
                     }
                     Poll::Ready(Ok(n)) => {
-                        self.moved = true;
-                        if self.parked.send(cx, to, scratch.get(..n).unwrap_or_default()).is_err() {
+                        (self.moved, moved) = (true, true);
+                        let bytes = scratch.get(..n).unwrap_or_default();
+                        self.ends_with_goodbye = bytes.ends_with(&QUIT);
+                        if self.parked.send(cx, to, bytes).is_err() {
                             self.flow = Flow::Refused;
                         }
                     }
@@ -129,5 +161,6 @@ impl Direction {
         }
         // There may be more: let others run first, then come back.
         cx.waker().wake_by_ref();
+        moved
     }
 }

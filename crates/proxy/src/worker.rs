@@ -82,6 +82,10 @@ pub(crate) struct Worker {
     /// Bounds what is logged of connections that should begin with a PROXY header and do not.
     pub(crate) bad_headers: Seldom,
     pub(crate) failed_statements: Seldom,
+    pub(crate) unhealthy: Seldom,
+    /// The same for statements that the firewall is against.
+    pub(crate) detected_statements: Seldom,
+    pub(crate) refused_statements: Seldom,
     /// The time of the last sweep: good enough for limits of seconds, and free to read.
     clock: Cell<Instant>,
     /// The same in seconds of Unix time.
@@ -167,6 +171,9 @@ impl Worker {
             recalled: Notify::new(),
             bad_headers: Seldom::default(),
             failed_statements: Seldom::default(),
+            unhealthy: Seldom::default(),
+            detected_statements: Seldom::default(),
+            refused_statements: Seldom::default(),
             clock: Cell::new(Instant::now()),
             unix_s: Cell::new(unix_s()),
             controls: RefCell::new(Slab::new()),

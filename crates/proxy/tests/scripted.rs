@@ -16,9 +16,13 @@ mod scripted {
     mod commands;
     mod compress;
     mod compress_faults;
+    mod copies;
     mod counts;
+    mod down;
     mod drain;
     mod explain;
+    mod fast_forward;
+    mod firewall;
     mod galera;
     mod gtids;
     mod infile;
@@ -26,11 +30,14 @@ mod scripted {
     mod internal;
     mod kill;
     mod kill_races;
+    mod lag;
     mod listing;
+    mod log;
     mod lost;
     mod methods;
     mod mirror;
     mod monitor;
+    mod moves;
     mod naming;
     mod off;
     mod overdue;
@@ -62,4 +69,6 @@ mod scripted {
     mod time_limits;
     mod tls;
     mod tunnel;
+    mod unhealthy;
+    mod world;
 }

@@ -185,7 +185,7 @@ pub fn destination(
 }
 
 /// What a client is told of a listener for reads if there are no readers.
-fn no_readers(hostgroup: u32) -> Arc<str> {
+pub fn no_readers(hostgroup: u32) -> Arc<str> {
     format!(
         "this port is for reads only, and mysql_replication_hostgroups has no readers of hostgroup {hostgroup}, which is the \
          user's"

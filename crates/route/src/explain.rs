@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use crate::chain::{self, Over};
 use crate::destination::{Account, Destination, Session, Why, destination};
+use crate::firewall::{Asked, Firewall};
 use crate::limits::{EXPLAINED_STEPS_MAX, EXPLAINED_TEXT_BYTES_MAX};
 use crate::query::{Facts, Query};
 use crate::record::{Miss, Record};
@@ -28,6 +29,8 @@ pub struct Situation<'a> {
     pub pairs: &'a Pairs,
     /// `mysql-read_write_split`.
     pub split_on: bool,
+    /// The firewall, if it is on, and whether the statement's digest says all that a server would do.
+    pub firewall: Option<(&'a Firewall, bool)>,
     /// The servers of a hostgroup and whether each would be taken, as whoever chooses sees it.
     pub candidates: &'a dyn Fn(u32) -> Vec<Candidate>,
     /// What the statement must see with this verdict in this hostgroup, if that is anything.
@@ -95,7 +98,7 @@ pub fn explain(rules: &Rules, query: &Query<'_>, situation: &Situation<'_>) -> E
     let walked = chain::judge(rules, Over::All, query, &mut notes);
     let mut verdict = Cow::Owned(walked.verdict);
     chain::finish(&mut verdict, query, &mut notes);
-    let destination = destination(
+    let mut destination = destination(
         &verdict,
         situation.account,
         situation.session,
@@ -103,6 +106,12 @@ pub fn explain(rules: &Rules, query: &Query<'_>, situation: &Situation<'_>) -> E
         situation.pairs,
         situation.split_on,
     );
+    if let Some((firewall, clear)) = situation.firewall {
+        let asked = Asked { digest: statement.digest.filter(|_| clear), flag: verdict.flag_out };
+        let finding = firewall.look(query.caller, query.client_addr, asked);
+        notes.push(Step::Firewall { ruling: finding.ruling(), why: finding.text() });
+        destination = firewall.over(finding.ruling(), destination);
+    }
     if let Destination::Hostgroup { why, .. } = destination {
         notes.push(match why {
             Why::Split(split) => Step::Split(split),

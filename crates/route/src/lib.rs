@@ -1,4 +1,4 @@
-//! Where a statement goes, and why: query rules, verdicts, read/write split, explanations. Pure: no socket, no clock,
+//! Where a statement goes, and why: query rules, verdicts, read/write split, the firewall, explanations. Pure: no socket, no clock,
 //! no random source; times and random numbers come in as arguments.
 //!
 //! [`Rules`] are compiled from the rows of the configuration. Each worker asks its own [`Verdicts`], which remember what
@@ -14,6 +14,7 @@ mod chain;
 mod destination;
 mod explain;
 mod fast;
+mod firewall;
 mod hits;
 pub mod limits;
 mod pattern;
@@ -25,8 +26,9 @@ mod split;
 mod verdict;
 mod verdicts;
 
-pub use destination::{Account, ByListener, Destination, Hold, Session, Why, destination};
+pub use destination::{Account, ByListener, Destination, Hold, Session, Why, destination, no_readers};
 pub use explain::{Candidate, Explanation, MustSee, Situation, Step, explain, json_string};
+pub use firewall::{Asked, Firewall, Ruling};
 pub use hits::Hits;
 pub use pattern::Engine;
 pub use query::{Caller, Effects, Facts, Kind, Mirror, Query, Statement};

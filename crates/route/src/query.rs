@@ -161,6 +161,7 @@ impl Effects {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
     hash: u64,
+    hash_of_names: u64,
     user: Box<[u8]>,
     schema: Box<[u8]>,
     proxy_addr: Box<str>,
@@ -176,6 +177,7 @@ impl Caller {
         (user, schema, proxy_addr, proxy_port).hash(&mut hasher);
         Self {
             hash: hasher.finish(),
+            hash_of_names: hash_of_names(user, schema),
             user: user.into(),
             schema: schema.into(),
             proxy_addr: proxy_addr.into(),
@@ -206,6 +208,18 @@ impl Caller {
     pub(crate) const fn hash(&self) -> u64 {
         self.hash
     }
+
+    /// That of the user and the schema.
+    pub(crate) const fn hash_of_names(&self) -> u64 {
+        self.hash_of_names
+    }
+}
+
+/// A hash of a user's and a schema's name, the same for all listeners. Its keys are fixed, as above.
+pub(crate) fn hash_of_names(user: &[u8], schema: &[u8]) -> u64 {
+    let mut hasher = std::hash::DefaultHasher::new();
+    (user, schema).hash(&mut hasher);
+    hasher.finish()
 }
 
 /// A statement, who sends it, and the circumstances.

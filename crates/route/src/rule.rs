@@ -1,6 +1,6 @@
 //! One rule, compiled.
 
-use config::{Json, QueryRule};
+use config::{Json, QueryRule, digest_number};
 
 use crate::pattern::{Engine, Exhausted, Haystack, Pattern, Template};
 use crate::query::{Caller, Statement};
@@ -287,18 +287,8 @@ fn modifiers(list: &str) -> Result<(bool, bool), String> {
     Ok(found)
 }
 
-/// A number in C's notation.
 fn digest(source: &str) -> Result<u64, String> {
-    let lower = source.trim().to_ascii_lowercase();
-    let number = match (lower.strip_prefix("0x"), lower.strip_prefix('0')) {
-        (Some(digits), _) => u64::from_str_radix(digits, 16),
-        (None, Some(digits)) if !digits.is_empty() => u64::from_str_radix(digits, 8),
-        _ => lower.parse(),
-    };
-    match number {
-        Ok(number) if number != 0 && number != u64::MAX => Ok(number),
-        _ => Err(format!("'{source}' is not a digest such as 0x1234567890ABCDEF")),
-    }
+    digest_number(source).ok_or_else(|| format!("'{source}' is not a digest such as 0x1234567890ABCDEF"))
 }
 
 /// What the JSON of the column asks for. Members that nobody knows mean nothing.

@@ -98,6 +98,7 @@ fn decide(line: &Line<'_>, verdicts: &mut Verdicts, pairs: &Pairs, split_on: boo
         session: &session,
         pairs,
         split_on,
+        firewall: None,
         candidates: &candidates,
         must_see: &|_, _| None,
         facts_of: &|_| Facts::default(),

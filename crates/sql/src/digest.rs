@@ -54,6 +54,8 @@ pub struct Facts {
     /// in the text (comments `/*! */`), if a name became a value, or if this module and a server would not agree
     /// where a comment or string ends.
     pub sound: bool,
+    /// The same but for what operators want digests not to tell apart: digits in names, and upper from lower case.
+    pub clear: bool,
     /// The whole statement was read. What is behind the part that was read is in nothing else here.
     pub whole: bool,
     /// There is a zero byte, at which the text ends.
@@ -146,9 +148,11 @@ impl Digest {
             text.truncate(end);
             self.facts.sound = false;
         }
-        self.facts.sound &=
-            self.facts.whole && !self.tight.signs_lost && !options.no_digits && !options.lowercase;
         self.hashed = text.len().min(options.max_digest_length);
+        // What is behind the part that is hashed may be anything.
+        self.facts.clear =
+            self.facts.sound && self.facts.whole && !self.tight.signs_lost && self.hashed == text.len();
+        self.facts.sound = self.facts.clear && !options.no_digits && !options.lowercase;
         self.hash = spooky::hash64(text.get(..self.hashed).unwrap_or_default());
     }
 }

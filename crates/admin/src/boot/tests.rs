@@ -19,7 +19,10 @@ fn write(folder: &Path, weight: u32) -> PathBuf {
 }
 
 fn start(file: &Path, initial: bool, reload: bool) -> Booted {
-    boot(&Start { file: file.to_path_buf(), initial, reload }).unwrap_or_else(|error| panic!("{error}"))
+    let start = Start { file: file.to_path_buf(), initial, reload };
+    let mut booted = boot(&start).unwrap_or_else(|error| panic!("{error}"));
+    booted.store.save_first().unwrap();
+    booted
 }
 
 /// The weight of the server and the variable that run.
@@ -60,6 +63,17 @@ fn the_first_start_takes_the_file_and_later_ones_what_is_saved() {
     assert!(folder.path().join("pointsman.db.bak").exists());
     let booted = start(&file, false, false);
     assert_eq!((running(&booted), booted.warnings.len()), ((3, 3), 0));
+}
+
+#[test]
+fn a_first_start_saves_nothing_before_it_is_told_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = write(folder.path(), 1);
+    for weight in [1, 2] {
+        write(folder.path(), weight);
+        let booted = boot(&Start { file: file.clone(), initial: false, reload: false }).unwrap();
+        assert_eq!(running(&booted).0, weight);
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `POINTSMAN EXPLAIN ROUTE`: where a statement would go, and why.
+//! `POINTSMAN EXPLAIN ROUTE`: where a statement would go, and why. `EXPLAIN ROUTE`, as it is on the ports of clients, is the same.
 
 use super::{Command, Statement};
 use crate::plane::Question;
@@ -8,10 +8,12 @@ const USAGE: &str = "the syntax is: POINTSMAN EXPLAIN ROUTE [USER name] [SCHEMA 
 
 /// The command, if `statement` is one. The statement inside of it is taken as it came, blanks and all.
 pub(super) fn parse(statement: &Statement<'_>) -> Option<Command> {
-    let rest = ["POINTSMAN", "EXPLAIN", "ROUTE"].iter().try_fold(statement.text, |text, word| {
+    let behind = |text, word: &str| {
         let (first, rest) = word_of(text);
         first.eq_ignore_ascii_case(word).then_some(rest)
-    })?;
+    };
+    let text = behind(statement.text, "POINTSMAN").unwrap_or(statement.text);
+    let rest = behind(behind(text, "EXPLAIN")?, "ROUTE")?;
     // What is too long for a command is SQLite's.
     let short = !statement.plain.is_empty();
     short.then(|| {
@@ -108,6 +110,7 @@ mod tests {
                 asked(plain.clone(), true)
             );
         }
+        assert_eq!(of("explain route SELECT  'a\n b'"), asked(plain.clone(), false));
         let full = Question {
             user: Some("an app".to_owned()),
             schema: Some(String::new()),
@@ -142,6 +145,8 @@ mod tests {
                 "{text}"
             );
         }
+        assert_eq!(of("EXPLAIN ROUTE"), Some(Command::BadExplain(USAGE)));
+        assert_eq!(of("EXPLAIN SELECT 1"), None);
         assert_eq!(of("POINTSMAN EXPLAIN"), None);
         assert_eq!(of("POINTSMAN EXPLAIN ROUTES SELECT 1"), None);
     }

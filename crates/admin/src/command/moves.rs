@@ -45,6 +45,14 @@ pub(super) fn parse(statement: &Statement<'_>) -> Option<Command> {
     place.eq_ignore_ascii_case("TO RUNTIME").then(|| Command::LoadUser(name.to_owned()))
 }
 
+/// All commands that move a whole module.
+pub(super) fn spellings() -> Vec<String> {
+    let all = Module::ALL.into_iter().flat_map(|module| DIRECTIONS.map(|entry| (module, entry)));
+    all.filter(|(module, entry)| exists(*module, entry.2))
+        .map(|(module, (verb, place, _))| format!("{verb} {} {place}", module.words()))
+        .collect()
+}
+
 /// Whether a module has this direction.
 fn exists(module: Module, by: Move) -> bool {
     match (module, by) {

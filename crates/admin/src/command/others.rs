@@ -25,6 +25,22 @@ const DIGESTS: [&str; 4] = [
     "STATS.STATS_MYSQL_QUERY_DIGEST_RESET",
 ];
 
+/// Commands that are always the same.
+const FIXED: [(&str, Command); 4] = [
+    ("SAVE MYSQL DIGEST TO DISK", Command::SaveDigests),
+    ("SELECT CONFIG FILE", Command::ShowConfig),
+    ("SELECT GLOBAL_CHECKSUM()", Command::GlobalChecksum),
+    ("SIGNAL MYSQL THREADS", Command::SignalThreads),
+];
+
+/// The commands without a value.
+pub(super) fn spellings() -> Vec<String> {
+    let fixed = FIXED.iter().map(|(words, _)| (*words).to_owned());
+    let checksums = CHECKSUMS.iter().map(|(words, ..)| format!("CHECKSUM {words}"));
+    let truncates = DIGESTS.iter().map(|table| format!("TRUNCATE TABLE {table}"));
+    fixed.chain(checksums).chain(truncates).collect()
+}
+
 /// Commands without a value.
 pub(super) fn parse_fixed(statement: &Statement<'_>) -> Option<Command> {
     let words = statement.upper.as_str();
@@ -35,13 +51,7 @@ pub(super) fn parse_fixed(statement: &Statement<'_>) -> Option<Command> {
     if let Some(what) = words.strip_prefix("CHECKSUM ") {
         return checksum(what);
     }
-    match words {
-        "SAVE MYSQL DIGEST TO DISK" => Some(Command::SaveDigests),
-        "SELECT CONFIG FILE" => Some(Command::ShowConfig),
-        "SELECT GLOBAL_CHECKSUM()" => Some(Command::GlobalChecksum),
-        "SIGNAL MYSQL THREADS" => Some(Command::SignalThreads),
-        _ => None,
-    }
+    FIXED.iter().find(|(fixed, _)| *fixed == words).map(|(_, command)| command.clone())
 }
 
 fn checksum(words: &str) -> Option<Command> {

@@ -19,6 +19,14 @@ pub(super) fn parse(statement: &Statement<'_>) -> Option<Command> {
     }
 }
 
+/// The commands without a number.
+pub(super) fn spellings() -> Vec<String> {
+    let of = |verb: &'static str| {
+        Module::ALL.into_iter().map(move |module| format!("POINTSMAN {verb} {}", module.words()))
+    };
+    std::iter::once("POINTSMAN CHECK CONFIG".to_owned()).chain(of("DIFF")).chain(of("ROLLBACK")).collect()
+}
+
 fn module(words: &str) -> Option<Module> {
     Module::ALL.into_iter().find(|module| module.words() == words)
 }

@@ -16,7 +16,7 @@ use crate::plane::{DataPlane, Order, Question};
 use crate::settings::Settings;
 use crate::store::Store;
 use crate::who::{Rights, Who};
-use crate::{VERSION, history, show, stats};
+use crate::{VERSION, hint, history, show, stats};
 
 /// The state of the thread.
 pub(super) struct Desk {
@@ -55,6 +55,11 @@ impl Desk {
         self.look_at_pulls();
     }
 
+    /// Saves what a first start has taken from the file.
+    pub(super) fn save_first(&mut self) -> Result<(), AdminError> {
+        self.store.save_first()
+    }
+
     /// Time has passed: it is `now`, in seconds of Unix time.
     pub(super) fn tick(&mut self, now: u64) {
         self.look_at_pulls();
@@ -91,7 +96,14 @@ impl Desk {
         // For those who may not give it a command is no statement at all, which SQLite says.
         match Command::allowed(statement, who.rights) {
             Some(command) => self.obey(who, command),
-            None => self.query(statement.text, who.rights),
+            None => match self.query(statement.text, who.rights) {
+                Answer::Error(mut error) => {
+                    let hint = hint::behind(&error.message, statement, who.rights);
+                    error.message.push_str(&hint);
+                    error.into()
+                }
+                answer => answer,
+            },
         }
     }
 

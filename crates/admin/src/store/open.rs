@@ -108,6 +108,7 @@ impl Store {
             checksums: Checksums::default(),
             file: None,
             read_only: false,
+            unsaved: false,
         })
     }
 

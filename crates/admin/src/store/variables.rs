@@ -115,9 +115,9 @@ fn unknown(name: &str) -> Answer {
     };
     let mut reader = RowReader::new(section);
     reader.variable(lower.strip_prefix(prefix).unwrap_or_default(), SqlCell::Bytes(b""));
-    let hint = reader
-        .finish()
-        .err()
-        .and_then(|problems| Some(problems.first()?.message.split_once("; ")?.1.to_owned()));
-    AdminError::new(hint.map_or_else(|| text.clone(), |hint| format!("{text} {hint}"))).into()
+    let near = reader.finish().err().and_then(|problems| {
+        let (_, near) = problems.first()?.message.split_once("; did you mean `")?;
+        Some(format!("{text} Did you mean `{prefix}{near}"))
+    });
+    AdminError::new(near.unwrap_or(text)).into()
 }

@@ -9,12 +9,12 @@ use std::path::PathBuf;
 
 use super::tables::Tables;
 use super::{Listeners, is_mysql};
-use crate::model::{Address, Config, Listener, Server, is_table, unix_path};
+use crate::model::{Address, Config, Listener, Server, digest_number, is_table, unix_path};
 use crate::problem::Problem;
 use crate::row::PlacedRow;
 use crate::schema::{
-    LISTENERS, MYSQL_SERVERS, MYSQL_VARIABLES, POINTSMAN_VARIABLES, SECTIONS, Scalar, Section, Shape,
-    addresses,
+    LISTENERS, MYSQL_FIREWALL_WHITELIST_RULES, MYSQL_SERVERS, MYSQL_VARIABLES, POINTSMAN_VARIABLES, SECTIONS,
+    Scalar, Section, Shape, addresses,
 };
 use crate::tree::Place;
 use crate::turns::in_turns;
@@ -34,6 +34,7 @@ pub(super) fn all(tables: &Tables, complete: bool, problems: &mut Vec<Problem>) 
     }
     health_address(tables, problems);
     heartbeat(tables, problems);
+    firewall(tables, problems);
     listeners::strategies(tables, problems);
     if complete {
         listeners::served(&listeners, tables, problems);
@@ -116,6 +117,19 @@ fn heartbeat(tables: &Tables, problems: &mut Vec<Problem>) {
         let message =
             format!("`mysql_variables.{NAME}` must be the name of a table with its schema, not {table}");
         report(problems, row.place(NAME), message);
+    }
+}
+
+/// A digest that cannot be read would let nothing pass, and nobody would know why.
+fn firewall(tables: &Tables, problems: &mut Vec<Problem>) {
+    for row in in_turns(tables.of(&MYSQL_FIREWALL_WHITELIST_RULES)).filter(|row| row.sound) {
+        let digest: String = row.row.get("digest");
+        if digest_number(&digest).is_none() {
+            let message = format!(
+                "`mysql_firewall_whitelist_rules.digest` must be a digest such as 0x1234567890ABCDEF, not {digest:?}"
+            );
+            report(problems, row.place("digest"), message);
+        }
     }
 }
 

@@ -339,14 +339,14 @@ fn known_settings_without_effect_are_named_in_one_warning() {
         "datadir = \"/x\"\npidfile = \"/y\"\n[mysql_variables]\nshow_processlist_extended = 1\nthreads = 1\nforward_autocommit = 1\n\
          default_reconnect = true\n[admin_variables]\nweb_port = 1\n[ldap_variables]\nanything = 1\n\
          [[mysql_firewall_whitelist_sqli_fingerprints]]\nfingerprint = \"a\"\n[[mysql_firewall_whitelist_sqli_fingerprints]]\n\
-         fingerprint = \"b\"\n[[mysql_query_rules]]\nrule_id = 1\nsticky_conn = 1\n{REST}fast_forward = 1\n"
+         fingerprint = \"b\"\n[[mysql_query_rules]]\nrule_id = 1\nsticky_conn = 1\n{REST}schema_locked = 1\n"
     );
     assert_eq!(
         loaded(&text).warnings,
         [
             "f: accepted, but without effect so far: mysql_variables (show_processlist_extended, forward_autocommit, default_reconnect), \
           admin_variables (web_port), ldap_variables, mysql_firewall_whitelist_sqli_fingerprints, \
-          mysql_query_rules (sticky_conn), mysql_users (fast_forward), pidfile"
+          mysql_query_rules (sticky_conn), mysql_users (schema_locked), pidfile"
         ]
     );
     assert_eq!(
@@ -366,6 +366,11 @@ fn settings_without_effect_are_judged_too() {
         (
             "mysql_query_rules=({ rule_id=1, cache_ttl=0 })",
             "`mysql_query_rules.cache_ttl` must be a whole number of at least 1 ms, not 0",
+        ),
+        (
+            "mysql_firewall_whitelist_rules=({ username=\"u\", client_address=\"\", schemaname=\"s\", digest=\"SELECT ?\", \
+             comment=\"\" })",
+            "`mysql_firewall_whitelist_rules.digest` must be a digest such as 0x1234567890ABCDEF, not \"SELECT ?\"",
         ),
         (
             "mysql_query_rules=({ rule_id=\"x\" })",

@@ -26,6 +26,8 @@ pub struct User {
     pub default_schema: Option<String>,
     /// Rules do not lead out of a transaction.
     pub transaction_persistent: bool,
+    /// What sessions of this user say is copied without a look.
+    pub fast_forward: bool,
     /// Most clients with this name at a time.
     pub max_connections: u32,
     /// Clients may log in with it.
@@ -46,6 +48,7 @@ from_row!(User, MYSQL_USERS, {
     default_hostgroup,
     default_schema,
     transaction_persistent,
+    fast_forward,
     max_connections,
     frontend,
     backend,
@@ -63,6 +66,7 @@ impl fmt::Debug for User {
             .field("default_hostgroup", &self.default_hostgroup)
             .field("default_schema", &self.default_schema)
             .field("transaction_persistent", &self.transaction_persistent)
+            .field("fast_forward", &self.fast_forward)
             .field("max_connections", &self.max_connections)
             .field("frontend", &self.frontend)
             .field("backend", &self.backend)

@@ -85,6 +85,12 @@ pub struct MysqlVariables {
     pub mirror_max_concurrency: u32,
     /// Mirrored statements that wait, of all workers together.
     pub mirror_max_queue_length: u32,
+    /// Whether it is logged when connections that nobody used turn out to be of no use.
+    pub log_unhealthy_connections: bool,
+    /// Whether clients are offered `DEPRECATE_EOF`.
+    pub enable_client_deprecate_eof: bool,
+    /// Whether servers may be asked for it.
+    pub enable_server_deprecate_eof: bool,
     /// From where connections must begin with a PROXY header.
     pub proxy_protocol_networks: Networks,
     /// Whether TCP keepalive probes are sent to clients and servers.
@@ -143,6 +149,10 @@ pub struct MysqlVariables {
     pub query_digests_max_memory: u64,
     /// Whether plain reads go to readers where no rule decides.
     pub read_write_split: bool,
+    /// Whether the firewall is on.
+    pub firewall_whitelist_enabled: bool,
+    /// The error that statements are refused with that are on no list.
+    pub firewall_whitelist_errormsg: String,
     /// Times that a rule's `flagOUT` may start the rules again for one statement.
     pub query_processor_iterations: u32,
     /// The engine of the rules' expressions: 1 PCRE, 2 RE2.
@@ -186,6 +196,9 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     client_session_track_gtid,
     binlog_reader_connect_retry = "binlog_reader_connect_retry_msec",
     verbose_query_error,
+    log_unhealthy_connections,
+    enable_client_deprecate_eof,
+    enable_server_deprecate_eof,
     connect_retries_on_failure,
     connect_retries_delay,
     query_retries_on_failure,
@@ -232,6 +245,8 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     query_digests_track_hostname,
     query_digests_max_memory,
     read_write_split,
+    firewall_whitelist_enabled,
+    firewall_whitelist_errormsg,
     query_processor_iterations,
     query_processor_regex,
     default_query_timeout,

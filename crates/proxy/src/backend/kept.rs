@@ -21,6 +21,7 @@ use wire::reply::Answer;
 use super::lend::{Ahead, ask_results};
 use super::line::{Handed, Line, Other, Wish};
 use super::passport::Passport;
+use super::unhealthy::{self, Complaint};
 use super::{Backend, QUIT, ask};
 use crate::arrival::Peer;
 use crate::client::login::Identity;
@@ -223,10 +224,10 @@ impl Kept {
     }
 
     /// The connection that this ticket was given for, if it is still there and of use.
-    pub(crate) fn take_back(&self, ticket: Ticket) -> Option<Backend> {
+    pub(crate) fn take_back(&self, worker: &Worker, ticket: Ticket) -> Option<Backend> {
         let mut entry = self.shelf.borrow_mut().take(ticket)?;
         entry.backend.connection().set_resting(false);
-        (!entry.backend.server().is_off() && entry.is_silent()).then_some(entry.backend)
+        (!entry.backend.server().is_off() && entry.is_well(worker)).then_some(entry.backend)
     }
 
     /// Has `work` done with the connection that this ticket was given for, if it is still there, where it is.
@@ -278,7 +279,7 @@ impl Kept {
             let mut entry = shelf.take(ticket)?;
             drop(shelf);
             entry.leave();
-            if entry.is_silent() {
+            if entry.is_well(worker) {
                 return Some(entry);
             }
         }
@@ -350,7 +351,8 @@ impl Kept {
     pub(crate) fn sweep(&self, worker: &Rc<Worker>, now: Instant) {
         let mut resting: HashMap<u64, u32> = HashMap::new();
         let over = self.shelf.borrow_mut().take_all(|entry| {
-            if !entry.is_silent() || entry.backend.server().is_off() || is_too_old(worker, &entry.backend) {
+            if !entry.is_well(worker) || entry.backend.server().is_off() || is_too_old(worker, &entry.backend)
+            {
                 return true;
             }
             let is_idle = now.saturating_duration_since(entry.heard) >= KEPT_IDLE;
@@ -419,10 +421,14 @@ impl Entry {
         self.left.begin_asking();
     }
 
-    /// Whether the server neither has closed the connection nor says anything over it.
-    pub(super) fn is_silent(&mut self) -> bool {
+    /// Whether the server neither has closed the connection nor says anything over it. If it does, that is logged.
+    pub(super) fn is_well(&mut self, worker: &Worker) -> bool {
         // Whoever takes it looks again: nobody has to be woken.
-        self.backend.connection_mut().input().is_none()
+        let input = self.backend.connection_mut().input();
+        if let Some(input) = input {
+            unhealthy::log(worker, &self.backend, input.into());
+        }
+        input.is_none()
     }
 
     /// Ends it. What its session may still ask is asked before.
@@ -468,6 +474,8 @@ async fn ping(worker: Rc<Worker>, mut entry: Entry) {
         (entry.left.asks, entry.left.asking) = (false, None);
         let key = (entry.passport.hash(), entry.backend.server().hostgroup());
         worker.kept.put(&worker, key, Box::new(entry));
+    } else {
+        unhealthy::log(&worker, &entry.backend, Complaint::Silent);
     }
 }
 

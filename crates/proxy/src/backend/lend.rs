@@ -97,7 +97,7 @@ pub(super) fn lend_at_once(
     asker: &Asker<'_>,
 ) -> Result<Lent, Box<Entry>> {
     // It may have come a while ago, to somebody who waited.
-    if !entry.is_silent() || entry.backend.server().is_off() {
+    if !entry.is_well(worker) || entry.backend.server().is_off() {
         return Ok(Lent::Useless);
     }
     if !asker.is_admitted {

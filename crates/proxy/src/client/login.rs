@@ -231,6 +231,9 @@ pub(crate) async fn login(
     let tls = shared.tls.to_client();
     offered.set(Capabilities::SSL, tls.is_some());
     offered.set(COMPRESSION, settings.variables.have_compress);
+    if !deprecates_eof(&settings.variables) {
+        offered.remove(Capabilities::DEPRECATE_EOF);
+    }
     let server_version = match settings.variables.server_version.as_bytes() {
         [] => &version,
         configured => configured,
@@ -263,6 +266,11 @@ pub(crate) async fn login(
         }
     }
     Ok(identity)
+}
+
+/// Whether results may end with an OK packet. Both sides of a session agree on it alike, so it takes both.
+const fn deprecates_eof(variables: &MysqlVariables) -> bool {
+    variables.enable_client_deprecate_eof && variables.enable_server_deprecate_eof
 }
 
 /// What a client was told before it has said who it is, and where it has come in.

@@ -213,6 +213,8 @@ const ROWS: &[(&str, Source)] = &[
     ("Mirror_failed", Counted(Counter::CopiesFailed)),
     ("Mirror_compared", Counted(Counter::CopiesCompared)),
     ("Mirror_different", Counted(Counter::CopiesDifferent)),
+    ("Firewall_detected", Counted(Counter::FirewallDetected)),
+    ("Firewall_refused", Counted(Counter::FirewallRefused)),
 ];
 
 impl Report {

@@ -36,6 +36,8 @@ pub(crate) fn explain(
         None if at.reading.doubts(text, true, true) => Facts::default(),
         _ => facts::facts(&shape),
     };
+    let found = digest.facts();
+    let clear = is_whole && found.clear && !at.reading.misreads(text, found.escapes);
     if at.asked.is_some() && routes.digests.is_some() {
         hints.get_or_insert_default().access_mode = at.asked;
     }
@@ -62,6 +64,7 @@ pub(crate) fn explain(
         session: at.session,
         pairs: &routes.pairs,
         split_on: routes.split_on,
+        firewall: routes.firewall.as_deref().map(|firewall| (firewall, clear)),
         candidates,
         must_see,
         facts_of: &|text| look(text, is_whole, at.reading).0,

@@ -39,6 +39,8 @@ pub(super) struct Found<'a> {
     pub(super) comment: Option<Span>,
     /// What it does.
     pub(super) facts: Facts,
+    /// Whether its digest says all that a server would do.
+    pub(super) clear: bool,
 }
 
 impl Reader {
@@ -71,6 +73,7 @@ impl Reader {
             several: found.statements > 1,
             comment: found.first_comment,
             facts,
+            clear: is_whole && found.clear && !reading.misreads(text, found.escapes),
         }
     }
 
@@ -116,6 +119,8 @@ impl Known {
             several: self.several,
             comment: self.comment,
             facts: if doubts { Facts::default() } else { self.facts },
+            // Without that there is no outline.
+            clear: !reading.misreads(text, self.escapes),
         }
     }
 }
@@ -123,7 +128,12 @@ impl Known {
 impl Reading {
     /// Whether servers may see another end of a string or a comment in `text` than there seems to be.
     pub(super) fn doubts(self, text: &[u8], escapes: bool, quotes: bool) -> bool {
-        escapes && (quotes || self.no_backslash_escapes) && text.contains(&b'\\')
+        escapes && quotes && text.contains(&b'\\') || self.misreads(text, escapes)
+    }
+
+    /// The same for servers that take texts in double quotes for strings.
+    pub(super) fn misreads(self, text: &[u8], escapes: bool) -> bool {
+        escapes && self.no_backslash_escapes && text.contains(&b'\\')
             || self.two_byte_quotes && !text.is_ascii()
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use config::{Config, RowProblem, same_in_turns};
-use route::{Engine, Options, Pairs, RuleError, Rules};
+use route::{Engine, Firewall, Options, Pairs, RuleError, Rules};
 
 /// One configuration, as far as it decides where statements go.
 #[derive(Debug)]
@@ -16,6 +16,8 @@ pub(crate) struct Routes {
     pub(crate) split_on: bool,
     /// How digests are made; nothing if they are switched off.
     pub(crate) digests: Option<sql::Options>,
+    /// What users may send at all; nothing if the firewall is switched off.
+    pub(crate) firewall: Option<Arc<Firewall>>,
 }
 
 impl Routes {
@@ -36,6 +38,7 @@ impl Routes {
             pairs: Pairs::new(config.pairs()),
             split_on: config.variables.read_write_split,
             digests: config.variables.query_digests.then(|| digests(config)),
+            firewall: config.variables.firewall_whitelist_enabled.then(|| firewall(config, before)),
         })
     }
 
@@ -59,6 +62,18 @@ pub fn problem(error: &RuleError) -> RowProblem {
         row: format!("rule_id={rule_id}"),
         message: format!("`{column}`: {message}"),
     }
+}
+
+/// The firewall of `config`; that of `before` if it is the same.
+fn firewall(config: &Config, before: Option<(&Config, &Routes)>) -> Arc<Firewall> {
+    let message = &config.variables.firewall_whitelist_errormsg;
+    let same = before.filter(|(before, _)| {
+        before.variables.firewall_whitelist_errormsg == *message
+            && same_in_turns(&before.firewall_users, &config.firewall_users)
+            && same_in_turns(&before.firewall_rules, &config.firewall_rules)
+    });
+    same.and_then(|(_, before)| before.firewall.clone())
+        .unwrap_or_else(|| Arc::new(Firewall::new(&config.firewall_users, &config.firewall_rules, message)))
 }
 
 /// What variables say about digests.

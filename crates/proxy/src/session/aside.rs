@@ -241,7 +241,7 @@ impl Session {
             return;
         };
         let Aside { ticket, applied, status, .. } = self.course.aside.swap_remove(at);
-        self.backend = self.worker.kept.take_back(ticket);
+        self.backend = self.worker.kept.take_back(&self.worker, ticket);
         (self.course.applied, self.status) = (applied, status);
         if self.backend.is_none() {
             self.was_lent(hostgroup);
@@ -322,6 +322,7 @@ impl Session {
             && !self.control.is_held()
             && !self.control.is_aimed_at()
             && !self.control.has_mail()
+            && !self.is_fast_forward()
     }
 }
 

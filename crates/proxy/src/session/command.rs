@@ -93,7 +93,7 @@ impl Session {
 
     /// While no command comes: sees whether the backend goes, or says something although nobody asked. It is of no use any
     /// more then.
-    fn poll_idle_backend<T>(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, Ending>> {
+    pub(super) fn poll_idle_backend<T>(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, Ending>> {
         match self.backend.as_mut().map(|backend| backend.connection_mut().poll_input(cx)) {
             None | Some(Poll::Pending) => {}
             Some(Poll::Ready(input)) => self.lose_idle_backend(input)?,

@@ -311,7 +311,7 @@ impl Course {
 
     /// What is to be done with a statement that was judged, with the text that came.
     pub(super) fn decide(&self, judged: Judged, text: &[u8], status: StatusFlags) -> Decided {
-        let Judged { digest, facts, several, destination, orders } = judged;
+        let Judged { digest, facts, several, destination, screened, orders } = judged;
         // Rules may have made another statement of it.
         let text = orders.as_ref().and_then(|orders| orders.text.as_deref()).unwrap_or(text);
         let class = classify(text);
@@ -350,6 +350,7 @@ impl Course {
             digest,
             class: Some(class),
             orders,
+            screened,
             change,
             had_its_turn: false,
             is_ready: false,

@@ -55,20 +55,23 @@ impl Session {
     pub(super) fn decide_prepared(&mut self, kind: Kind, payload: &[u8]) -> Decided {
         let prepared = self.course.prepared.as_ref().zip(id(payload)).and_then(|(all, id)| all.get(id));
         // The server says that it does not know it.
-        let Some(prepared) = prepared else { return self.decide_unknown() };
+        let Some(prepared) = prepared else {
+            return self.screen_execution(kind, None, self.decide_unknown());
+        };
         let stays = prepared.is_at_home() || opens_cursor(payload);
         let moves = prepared.what.moves
             && kind == Kind::StmtExecute
             && (!stays || self.in_transaction_elsewhere(prepared.home));
         // Elsewhere it would be prepared as another statement.
         let means_the_same = prepared.what.modes == self.course.modes();
-        match prepared.what.text.as_deref().filter(|_| moves && means_the_same) {
+        let decided = match prepared.what.text.as_deref().filter(|_| moves && means_the_same) {
             Some(text) => {
                 let asked = self.asked_of_execution(payload, prepared.params());
-                self.judge(text, true, asked, true).prepared_as(&prepared.what)
+                self.judge(text, true, asked, true)
             }
-            None => Decided::plainly_to(prepared.home).prepared_as(&prepared.what),
-        }
+            None => Decided::plainly_to(prepared.home),
+        };
+        self.screen_execution(kind, Some(&prepared.what), decided.prepared_as(&prepared.what))
     }
 
     fn decide_unknown(&self) -> Decided {

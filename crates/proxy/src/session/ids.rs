@@ -91,7 +91,11 @@ impl Session {
 
     /// Deals with such a command, which is in the backlog.
     pub(super) async fn handle_ids(&mut self, kind: Kind) -> Result<(), Ending> {
-        match self.look(kind, &self.backlog) {
+        let look = self.look(kind, &self.backlog);
+        if matches!(look, Look::Ours(Own::Kill(_) | Own::Listing)) && self.refuse_own(kind).await? {
+            return Ok(());
+        }
+        match look {
             Look::Ours(Own::Kill(kill)) => {
                 let measured = self.measure_own(kind, front(&self.backlog));
                 self.begin_running(measured, &[]);

@@ -104,8 +104,14 @@ impl Session {
 
     /// Sees to it that the statement of a client that has vanished does not run on.
     pub(super) fn leave_nothing_running(&mut self) {
-        let wanted = self.worker.settings().variables.kill_backend_connection_when_disconnect;
-        if !wanted || self.control.statement().is_none() {
+        if self.control.statement().is_some() {
+            self.clean_up();
+        }
+    }
+
+    /// The same where something does run.
+    pub(super) fn clean_up(&mut self) {
+        if !self.worker.settings().variables.kill_backend_connection_when_disconnect {
             return;
         }
         let Some(backend) = self.backend.take() else { return };

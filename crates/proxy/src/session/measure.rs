@@ -35,6 +35,9 @@ impl Session {
     /// Counts a command that the backend gets. Of a long one `payload` is the beginning.
     pub(super) fn measure(&mut self, kind: Kind, payload: &[u8], decided: Option<&Decided>) -> Measured {
         let own = self.measure_as(kind, payload, decided.and_then(|decided| decided.class));
+        if let Some(decided) = decided {
+            self.note_ruling(kind, payload, decided);
+        }
         self.measure_sent(own, payload, decided)
     }
 

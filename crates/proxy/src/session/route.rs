@@ -1,5 +1,7 @@
 //! Where the next command goes: decided before it is sent, and carried out if it cannot simply go on to the backend in use.
 
+use std::sync::Arc;
+
 use route::{AccessMode, Effects};
 use tokio::time::Instant;
 use wire::command::{Attribute, Kind, Query, StmtExecute};
@@ -244,6 +246,9 @@ impl Session {
             // The connection for which it was named otherwise is gone.
             self.splice_front(ID, &id.to_le_bytes());
         }
+        if decided.answer.is_some() {
+            self.note_ruling(kind, front(&self.backlog), &decided);
+        }
         if let Some(reply) = decided.answer {
             return self.reply_as_decided(kind, *reply).await;
         }
@@ -479,6 +484,8 @@ impl Session {
             modes: self.course.modes(),
             digest_text,
             change: change.map(|change| *change),
+            caller: Arc::clone(&self.course.caller),
+            screened: decided.screened,
         }
     }
 }

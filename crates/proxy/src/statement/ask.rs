@@ -6,7 +6,7 @@ use super::words::Words;
 /// What is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ask {
-    /// `EXPLAIN [FORMAT=JSON] ROUTE <statement>`.
+    /// `EXPLAIN [FORMAT=JSON] ROUTE <statement>`, or with the format behind `ROUTE`, where it stands on the admin port.
     Route {
         /// Whether the answer is JSON.
         json: bool,
@@ -60,15 +60,21 @@ pub(super) fn parse(text: &[u8]) -> Option<Ask> {
 
 /// What follows EXPLAIN, in a text of `len` bytes.
 fn route(mut words: Words<'_>, len: usize) -> Option<Ask> {
-    let mut json = false;
-    if words.keyword("FORMAT") {
-        json = words.sign(b'=') && words.keyword("JSON");
-        if !json {
-            return None;
-        }
+    let before = format(&mut words)?;
+    if !words.keyword("ROUTE") {
+        return None;
     }
+    let json = format(&mut words)? || before;
     // Patterns of rules often begin with `^`: the blanks are not the statement's.
-    words.keyword("ROUTE").then(|| Ask::Route { json, from: len - words.rest().trim_ascii_start().len() })
+    Some(Ask::Route { json, from: len - words.rest().trim_ascii_start().len() })
+}
+
+/// Whether `FORMAT=JSON` comes next; nothing if it is another format.
+fn format(words: &mut Words<'_>) -> Option<bool> {
+    if !words.keyword("FORMAT") {
+        return Some(false);
+    }
+    (words.sign(b'=') && words.keyword("JSON")).then_some(true)
 }
 
 fn switch(words: &mut Words<'_>) -> Option<bool> {
@@ -98,6 +104,7 @@ mod tests {
                 true,
                 "/* hostgroup=1 */ UPDATE t",
             ),
+            ("EXPLAIN ROUTE FORMAT=JSON SELECT 1", true, "SELECT 1"),
             ("EXPLAIN ROUTE", false, ""),
             ("EXPLAIN ROUTE(SELECT 1)", false, "(SELECT 1)"),
         ] {
@@ -108,6 +115,7 @@ mod tests {
             "EXPLAIN SELECT 1",
             "EXPLAIN FORMAT=JSON SELECT 1",
             "EXPLAIN FORMAT=TREE ROUTE SELECT 1",
+            "EXPLAIN ROUTE FORMAT=TREE SELECT 1",
             "EXPLAIN routes",
         ] {
             assert_eq!(parse(text.as_bytes()), None, "{text}");

@@ -24,6 +24,8 @@ pub(crate) struct User {
     pub(crate) transaction_persistent: bool,
     /// Whether hints in the comments of statements count.
     pub(crate) hints: bool,
+    /// Whether what its sessions say is copied without a look.
+    pub(crate) fast_forward: bool,
     pub(crate) default_schema: Option<Vec<u8>>,
     pub(crate) max_connections: u32,
     /// How many statements it may run.
@@ -86,6 +88,7 @@ impl User {
             default_hostgroup: row.default_hostgroup,
             transaction_persistent: row.transaction_persistent,
             hints: row.attributes.hints,
+            fast_forward: row.fast_forward,
             default_schema: row.default_schema.clone().map(String::into_bytes),
             max_connections: row.max_connections,
             limit: None,
@@ -112,6 +115,7 @@ impl User {
             default_hostgroup: 0,
             transaction_persistent: true,
             hints: true,
+            fast_forward: false,
             default_schema: None,
             max_connections: 0,
             limit: None,
@@ -134,6 +138,7 @@ impl User {
         let same = same_password
             && self.route_account() == before.route_account()
             && self.hints == before.hints
+            && self.fast_forward == before.fast_forward
             && self.default_schema == before.default_schema
             && self.max_connections == before.max_connections
             && self.limit.as_ref().map(Limit::rates) == before.limit.as_ref().map(Limit::rates)

@@ -23,7 +23,7 @@ fn two_users() -> Config {
 }
 
 /// The payload of a change to a user of `mysql_native_password`.
-fn change(nonce: &[u8; 20], user: &str, password: &str, schema: &str) -> Vec<u8> {
+pub(super) fn change(nonce: &[u8; 20], user: &str, password: &str, schema: &str) -> Vec<u8> {
     let mut payload = vec![Kind::ChangeUser as u8];
     put_nul_bytes(&mut payload, user.as_bytes());
     let answer = if password.is_empty() { Vec::new() } else { native::answer(password.as_bytes(), nonce) };
@@ -37,7 +37,7 @@ fn change(nonce: &[u8; 20], user: &str, password: &str, schema: &str) -> Vec<u8>
 }
 
 /// A client whose greeting's nonce is known.
-async fn client(stage: &proxy::stage::Stage, options: &Options) -> (Client, [u8; 20]) {
+pub(super) async fn client(stage: &proxy::stage::Stage, options: &Options) -> (Client, [u8; 20]) {
     let mut client = Client::new(super::support::connect(stage));
     let info = client.log_in(options).await.unwrap();
     (client, info.nonce)

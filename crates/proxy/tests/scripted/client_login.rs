@@ -3,6 +3,7 @@
 use config::{AuthPlugin, Config, User};
 use proxy::stage::Stage;
 use testkit::client::{CAPABILITIES, ServerInfo};
+use testkit::script::ScriptedServer;
 use wire::auth::{caching_sha2, native};
 use wire::{Capabilities, Codec as _, packet};
 
@@ -203,4 +204,25 @@ fn a_login_may_come_byte_by_byte() {
         client.packets().expect_seq(2);
         client.expect_ok().await;
     });
+}
+
+#[test]
+fn results_end_with_eof_where_either_side_is_to_have_it_so() {
+    for (client, server, offered) in [(true, true, true), (false, true, false), (true, false, false)] {
+        play(async || {
+            let mut config = config();
+            config.variables.enable_client_deprecate_eof = client;
+            config.variables.enable_server_deprecate_eof = server;
+            let (stage, mut servers) = stage(config);
+            let mut one = Client::new(connect(&stage));
+            let greeting = one.log_in(&options()).await.unwrap();
+            assert_eq!(greeting.capabilities.contains(Capabilities::DEPRECATE_EOF), offered);
+            one.send_query("SELECT 1").await;
+            let (mut server, seen) = ScriptedServer::accept(servers.dialled().await.1).await;
+            assert_eq!(seen.capabilities.contains(Capabilities::DEPRECATE_EOF), offered);
+            server.expect_query("SELECT 1").await;
+            server.rows(&["1"], &[&[Some("1")]]).await;
+            one.expect_rows(&[&[Some("1")]]).await;
+        });
+    }
 }

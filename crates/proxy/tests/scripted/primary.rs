@@ -3,8 +3,8 @@
 use config::QueryRule;
 use tokio::time::{Instant, sleep};
 
-use super::monitor::{World, events, pair, say, status, until};
 use super::support::{log_in, ms, play, rule};
+use super::world::{World, events, pair, say, status, until};
 
 #[test]
 fn c13_a_demoted_primary_never_gets_a_write() {

@@ -79,6 +79,17 @@ fn only_plain_reads_go_to_a_reader() {
     });
 }
 
+/// Their digests, which are cut, are the same.
+#[test]
+fn statements_that_differ_behind_the_end_of_their_digest_are_told_apart() {
+    play(async || {
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair_of_servers()).await;
+        let long = format!("SELECT {}a FROM t", "a, ".repeat(2_000));
+        run(&mut client, &mut reader, &long).await;
+        run(&mut client, &mut writer, &format!("{long} FOR UPDATE")).await;
+    });
+}
+
 #[test]
 fn c08_a_transaction_stays_where_it_began() {
     play(async || {

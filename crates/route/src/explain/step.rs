@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::Candidate;
 use crate::destination::{Destination, Why};
+use crate::firewall::Ruling;
 use crate::record::Miss;
 use crate::split::{Side, Split};
 use crate::verdict::Source;
@@ -86,6 +87,13 @@ pub enum Step {
         /// What all say together, rules and hints.
         outputs: Vec<(&'static str, String)>,
     },
+    /// The firewall.
+    Firewall {
+        /// What it says.
+        ruling: Ruling,
+        /// Why, in words.
+        why: String,
+    },
     /// The split of reads from writes.
     Split(Split),
     /// Why the split had no say.
@@ -159,6 +167,7 @@ impl Step {
             Self::Hints { allowed: false, .. } => {
                 row("hints", "ignored", "switched off for the user".to_owned())
             }
+            Self::Firewall { ruling, why } => row("firewall", ruling.name(), why.clone()),
             Self::Split(split) => row("split", split.side.name(), split.reason.text().to_owned()),
             Self::NoSplit(reason) => row("split", "not asked", (*reason).to_owned()),
             Self::Destination(destination) => destination_row(destination),

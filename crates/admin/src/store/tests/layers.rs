@@ -86,8 +86,8 @@ fn set_of_unknown_names() {
     let (mut store, _) = store();
     assert_eq!(
         shown(store.set_variable("mysql-wait_timeot", "5", Rights::Admin)),
-        "ERROR 1045 ProxySQL Admin Error: ERROR: Unknown global variable: 'mysql-wait_timeot'. did you mean \
-         `wait_timeout`?"
+        "ERROR 1045 ProxySQL Admin Error: ERROR: Unknown global variable: 'mysql-wait_timeot'. Did you mean \
+         `mysql-wait_timeout`?"
     );
     // What drivers set, they believe to have set.
     assert_eq!(

@@ -77,8 +77,18 @@ pub(super) const FIELDS: &[Field] = &[
     .built(),
     switch("have_ssl", true, "offer TLS to clients").built(),
     switch("have_compress", true, "offer the compressed protocol to clients").built(),
-    switch("enable_client_deprecate_eof", true, "use DEPRECATE_EOF with clients"),
-    switch("enable_server_deprecate_eof", true, "use DEPRECATE_EOF with servers"),
+    switch(
+        "enable_client_deprecate_eof",
+        true,
+        "offer DEPRECATE_EOF to clients: results end with an OK packet. Sessions and their connections to servers agree on it alike",
+    )
+    .built(),
+    switch(
+        "enable_server_deprecate_eof",
+        true,
+        "ask servers for DEPRECATE_EOF where the client does; if not, it is not offered to clients either",
+    )
+    .built(),
     switch("enable_load_data_local_infile", false, "allow LOAD DATA LOCAL")
     .superseded("servers ask clients for their files, and the proxy reads none: `local_infile` of the server and of the client decide"),
     bytes(
@@ -130,7 +140,8 @@ pub(super) const FIELDS: &[Field] = &[
         0,
         (0, 100),
         "stop reading from a server that is this many times faster than the client; 0: never",
-    ),
+    )
+    .superseded("nothing is read from a server while its client has not taken what was read before, which is 64 KiB at most"),
     ms("poll_timeout", 2_000, (10, 20_000), "longest wait of the event loop")
     .superseded("a thread wakes when there is something to do"),
     ms("poll_timeout_on_failure", 100, (10, 20_000), "longest wait of the event loop after a failed connect")
@@ -168,8 +179,9 @@ pub(super) const FIELDS: &[Field] = &[
          `10.0.0.0/8` and addresses, separated by `,`; `*` for every address and Unix sockets, too",
     )
     .built(),
-    text("default_charset", "utf8", "character set of a session; must be that of the collation"),
-    text("default_collation_connection", "utf8_general_ci", "collation of a session"),
+    text("default_charset", "utf8", "character set of a session; must be that of the collation")
+    .superseded("a session has the collation that its client names at its login; where that is none that the server knows, it has the server's default, as without a proxy"),
+    text("default_collation_connection", "utf8_general_ci", "collation of a session").superseded("the same"),
     int(
         "handle_unknown_charset",
         1,

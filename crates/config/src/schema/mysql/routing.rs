@@ -89,12 +89,13 @@ pub(super) const FIELDS: &[Field] = &[
     .superseded("warnings keep their connection until the next statement with tables (the pin `warnings`)"),
     ms("long_query_time", 1_000, (0, DAYS_20_MS), "a statement that takes longer counts as slow").built(),
     switch("automatic_detect_sqli", false, "look for SQL injection"),
-    switch("firewall_whitelist_enabled", false, "refuse statements that are on no list"),
+    switch("firewall_whitelist_enabled", false, "refuse statements that are on no list").built(),
     text(
         "firewall_whitelist_errormsg",
         "Firewall blocked this query",
         "the error that they are refused with",
-    ),
+    )
+    .built(),
     int("hostgroup_manager_verbose", 1, (0, 3), "how much is logged about hostgroups")
     .superseded("`RUST_LOG` says how much is logged; what has changed of servers is in `stats_pointsman_server_events`"),
 ];

@@ -127,12 +127,18 @@ pub(super) const FIELDS: &[Field] = &[
         "enforce_autocommit_on_reads",
         false,
         "set autocommit on the server before a plain SELECT as well",
-    ),
+    )
+    .superseded("what a session has set, `autocommit` too, is said at a connection before the first statement that it sends there, whatever it is"),
     switch("autocommit_false_is_transaction", false, "treat autocommit=0 as an open transaction")
     .superseded("with `autocommit = 0` a transaction is open from the first statement that uses a table, as servers say"),
     switch("autocommit_false_not_reusable", false, "do not pool connections with autocommit=0")
     .superseded("whether `autocommit` is on is said for each session"),
-    switch("log_unhealthy_connections", true, "log the connections that are dropped from the pool"),
+    switch(
+        "log_unhealthy_connections",
+        true,
+        "log connections that nobody used and that are dropped because their server has ended them or does not answer a ping, one in so many",
+    )
+    .built(),
     text(
         "ssl_p2s_ca",
         "",

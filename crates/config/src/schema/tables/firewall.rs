@@ -7,32 +7,50 @@ pub static MYSQL_FIREWALL_WHITELIST_USERS: Section = Section::new(
     "mysql_firewall_whitelist_users",
     Shape::Rows,
     &[&[
-        switch("active", true, "whether the row is in use"),
-        text("username", "", "the user").required(),
-        text("client_address", "", "the client's address").required(),
-        choice("mode", "OFF", &["OFF", "DETECTING", "PROTECTING"], "what is done with unlisted statements"),
-        text("comment", "", "free text").required(),
+        switch("active", true, "whether the row is in use").built(),
+        text("username", "", "the user").required().built(),
+        text("client_address", "", "the client's address; empty: any that has no row of its own")
+            .required()
+            .built(),
+        choice("mode", "OFF", &["OFF", "DETECTING", "PROTECTING"], "what is done with unlisted statements")
+            .built(),
+        text("comment", "", "free text").required().built(),
     ]],
     "The firewall's mode by user and client address.",
 )
-.unique(&[&["username", "client_address"]]);
+.unique(&[&["username", "client_address"]])
+.examples(&[&[
+    ("username", "\"app\""),
+    ("client_address", "\"\""),
+    ("mode", "\"DETECTING\""),
+    ("comment", "\"\""),
+]]);
 
 /// The table `mysql_firewall_whitelist_rules`.
 pub static MYSQL_FIREWALL_WHITELIST_RULES: Section = Section::new(
     "mysql_firewall_whitelist_rules",
     Shape::Rows,
     &[&[
-        switch("active", true, "whether the row is in use"),
-        text("username", "", "the user").required(),
-        text("client_address", "", "the client's address").required(),
-        text("schemaname", "", "the current schema").required(),
-        int("flagIN", 0, COUNT, "the state of the rules"),
-        text("digest", "", "the statement's digest").required(),
-        text("comment", "", "free text").required(),
+        switch("active", true, "whether the row is in use").built(),
+        text("username", "", "the user").required().built(),
+        text("client_address", "", "the client's address, as in the row of the user that holds for it")
+            .required()
+            .built(),
+        text("schemaname", "", "the current schema; empty: none").required().built(),
+        int("flagIN", 0, COUNT, "the state behind the last query rule").built(),
+        text("digest", "", "the statement's digest, `0x...`").required().built(),
+        text("comment", "", "free text").required().built(),
     ]],
     "The statements that the firewall lets pass.",
 )
-.unique(&[&["username", "client_address", "schemaname", "flagIN", "digest"]]);
+.unique(&[&["username", "client_address", "schemaname", "flagIN", "digest"]])
+.examples(&[&[
+    ("username", "\"app\""),
+    ("client_address", "\"\""),
+    ("schemaname", "\"shop\""),
+    ("digest", "\"0x1C46AE529DD5A40E\""),
+    ("comment", "\"\""),
+]]);
 
 /// The table `mysql_firewall_whitelist_sqli_fingerprints`.
 pub static MYSQL_FIREWALL_WHITELIST_SQLI_FINGERPRINTS: Section = Section::new(

@@ -35,7 +35,13 @@ const USER: &[Field] = &[
     text("default_schema", "", "schema of a session whose client names none").null().built(),
     switch("schema_locked", false, "no effect in ProxySQL either"),
     switch("transaction_persistent", true, "a transaction stays on one hostgroup, whatever rules say").built(),
-    switch("fast_forward", false, "copy bytes without looking at statements"),
+    switch(
+        "fast_forward",
+        false,
+        "behind the login bytes are copied without a look at statements: no rules, no digests, and a connection of its own for each \
+         client",
+    )
+    .built(),
     switch("backend", true, "the proxy may log in to servers with it").built(),
     switch("frontend", true, "clients may log in with it").built(),
     int("max_connections", 10_000, COUNT, "most clients with this name at a time").built(),

@@ -7,7 +7,7 @@ use route::Effects;
 use super::change::Change;
 use super::prepared::Preparing;
 use crate::error::ClientError;
-use crate::routing::Orders;
+use crate::routing::{Orders, Screened};
 use crate::session::unanswered::NOT_HARMLESS;
 use crate::statement::class::Class;
 
@@ -32,6 +32,8 @@ pub(in crate::session) struct Decided {
     /// `None` if it is no statement, or one that was prepared before.
     pub(in crate::session) class: Option<Class>,
     pub(in crate::session) orders: Option<Box<Orders>>,
+    /// What of it the firewall judges, and what it says.
+    pub(in crate::session) screened: Screened,
     /// What it changes if it succeeds.
     pub(in crate::session) change: Option<Box<Change>>,
     /// It has had its delay, and has its places under limits.
@@ -61,6 +63,7 @@ impl Decided {
             digest: None,
             class: None,
             orders: None,
+            screened: Screened::PASSED,
             change: None,
             had_its_turn: false,
             is_ready: false,

@@ -12,7 +12,7 @@ use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use route::Effects;
+use route::{Caller, Effects};
 use wire::reply;
 
 use definitions::Definitions;
@@ -21,6 +21,7 @@ pub(in crate::session) use statement::Prepared;
 
 use super::Change;
 use crate::limits::PREPARED_BYTES_MAX;
+use crate::routing::Screened;
 use crate::session::modes::Modes;
 use crate::statement::class::Class;
 use crate::texts::Text;
@@ -54,6 +55,9 @@ pub(in crate::session) struct Preparing {
     /// Its digest's text, as tables show it; empty if it is not counted by that.
     pub(in crate::session) digest_text: Arc<[u8]>,
     pub(in crate::session) change: Option<Change>,
+    /// Who the session was when it was prepared, and what of it the firewall judges.
+    pub(in crate::session) caller: Arc<Caller>,
+    pub(in crate::session) screened: Screened,
 }
 
 impl Preparing {

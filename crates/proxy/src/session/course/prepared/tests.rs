@@ -20,6 +20,8 @@ fn what(text: &str) -> Preparing {
         modes: 0,
         digest_text: Arc::default(),
         change: None,
+        caller: Arc::new(Caller::new(b"app", b"", "127.0.0.1", 6033)),
+        screened: Screened::PASSED,
     }
 }
 

@@ -1,0 +1,104 @@
+//! Sessions of users with `fast_forward = 1`: after the login their bytes are copied, and nobody looks at what they say.
+//!
+//! With the first byte that the client sends it gets a connection of its own, for the rest of its life. That connection has logged in with
+//! the client's own capabilities, so both sides mean the same by the same bytes. Compression and TLS are layers of the two sockets, and
+//! may differ.
+
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::task::{Context, Poll};
+
+use querylog::{AuditEvent, Port};
+use route::no_readers;
+
+use super::Session;
+use crate::audit;
+use crate::backend::{AcquireError, Full, QUIT};
+use crate::ending::Ending;
+use crate::error::ClientError;
+use crate::tunnel::{Copied, resume};
+
+impl Session {
+    /// Whether this is such a session. At statements that the firewall watches somebody has to look.
+    pub(super) fn is_fast_forward(&self) -> bool {
+        self.identity.account.user.fast_forward && !self.is_watched()
+    }
+
+    /// Copies bytes until one side ends the session. Where no server can be had the client hears why, in the place of the answer to its
+    /// first command, and may try again.
+    pub(super) async fn fast_forward(&mut self) -> Result<Infallible, Ending> {
+        loop {
+            self.set_idle();
+            poll_fn(|cx| self.poll_first_bytes(cx)).await?;
+            if self.backlog == QUIT {
+                self.note_goodbye();
+                self.leave_servers().await;
+                return Err(Ending::ClientLeft);
+            }
+            self.control.set_busy();
+            match self.reach_for_all().await? {
+                Ok(()) => break,
+                Err(AcquireError::Proxy(error)) => {
+                    self.refuse_unserved(AcquireError::Proxy(error.of_fast_forward())).await?;
+                }
+                Err(refused) => self.refuse_unserved(refused).await?,
+            }
+        }
+        let backlog = std::mem::take(&mut self.backlog);
+        let Some(backend) = &mut self.backend else { return Err(Ending::Silent) };
+        let copied =
+            resume(&self.worker, &self.control, &mut self.client, backend, backlog, Copied::Commands);
+        let end = copied.await;
+        if end.said_goodbye {
+            self.note_goodbye();
+        } else if end.owes {
+            self.clean_up();
+        }
+        Err(Ending::ClientLeft)
+    }
+
+    /// The client says goodbye: it has not just gone.
+    fn note_goodbye(&self) {
+        self.control.note_quit();
+        audit::note(&self.worker, &self.control, AuditEvent::Quit(Port::Traffic));
+    }
+
+    /// Waits until the client has sent something. A connection that it got at its login may go meanwhile, as in other sessions.
+    fn poll_first_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
+        self.obey(false)?;
+        if self.control.is_recalled() {
+            self.leave_servers_off()?;
+        }
+        if self.backlog.is_empty() {
+            let mut scratch = self.worker.scratch.borrow_mut();
+            let read = match self.client.poll_read(cx, &mut scratch) {
+                Poll::Ready(read) => read,
+                Poll::Pending => {
+                    drop(scratch);
+                    return self.poll_idle_backend(cx);
+                }
+            };
+            let n = read.map_err(|error| self.unreadable(&error, 1))?;
+            let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
+            self.backlog.extend_from_slice(input);
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Gets to where all of the session goes: what its listener says, or its user's hostgroup.
+    async fn reach_for_all(&mut self) -> Result<Result<(), AcquireError>, Ending> {
+        let account = &self.course.account;
+        if account.listener.is_some_and(|listener| listener.hostgroup.is_none()) {
+            let why = ClientError::by_rule(&no_readers(account.default_hostgroup));
+            return Ok(Err(AcquireError::Proxy(why)));
+        }
+        let hostgroup = account.hostgroup();
+        let Some(instead) = account.instead_of(hostgroup, false) else {
+            return self.go_to(hostgroup, Full::TryAgain).await;
+        };
+        match self.go_to(hostgroup, Full::Elsewhere).await? {
+            Err(AcquireError::Proxy(_)) => self.go_to(instead, Full::TryAgain).await,
+            reached => Ok(reached),
+        }
+    }
+}

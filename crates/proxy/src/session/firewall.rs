@@ -1,0 +1,102 @@
+//! The firewall at work: executions of what was prepared, statements that the proxy answers itself, and what is counted and logged.
+//!
+//! All others are judged with where they go ([`Routing::judge`](crate::routing::Routing::judge)).
+
+use route::{Asked, Ruling};
+use tokio::time::Instant;
+use wire::command::Kind;
+
+use super::Session;
+use super::backlog::whole_front;
+use super::course::decided::{Decided, Reply};
+use super::course::prepared::Preparing;
+use crate::counts::Counter;
+use crate::ending::Ending;
+use crate::error::ClientError;
+use crate::limits::ERROR_MESSAGE_BYTES_MAX;
+
+impl Session {
+    /// Whether the firewall is on, and its mode for the client another one than `OFF`.
+    pub(super) fn is_watched(&self) -> bool {
+        let routing = self.worker.routing.borrow();
+        let (user, address) = (self.course.caller.user(), &self.course.client_addr);
+        routing.routes().firewall.as_ref().is_some_and(|firewall| firewall.watches(user, address))
+    }
+
+    /// What was decided about a command for a prepared statement, unless that is executed and the firewall is against it. It
+    /// is asked about the statement as it was when it was prepared: that is what a server executes. Of one that is not known it
+    /// knows nothing.
+    pub(super) fn screen_execution(
+        &self,
+        kind: Kind,
+        what: Option<&Preparing>,
+        mut decided: Decided,
+    ) -> Decided {
+        let routing = self.worker.routing.borrow();
+        let Some(firewall) = &routing.routes().firewall else { return decided };
+        if !matches!(kind, Kind::StmtExecute | Kind::StmtBulkExecute) {
+            return decided;
+        }
+        let caller = what.map_or(&self.course.caller, |what| &what.caller);
+        let digest = what.filter(|what| what.screened.clear).and_then(|what| what.digest);
+        let flag = what.map_or(self.course.flag_in, |what| what.screened.flag);
+        decided.screened.ruling = firewall.rule(caller, &self.course.client_addr, Asked { digest, flag });
+        if decided.screened.ruling == Ruling::Refused {
+            let refusal = || Box::new(Reply::Error(ClientError::by_rule(firewall.message())));
+            decided.answer.get_or_insert_with(refusal);
+        }
+        decided
+    }
+
+    /// Has the firewall judge the statement in the backlog, which is whole, and which the proxy deals with itself. True if the
+    /// client was told that it may not send it.
+    pub(super) async fn refuse_own(&mut self, kind: Kind) -> Result<bool, Ending> {
+        if kind != Kind::Query || self.worker.routing.borrow().routes().firewall.is_none() {
+            return Ok(false);
+        }
+        let Some(payload) = whole_front(&self.backlog) else { return Ok(false) };
+        let decided = self.judge(self.statement(payload), true, None, false);
+        self.note_ruling(kind, payload, &decided);
+        match decided.answer.filter(|_| decided.screened.ruling == Ruling::Refused).map(|reply| *reply) {
+            Some(Reply::Error(error)) => self.refuse_here(kind, &error).await.map(|()| true),
+            _ => Ok(false),
+        }
+    }
+
+    /// Counts what the firewall is against, and logs it now and then.
+    #[inline]
+    pub(super) fn note_ruling(&self, kind: Kind, payload: &[u8], decided: &Decided) {
+        if decided.screened.ruling != Ruling::Passes {
+            self.note_unlisted(kind, payload, decided);
+        }
+    }
+
+    #[cold]
+    fn note_unlisted(&self, kind: Kind, payload: &[u8], decided: &Decided) {
+        let worker = &self.worker;
+        let (counter, messages, what) = match decided.screened.ruling {
+            Ruling::Refused => (Counter::FirewallRefused, &worker.refused_statements, "has refused"),
+            _ => (Counter::FirewallDetected, &worker.detected_statements, "would refuse"),
+        };
+        worker.counts.note(counter);
+        let Some(hidden) = messages.admit(Instant::now()) else { return };
+        let text = match kind {
+            Kind::Query => self.statement(payload),
+            Kind::StmtPrepare => payload.get(1..).unwrap_or_default(),
+            _ => self.prepared_text(payload).unwrap_or_default(),
+        };
+        let shown = decided.digest.map(|digest| self.digest_text(digest, text, decided)).unwrap_or_default();
+        let shown = shown.get(..ERROR_MESSAGE_BYTES_MAX).unwrap_or(&shown);
+        // It is made of the client's text, which must not look like lines of the log.
+        let statement = String::from_utf8_lossy(shown).replace(char::is_control, " ");
+        let digest = format_args!("0x{:016X}", decided.digest.unwrap_or(0));
+        let caller = &self.course.caller;
+        let (user, schema) = (caller.user().escape_ascii(), caller.schema().escape_ascii());
+        let client = &self.course.client_addr;
+        let (flag, clear) = (decided.screened.flag, decided.screened.clear);
+        tracing::warn!(
+            %digest, statement, %user, %client, %schema, flag, clear, hidden,
+            "the firewall {what} a statement"
+        );
+    }
+}
