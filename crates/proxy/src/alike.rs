@@ -46,7 +46,11 @@ impl Alike {
             account: self.accounts.share(Rc::new(account)),
             caller: self.callers.share(Arc::new(caller(identity, schema))),
             passport: self.passports.share(Rc::new(Passport::new(identity))),
-            settings: Rc::clone(if identity.tracking.by_default { &self.tracking.0 } else { &self.settings }),
+            settings: Rc::clone(if identity.tracking().by_default {
+                &self.tracking.0
+            } else {
+                &self.settings
+            }),
         }
     }
 

@@ -47,8 +47,8 @@ pub(crate) struct Identity {
     /// The listener that it came through.
     pub(crate) door: Door,
     pub(crate) capabilities: Capabilities,
-    /// Who wants to know of its transactions.
-    pub(crate) tracking: Tracking,
+    /// Who wants to know of the transactions of clients.
+    tracking: Tracking,
     /// The collation that the client has named; ids above 255 come with `COM_CHANGE_USER` only.
     pub(crate) collation: u16,
     pub(crate) max_packet: u32,
@@ -75,15 +75,22 @@ impl Identity {
         attributes.windows(READS_TWO_FRAMES.len()).any(|name| name == READS_TWO_FRAMES)
     }
 
+    /// Who wants to know of its transactions. Where nobody looks at what servers say, nobody could take out what they tell.
+    pub(crate) fn tracking(&self) -> Tracking {
+        let Tracking { by_default, for_clients } = self.tracking;
+        Tracking { by_default: by_default && !self.account.user.fast_forward, for_clients }
+    }
+
     /// What is agreed on with its servers: what it has asked for, and what the proxy keeps for itself.
     pub(crate) fn server_capabilities(&self) -> Capabilities {
-        let own = if self.tracking.by_default { Capabilities::SESSION_TRACK } else { Capabilities::empty() };
+        let own =
+            if self.tracking().by_default { Capabilities::SESSION_TRACK } else { Capabilities::empty() };
         self.capabilities | own
     }
 
     /// What the client gets of what servers tell of its session, if it `asks` for GTIDs or not.
     pub(crate) fn keeps(&self, asks: bool) -> Keeps {
-        let Tracking { by_default, for_clients } = self.tracking;
+        let Tracking { by_default, for_clients } = self.tracking();
         if !self.capabilities.contains(Capabilities::SESSION_TRACK) {
             Keeps::Nothing
         } else if !asks && (by_default || !for_clients) {

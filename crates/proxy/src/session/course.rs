@@ -225,7 +225,7 @@ impl Course {
             retries: None,
             errand_lost: false,
             rolled_back: None,
-            gtids: identity.tracking.by_default.then(|| Box::new(Gtids::new(identity.keeps(false)))),
+            gtids: identity.tracking().by_default.then(|| Box::new(Gtids::new(identity.keeps(false)))),
         }
     }
 

@@ -335,3 +335,15 @@ fn an_explanation_says_what_has_to_be_seen() {
         assert_eq!(explained(&mut client).await, [&must_see, "server reader:3306: candidate"]);
     });
 }
+
+#[test]
+fn where_nobody_looks_nobody_is_asked() {
+    play(async || {
+        let mut config = pair();
+        config.users.iter_mut().for_each(|user| user.fast_forward = true);
+        let (world, stage) = World::of(config);
+        let mut client = log_in(&stage).await;
+        say(&mut client, "INSERT INTO t VALUES (1)").await;
+        assert_eq!(world.said(), ["INSERT INTO t VALUES (1)"]);
+    });
+}

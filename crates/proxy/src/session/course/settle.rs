@@ -96,7 +96,7 @@ impl Course {
             pins.reset();
             Rc::make_mut(&mut settings).reset();
             let applied = settings.version();
-            if identity.tracking.by_default {
+            if identity.tracking().by_default {
                 settings = Rc::new(Tracking::with_first(&settings));
             }
             let gtids = self.gtids.take().map(|mut gtids| {
@@ -251,7 +251,7 @@ impl Course {
 
     /// The client has set whether it wants to be told GTIDs. The setting as it is kept, and another one that servers are to hear behind it.
     fn track(&mut self, identity: &Identity, setting: Setting) -> (Setting, Option<Setting>) {
-        let (asks, kept, besides) = identity.tracking.judge(setting);
+        let (asks, kept, besides) = identity.tracking().judge(setting);
         let keeps = identity.keeps(asks);
         if asks || self.gtids.is_some() {
             self.gtids.get_or_insert_with(|| Box::new(Gtids::new(keeps))).trackers.keep(keeps);
