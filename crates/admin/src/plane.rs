@@ -244,6 +244,8 @@ pub struct Process {
     pub info: Option<Vec<u8>>,
     /// What binds the session to its connection to a server while it waits for its client, and for how many milliseconds it has.
     pub pin: Option<(&'static str, u64)>,
+    /// What else is known of it, as JSON; the pin as well.
+    pub extended: Option<String>,
 }
 
 /// A row of `stats_mysql_connection_pool`: a server of a hostgroup.

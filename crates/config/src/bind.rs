@@ -65,6 +65,7 @@ pub(crate) fn check(draft: &Draft) -> Result<Checked, Vec<Problem>> {
 fn config(tables: &Tables, listeners: Listeners) -> Config {
     let group = |section| tables.of(section).first().map(|row| &row.row);
     let rows = |section| in_turns(tables.of(section)).map(|row| &row.row);
+    let top = |name| group(&TOP_LEVEL).map_or_else(String::new, |row| row.get(name));
     Config {
         listeners: listeners.into_iter().map(|(listener, _)| listener).collect(),
         variables: group(&MYSQL_VARIABLES).map_or_else(MysqlVariables::default, MysqlVariables::from_row),
@@ -89,7 +90,9 @@ fn config(tables: &Tables, listeners: Listeners) -> Config {
         galera_hostgroups: rows(&MYSQL_GALERA_HOSTGROUPS).map(ClusterHostgroups::from_row).collect(),
         aurora_hostgroups: rows(&MYSQL_AWS_AURORA_HOSTGROUPS).map(AuroraHostgroups::from_row).collect(),
         hostgroup_attributes: rows(&MYSQL_HOSTGROUP_ATTRIBUTES).map(HostgroupAttributes::from_row).collect(),
-        datadir: group(&TOP_LEVEL).map_or_else(String::new, |row| row.get("datadir")),
+        datadir: top("datadir"),
+        errorlog: top("errorlog"),
+        pidfile: top("pidfile"),
     }
 }
 

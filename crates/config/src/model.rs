@@ -77,6 +77,10 @@ pub struct Config {
     pub hostgroup_attributes: Vec<HostgroupAttributes>,
     /// The folder of the process's files; empty if there is none.
     pub datadir: String,
+    /// The file of the process's own log; empty: standard error.
+    pub errorlog: String,
+    /// The file that has the process's id; empty if there is none.
+    pub pidfile: String,
 }
 
 impl Config {
@@ -149,6 +153,8 @@ impl Default for Config {
             aurora_hostgroups: Vec::new(),
             hostgroup_attributes: Vec::new(),
             datadir: String::new(),
+            errorlog: String::new(),
+            pidfile: String::new(),
         }
     }
 }

@@ -365,7 +365,7 @@ mod tests {
             (&MYSQL_FIREWALL_WHITELIST_USERS, FirewallUser::COLUMNS, &[]),
             (&MYSQL_FIREWALL_WHITELIST_RULES, FirewallRule::COLUMNS, &[]),
             (&MYSQL_SERVERS_SSL_PARAMS, ServerTls::COLUMNS, &[]),
-            (&TOP_LEVEL, &["datadir"], &[]),
+            (&TOP_LEVEL, &["datadir", "errorlog", "pidfile"], &[]),
             (&LISTENERS, &["address", "protocol", "hostgroup", "role", "strategy", "max_connections"], &[]),
         ] {
             let mut held: Vec<_> = columns.iter().chain(elsewhere).copied().collect();

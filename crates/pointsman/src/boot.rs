@@ -14,8 +14,9 @@ use rustix::process::{Resource, Rlimit};
 use tokio::runtime::{Builder, Handle};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::unbounded_channel;
-use tracing_subscriber::EnvFilter;
 
+use crate::log::Log;
+use crate::pidfile::PidFile;
 use crate::plane::{Plane, Wish};
 use crate::{ConfigArgs, ServeArgs};
 
@@ -79,9 +80,10 @@ pub(crate) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
     // While the tables of the admin port are made.
     proxy::gather_entropy();
-    log_to_stderr();
+    let log = Log::begin();
     let ServeArgs { config: ConfigArgs { config: file }, initial, reload, reuse_port } = args;
     let booted = admin::boot(&admin::Start { file, initial, reload })?;
+    log.go_on_in(&booted.store.config().errorlog);
     raise_file_limit();
     for warning in &booted.warnings {
         tracing::warn!("{warning}");
@@ -95,7 +97,7 @@ pub(crate) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
         .context("cannot start the control runtime")?;
     // Before it can be replaced by a newer one.
     let program = std::env::current_exe();
-    let outcome = control.block_on(run(booted.store, control.handle(), reuse_port, started))?;
+    let outcome = control.block_on(run(booted.store, control.handle(), &log, reuse_port, started))?;
     // Not waiting for what still runs there: sessions are over, or are to be cut off.
     control.shutdown_background();
     if outcome == Wish::Restart {
@@ -107,23 +109,33 @@ pub(crate) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Serves until somebody wants it to end, `beside` other instances or not; returns what is wanted behind that.
-async fn run(mut store: Store, control: &Handle, beside: bool, started: Instant) -> anyhow::Result<Wish> {
+async fn run(
+    mut store: Store,
+    control: &Handle,
+    log: &Log,
+    beside: bool,
+    started: Instant,
+) -> anyhow::Result<Wish> {
     // Before anything listens, so that no signal can come too early.
     let mut signals = Signals::new()?;
     let config = Arc::clone(store.config());
     let start = if beside { Proxy::start_beside } else { Proxy::start };
     let proxy = start(&config, control)?;
     let (sender, mut wishes) = unbounded_channel();
-    let plane: Arc<dyn DataPlane> = Arc::new(Plane::new(proxy.remote(), sender));
+    let plane: Arc<dyn DataPlane> = Arc::new(Plane::new(proxy.remote(), log.clone(), sender));
     store.attach(Arc::clone(&plane));
     let port = Port::start(store, &plane, control).context("the admin port cannot be opened")?;
     port.save_first().await.context("the configuration cannot be saved in datadir")?;
+    let _pid = PidFile::write(&config.pidfile);
     announce(&proxy, &port, &config, started);
     let wish = loop {
         tokio::select! {
             order = signals.next() => match order {
                 Order::Reload => tokio::task::block_in_place(|| proxy.reload_tls()),
-                Order::FlushLogs => tokio::task::block_in_place(|| proxy.flush_logs()),
+                Order::FlushLogs => tokio::task::block_in_place(|| {
+                    log.reopen();
+                    proxy.flush_logs();
+                }),
                 Order::End => break Wish::End,
             },
             Some(wish) = wishes.recv() => break wish,
@@ -176,17 +188,6 @@ fn raise_file_limit() {
     }
 }
 
-/// Logs go to standard error, one line each; `RUST_LOG` changes what is logged.
-fn log_to_stderr() {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
-        .with_target(false)
-        .init();
-}
-
 /// What a signal asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Order {
@@ -194,7 +195,7 @@ enum Order {
     End,
     /// SIGHUP: to read certificates, keys and authorities again.
     Reload,
-    /// SIGUSR1: to begin new files of the logs of statements.
+    /// SIGUSR1: to begin new files of the logs.
     FlushLogs,
 }
 

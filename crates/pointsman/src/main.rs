@@ -2,7 +2,9 @@
 
 mod boot;
 mod demo;
+mod log;
 mod memory;
+mod pidfile;
 mod plane;
 
 use std::path::PathBuf;

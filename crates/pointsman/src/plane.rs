@@ -15,12 +15,14 @@ use proxy::{ApplyError, Assumed, AuditEvent, AuditRecord, Check, Port, Remote, r
 use rustls::ServerConfig;
 use tokio::sync::mpsc::UnboundedSender;
 
+use crate::log::Log;
 use crate::memory;
 
 /// The running proxy, and the way to whoever can end it.
 #[derive(Debug)]
 pub(crate) struct Plane {
     remote: Remote,
+    log: Log,
     wishes: UnboundedSender<Wish>,
 }
 
@@ -36,9 +38,9 @@ pub(crate) enum Wish {
 }
 
 impl Plane {
-    /// The proxy behind `remote`, in the process that listens to `wishes`.
-    pub(crate) const fn new(remote: Remote, wishes: UnboundedSender<Wish>) -> Self {
-        Self { remote, wishes }
+    /// The proxy behind `remote`, in the process that has this log and listens to `wishes`.
+    pub(crate) const fn new(remote: Remote, log: Log, wishes: UnboundedSender<Wish>) -> Self {
+        Self { remote, log, wishes }
     }
 
     fn wish(&self, wish: Wish) -> Result<(), String> {
@@ -89,7 +91,10 @@ impl DataPlane for Plane {
                 }
                 Err(error) => Err(error.to_string()),
             },
-            Order::FlushLogs => self.remote.flush_logs().map_err(|error| error.to_string()),
+            Order::FlushLogs => {
+                self.log.reopen();
+                self.remote.flush_logs().map_err(|error| error.to_string())
+            }
             Order::FlushClientHosts => {
                 self.remote.client_hosts(true);
                 Ok(())
@@ -322,6 +327,7 @@ fn process(session: SessionStats) -> Process {
         time,
         statement,
         pin,
+        extended,
     } = session;
     let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let address = |(ip, port): (IpAddr, u16)| (ip.to_string(), port);
@@ -338,6 +344,7 @@ fn process(session: SessionStats) -> Process {
         time_ms: ms(time),
         info: statement,
         pin: pin.map(|(pin, time)| (pin, ms(time))),
+        extended,
     }
 }
 

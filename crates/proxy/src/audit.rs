@@ -35,9 +35,18 @@ pub(crate) fn note(worker: &Worker, control: &Control, event: AuditEvent) {
 
 /// A session, or a login that has come to nothing, is over.
 pub(crate) fn note_end(worker: &Worker, control: &Control, ending: Option<&Ending>) {
+    note_close(worker, control, || reason(control, ending));
+}
+
+/// A client has not logged in in its time.
+pub(crate) fn note_late_login(worker: &Worker, control: &Control) {
+    note_close(worker, control, || "it has not logged in in time".to_owned());
+}
+
+fn note_close(worker: &Worker, control: &Control, why: impl FnOnce() -> String) {
     if worker.settings().logs.audits() {
         let mut record = of_session(control, AuditEvent::Close(Port::Traffic));
-        record.extra = reason(control, ending).into();
+        record.extra = why().into();
         let lifetime = control.age(Instant::now()).as_micros();
         record.lifetime_us = Some(u64::try_from(lifetime).unwrap_or(u64::MAX));
         offer(&worker.shared, record);

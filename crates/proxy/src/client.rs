@@ -48,9 +48,6 @@ pub(crate) async fn serve(worker: Rc<Worker>, registered: Registered, arrival: A
         Role::Auto | Role::ReadWrite | Role::ReadOnly => {
             let login = Box::pin(log_in(&worker, &registered.control, sock, guest.peer, guest.door));
             let logged_in = login.await;
-            if logged_in.is_err() {
-                audit::note_end(&worker, &registered.control, None);
-            }
             if !matches!(logged_in, Err(Refused::Blameless)) {
                 note_host(&worker, &guest.peer, logged_in.is_err());
             }
@@ -122,13 +119,20 @@ async fn log_in(
     match outcome {
         Ok(Ok(Ok(identity))) => Ok((sock, identity)),
         Ok(Ok(Err(ending))) => {
+            audit::note_end(worker, control, Some(&ending));
             let why = if matches!(ending, Ending::NoPlace(_)) { Refused::Blameless } else { Refused::Failed };
             Box::pin(say_goodbye(worker, sock, ending)).await;
             Err(why)
         }
         // Too late, or the proxy ends: there is nothing that this client would understand.
-        Ok(Err(_)) => Err(Refused::Failed),
-        Err(_) => Err(Refused::Blameless),
+        Ok(Err(_)) => {
+            audit::note_late_login(worker, control);
+            Err(Refused::Failed)
+        }
+        Err(_) => {
+            audit::note_end(worker, control, None);
+            Err(Refused::Blameless)
+        }
     }
 }
 

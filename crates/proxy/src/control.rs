@@ -5,6 +5,7 @@
 //! the reading of one cell.
 
 pub(crate) mod about;
+mod extended;
 mod mail;
 pub(crate) mod running;
 mod turns;
@@ -374,6 +375,7 @@ impl Control {
             time: now.saturating_duration_since(since),
             statement: running.and_then(|(_, _, text)| text),
             pin: self.pinned(now).map(|(pin, time)| (pin.name(), time)),
+            extended: None,
         };
         self.about.fill(&mut row);
         row

@@ -107,6 +107,9 @@ pub(crate) const PROBE_WAIT_MAX: Duration = Duration::from_millis(250);
 /// Time between two messages of one worker about something that anybody on the network can cause.
 pub(crate) const SELDOM: Duration = Duration::from_secs(1);
 
+/// How far ahead of its rate a client may get bytes: timers are no finer, and small answers shall not wait for theirs.
+pub(crate) const THROTTLE_AHEAD: Duration = Duration::from_millis(100);
+
 /// How often a worker looks for sessions that have been idle, or in a transaction, for too long.
 pub(crate) const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -228,7 +231,7 @@ pub(crate) const SHAPES_MAX: usize = 4096;
 pub(crate) const SEEN_SETS: usize = 512;
 
 /// How often a statement is prepared again for one execution because its server asks for that: as often as MySQL itself tries.
-pub(crate) const RENEWALS_MAX: u32 = 3;
+pub(crate) const RENEWALS_MAX: u8 = 3;
 
 /// Bytes of the answer to a statement that the proxy prepares by itself: one of 65,535 columns with long names fits.
 pub(crate) const ERRAND_BYTES_MAX: usize = 32 << 20;

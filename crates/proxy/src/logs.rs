@@ -99,18 +99,15 @@ impl LogWriters {
         }
     }
 
-    /// Begins new files. Blocks until it is done, but not for longer than `wait` for each of the threads.
+    /// Begins new files. Blocks until it is done, but not for longer than `wait`.
     pub(crate) fn rotate(&self, wait: Duration) -> Result<(), LateError> {
-        let audit = self.audit.rotate(wait);
-        self.statements.rotate(wait).and(audit)
+        QueryLog::rotate_all(&[&self.statements, &self.audit], wait)
     }
 
-    /// Writes what is left; for each of the threads there is so much time.
+    /// Writes what is left; for all of it there is so much time.
     pub(crate) fn end(&self, wait: Duration) {
-        for log in [&self.statements, &self.audit] {
-            if let Err(error) = log.end(wait) {
-                tracing::warn!(%error, "what is left of a log is lost");
-            }
+        for error in QueryLog::end_all(&[&self.statements, &self.audit], wait) {
+            tracing::warn!(%error, "what is left of a log is lost");
         }
     }
 }
@@ -202,4 +199,46 @@ const fn has_result(class: Class) -> bool {
 pub(crate) fn unix_us(time: SystemTime) -> u64 {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
     u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::process::Command;
+    use std::time::Instant;
+
+    use querylog::{AuditEvent, AuditRecord, Port};
+
+    use super::*;
+
+    /// Nothing here takes that long.
+    const WAIT: Duration = Duration::from_secs(30);
+
+    /// One of them is stuck: the order to the other one was given after the wait for it.
+    #[test]
+    fn all_logs_begin_new_files_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let mut config = Config { datadir: folder.path().to_str().unwrap().to_owned(), ..Config::default() };
+        (config.variables.eventslog_filename, config.variables.auditlog_filename) =
+            ("queries".to_owned(), "pipe".to_owned());
+        let logs = LogWriters::new(&LogSettings::new(&config));
+        assert!(logs.statements.offer(Box::new(Record::of(b"DO 1", Logs { events: true, slow: false }))));
+        let close = || Box::new(AuditRecord::of(AuditEvent::Close(Port::Traffic), 0, 1));
+        // More than the pipe takes.
+        while logs.audit.offer_audit(close()) {}
+        std::thread::scope(|scope| {
+            let rotating = scope.spawn(|| logs.rotate(WAIT));
+            let begun = Instant::now();
+            while !folder.path().join("queries.00000002").exists() {
+                assert!(begun.elapsed() < WAIT / 2, "the query log waits for the audit log");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            let read = || std::io::copy(&mut File::open(&pipe).unwrap(), &mut std::io::sink());
+            scope.spawn(read);
+            rotating.join().unwrap().unwrap();
+            logs.end(WAIT);
+        });
+    }
 }

@@ -126,8 +126,8 @@ impl Remote {
         }
     }
 
-    /// Begins new files of all logs. Blocks until it is done, but not for longer than two seconds for each thread that writes some: an
-    /// error says that it will be done when the disk lets it.
+    /// Begins new files of all logs. Blocks until it is done, but not for longer than two seconds: an error says that it will be done
+    /// when the disk lets it.
     pub fn flush_logs(&self) -> Result<(), LateError> {
         self.shared.logs.rotate(FLUSH_LOGS_MAX)
     }

@@ -124,9 +124,12 @@ pub(crate) struct Session {
 
 /// What the session has done before that matters for later commands.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
 struct Past {
     /// It has prepared a statement that may ask the client for a file.
     prepared_load: bool,
+    /// It has prepared a KILL of a session of the proxy.
+    prepared_kill: bool,
     /// It has called itself a replica, which its server remembers as long as the connection lasts.
     is_replica: bool,
     /// It has sent a statement with threads in place of sessions.
@@ -222,12 +225,8 @@ impl Session {
             }
             if self.course.refused.is_some() {
                 Box::pin(self.say_again()).await?;
-            } else {
-                self.course.again_until = None;
-                if self.course.decided.is_none() {
-                    self.course.renewals = 0;
-                }
             }
+            self.forget_tries();
             if self.course.decided.is_none() {
                 self.forget_orders();
             }

@@ -66,12 +66,15 @@ const fn begins_like_own(text: &[u8]) -> bool {
 /// those know who know the sessions.
 pub(crate) fn judge(text: &[u8]) -> Option<Own> {
     match words::first(text)? {
-        first if first.eq_ignore_ascii_case(b"KILL") => {
-            kill::parse(text).filter(Kill::is_of_a_session).map(Own::Kill)
-        }
+        first if first.eq_ignore_ascii_case(b"KILL") => kill_of(text).map(Own::Kill),
         _ if listing::is_one(text) => Some(Own::Listing),
         _ => ask::parse(text).map(Own::Ask),
     }
+}
+
+/// Whom a statement kills, if it kills a session of the proxy.
+pub(crate) fn kill_of(text: &[u8]) -> Option<Kill> {
+    kill::parse(text).filter(Kill::is_of_a_session)
 }
 
 /// What a statement does to an XA transaction.

@@ -211,6 +211,8 @@ pub struct SessionStats {
     pub statement: Option<Vec<u8>>,
     /// What binds the session to its connection to a server while it waits for its client, and for how long it has.
     pub pin: Option<(&'static str, Duration)>,
+    /// What else is known of it, as JSON, if `mysql-show_processlist_extended` says so.
+    pub extended: Option<String>,
 }
 
 /// What a server has executed, as the reader of its binary log says.

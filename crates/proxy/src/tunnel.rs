@@ -4,8 +4,11 @@
 //! never ends (a binary log dump). It is also the floor that the benchmark measures everything else against.
 
 use std::future::poll_fn;
+use std::num::NonZeroU32;
 use std::rc::Rc;
 use std::task::{Context, Poll};
+
+use tokio::time::Instant;
 
 use crate::arrival::Peer;
 use crate::backend::{AcquireError, Backend, Full, QUIT, Target, Whom, acquire, connect};
@@ -14,6 +17,7 @@ use crate::door::Door;
 use crate::limits::FILLS_PER_TURN;
 use crate::relay::Parked;
 use crate::sock::Sock;
+use crate::throttle::Throttle;
 use crate::worker::Worker;
 
 /// Connects a client of a layer-4 listener to a server and copies until either side closes. False if the client has left
@@ -85,8 +89,9 @@ pub(crate) async fn resume(
     let are_commands = copied == Copied::Commands;
     let both = poll_fn(|cx| {
         let mut scratch = worker.scratch.borrow_mut();
-        let asked = up.poll(cx, &mut scratch, client, backend.connection_mut());
-        let answered = down.poll(cx, &mut scratch, backend.connection_mut(), client);
+        let asked = up.poll(cx, &mut scratch, client, backend.connection_mut(), None);
+        let rate = worker.rate_to_client();
+        let answered = down.poll(cx, &mut scratch, backend.connection_mut(), client, rate);
         if are_commands && (asked || answered) {
             owes = !answered;
             control.set_tunnel(answered.then(|| worker.now()));
@@ -116,6 +121,7 @@ struct Direction {
     moved: bool,
     /// Whether the last bytes that came are a goodbye.
     ends_with_goodbye: bool,
+    throttle: Throttle,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -132,8 +138,15 @@ enum Flow {
 }
 
 impl Direction {
-    /// Copies what there is; leaves wakers wherever it has to wait. Whether there was something.
-    fn poll(&mut self, cx: &mut Context<'_>, scratch: &mut [u8], from: &mut Sock, to: &mut Sock) -> bool {
+    /// Copies what there is, at most so many bytes in a second; leaves wakers wherever it has to wait. Whether there was something.
+    fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        scratch: &mut [u8],
+        from: &mut Sock,
+        to: &mut Sock,
+        rate: Option<NonZeroU32>,
+    ) -> bool {
         let mut moved = false;
         for _ in 0..FILLS_PER_TURN {
             if self.flow != Flow::Open {
@@ -142,6 +155,9 @@ impl Direction {
             match self.parked.poll_flush(cx, to) {
                 Poll::Pending => return moved,
                 Poll::Ready(Err(_)) => self.flow = Flow::Refused,
+                Poll::Ready(Ok(())) if rate.is_some() && self.throttle.poll_ready(cx).is_pending() => {
+                    return moved;
+                }
                 Poll::Ready(Ok(())) => match from.poll_read(cx, scratch) {
                     Poll::Pending => return moved,
                     Poll::Ready(Err(_)) => self.flow = Flow::Lost,
@@ -152,6 +168,9 @@ impl Direction {
                         (self.moved, moved) = (true, true);
                         let bytes = scratch.get(..n).unwrap_or_default();
                         self.ends_with_goodbye = bytes.ends_with(&QUIT);
+                        if let Some(rate) = rate {
+                            self.throttle.note(Instant::now(), n, rate);
+                        }
                         if self.parked.send(cx, to, bytes).is_err() {
                             self.flow = Flow::Refused;
                         }

@@ -12,6 +12,7 @@ mod configuration;
 mod inbox;
 
 use std::cell::{Cell, RefCell};
+use std::num::NonZeroU32;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -86,6 +87,8 @@ pub(crate) struct Worker {
     /// The same for statements that the firewall is against.
     pub(crate) detected_statements: Seldom,
     pub(crate) refused_statements: Seldom,
+    /// Bytes in a second that a client may get, if they are limited: looked at with each answer.
+    rate_to_client: Cell<Option<NonZeroU32>>,
     /// The time of the last sweep: good enough for limits of seconds, and free to read.
     clock: Cell<Instant>,
     /// The same in seconds of Unix time.
@@ -174,6 +177,7 @@ impl Worker {
             unhealthy: Seldom::default(),
             detected_statements: Seldom::default(),
             refused_statements: Seldom::default(),
+            rate_to_client: Cell::default(),
             clock: Cell::new(Instant::now()),
             unix_s: Cell::new(unix_s()),
             controls: RefCell::new(Slab::new()),
@@ -192,6 +196,7 @@ impl Worker {
             alike: Alike::default(),
         };
         worker.configure_digests();
+        worker.configure_rate();
         worker
     }
 

@@ -21,6 +21,7 @@ mod scripted {
     mod down;
     mod drain;
     mod explain;
+    mod extended;
     mod fast_forward;
     mod firewall;
     mod galera;
@@ -66,6 +67,7 @@ mod scripted {
     mod statements;
     mod stats;
     mod support;
+    mod throttle;
     mod time_limits;
     mod tls;
     mod tunnel;

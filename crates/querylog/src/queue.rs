@@ -173,15 +173,27 @@ impl QueryLog {
 
     /// Begins new files, as `PROXYSQL FLUSH LOGS` does. Returns when records that come now go there.
     pub fn rotate(&self, wait: Duration) -> Result<(), LateError> {
-        self.order_and_wait(Order::Rotate, wait)
+        Self::rotate_all(&[self], wait)
+    }
+
+    /// The same for several at once: `wait` is for all of them.
+    pub fn rotate_all(logs: &[&Self], wait: Duration) -> Result<(), LateError> {
+        Self::order_all(logs, || Order::Rotate, wait).first().map_or(Ok(()), |late| Err(*late))
     }
 
     /// Writes what is in the queue and ends the thread; records that come later are lost.
     pub fn end(&self, wait: Duration) -> Result<(), LateError> {
-        let ended = self.order_and_wait(Order::End, wait);
-        // The thread may take a moment to be gone.
-        self.books.ended.store(true, Ordering::Relaxed);
-        ended
+        Self::end_all(&[self], wait).first().map_or(Ok(()), |late| Err(*late))
+    }
+
+    /// The same for several at once: `wait` is for all of them. Returns which were late.
+    pub fn end_all(logs: &[&Self], wait: Duration) -> Vec<LateError> {
+        let late = Self::order_all(logs, || Order::End, wait);
+        for log in logs {
+            // The thread may take a moment to be gone.
+            log.books.ended.store(true, Ordering::Relaxed);
+        }
+        late
     }
 
     /// What became of records until now.
@@ -194,9 +206,15 @@ impl QueryLog {
         }
     }
 
-    fn order_and_wait(&self, order: Order, wait: Duration) -> Result<(), LateError> {
-        let Some(number) = self.order(order) else { return Ok(()) };
-        self.books.wait(number, wait).map_err(|Late| LateError { log: self.name.log, waited: wait })
+    /// Gives all of them an order, and waits until each has carried it out; returns which were late.
+    fn order_all(logs: &[&Self], order: impl Fn() -> Order, wait: Duration) -> Vec<LateError> {
+        let deadline = Instant::now() + wait;
+        let given: Vec<_> = logs.iter().map(|log| log.order(order())).collect();
+        let late = |(log, number): (&&Self, Option<u64>)| {
+            let late = log.books.wait(number?, deadline).is_err();
+            late.then_some(LateError { log: log.name.log, waited: wait })
+        };
+        logs.iter().zip(given).filter_map(late).collect()
     }
 
     /// Gives an order and returns its number; nothing if there is no writer.
@@ -237,8 +255,7 @@ impl Books {
         self.orders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait(&self, number: u64, wait: Duration) -> Result<(), Late> {
-        let deadline = Instant::now() + wait;
+    fn wait(&self, number: u64, deadline: Instant) -> Result<(), Late> {
         let mut orders = self.lock();
         while orders.done < number {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -330,7 +347,7 @@ pub(crate) mod tests {
             let of_writer = Arc::clone(&books);
             scope.spawn(move || Writer::new(Zone::utc()).run(&messages, &of_writer));
             // Nobody sends anything that would wake the writer.
-            books.wait(number, WAIT).unwrap();
+            books.wait(number, Instant::now() + WAIT).unwrap();
             log.rotate(WAIT).unwrap();
             assert!(log.offer(record("late")));
             log.end(WAIT).unwrap();
@@ -359,7 +376,7 @@ pub(crate) mod tests {
         };
         std::thread::scope(|scope| {
             scope.spawn(|| std::io::copy(&mut File::open(&pipe).unwrap(), &mut std::io::sink()).unwrap());
-            log.books.wait(number, WAIT).unwrap();
+            log.books.wait(number, Instant::now() + WAIT).unwrap();
             log.end(WAIT).unwrap();
         });
     }

@@ -1,5 +1,6 @@
 //! The audit log: who came, was refused, chose a schema and left, at both ports.
 
+use std::net::TcpStream;
 use std::path::Path;
 
 use e2e::{run, wait_for};
@@ -106,6 +107,40 @@ fn who_is_refused_or_vanishes_is_logged() {
         assert_eq!(names(&lines), ["MySQL_Client_Connect_OK", "MySQL_Client_Close"]);
         assert!(value(&lines[1], "extra_info").unwrap().contains("without a goodbye"), "{}", lines[1]);
     });
+}
+
+/// Their ends had no reason.
+#[test]
+fn who_does_not_log_in_is_logged_with_the_reason() {
+    run(async {
+        let setup =
+            setup().variable("auditlog_filename", "\"audit\"").variable("connect_timeout_client", 500);
+        let folder = setup.folder().to_owned();
+        let proxy = setup.start();
+        let why = |id: &str| {
+            let lines = events_until(&folder, id, "MySQL_Client_Close");
+            value(&lines[0], "extra_info").unwrap_or_default().to_owned()
+        };
+        let silent = TcpStream::connect(proxy.tcp()).unwrap();
+        let mut ids = all_ids(&folder, 1);
+        assert_eq!(why(&ids[0]), "it has not logged in in time");
+        drop(silent);
+        drop(TcpStream::connect(proxy.tcp()).unwrap());
+        ids = all_ids(&folder, 2);
+        assert_eq!(why(&ids[1]), "the client has gone without a goodbye");
+    });
+}
+
+/// The ids of the first connections of which there is something in the log, so many of them.
+fn all_ids(folder: &Path, count: usize) -> Vec<String> {
+    let ids = || {
+        let mut ids: Vec<_> =
+            all(folder).iter().map(|line| value(line, "thread_id").unwrap().to_owned()).collect();
+        ids.dedup();
+        ids
+    };
+    wait_for("the connections", || ids().len() >= count);
+    ids()
 }
 
 #[test]

@@ -300,7 +300,11 @@ fn process(process: Process) -> Row {
         number(process.time_ms),
         lossy(process.info),
         number(0),
-        optional(process.pin.map(|(pin, ms)| format!(r#"{{"pinned_by":"{pin}","pinned_ms":{ms}}}"#))),
+        optional(
+            process.extended.or_else(|| {
+                process.pin.map(|(pin, ms)| format!(r#"{{"pinned_by":"{pin}","pinned_ms":{ms}}}"#))
+            }),
+        ),
     ]
 }
 

@@ -110,6 +110,7 @@ impl DataPlane for FakePlane {
             time_ms: 12,
             info: Some(format!("SELECT '{}'", "x".repeat(200)).into_bytes()),
             pin: None,
+            extended: None,
         }]
     }
 

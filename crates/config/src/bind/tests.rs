@@ -336,7 +336,7 @@ fn users_without_servers_are_worth_a_warning() {
 #[test]
 fn known_settings_without_effect_are_named_in_one_warning() {
     let text = format!(
-        "datadir = \"/x\"\npidfile = \"/y\"\n[mysql_variables]\nshow_processlist_extended = 1\nthreads = 1\nforward_autocommit = 1\n\
+        "datadir = \"/x\"\nuuid = \"y\"\n[mysql_variables]\nautomatic_detect_sqli = 1\nthreads = 1\nforward_autocommit = 1\n\
          default_reconnect = true\n[admin_variables]\nweb_port = 1\n[ldap_variables]\nanything = 1\n\
          [[mysql_firewall_whitelist_sqli_fingerprints]]\nfingerprint = \"a\"\n[[mysql_firewall_whitelist_sqli_fingerprints]]\n\
          fingerprint = \"b\"\n[[mysql_query_rules]]\nrule_id = 1\nsticky_conn = 1\n{REST}schema_locked = 1\n"
@@ -344,9 +344,9 @@ fn known_settings_without_effect_are_named_in_one_warning() {
     assert_eq!(
         loaded(&text).warnings,
         [
-            "f: accepted, but without effect so far: mysql_variables (show_processlist_extended, forward_autocommit, default_reconnect), \
+            "f: accepted, but without effect so far: mysql_variables (automatic_detect_sqli, forward_autocommit, default_reconnect), \
           admin_variables (web_port), ldap_variables, mysql_firewall_whitelist_sqli_fingerprints, \
-          mysql_query_rules (sticky_conn), mysql_users (schema_locked), pidfile"
+          mysql_query_rules (sticky_conn), mysql_users (schema_locked), uuid"
         ]
     );
     assert_eq!(

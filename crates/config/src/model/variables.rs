@@ -85,6 +85,10 @@ pub struct MysqlVariables {
     pub mirror_max_concurrency: u32,
     /// Mirrored statements that wait, of all workers together.
     pub mirror_max_queue_length: u32,
+    /// Whether lists of sessions have all that is known of each: 1 compact, 2 indented.
+    pub show_processlist_extended: u16,
+    /// Bytes of answers per second that one client gets; 0: no limit.
+    pub throttle_max_bytes_per_second_to_client: u32,
     /// Whether it is logged when connections that nobody used turn out to be of no use.
     pub log_unhealthy_connections: bool,
     /// Whether clients are offered `DEPRECATE_EOF`.
@@ -196,6 +200,8 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     client_session_track_gtid,
     binlog_reader_connect_retry = "binlog_reader_connect_retry_msec",
     verbose_query_error,
+    show_processlist_extended,
+    throttle_max_bytes_per_second_to_client,
     log_unhealthy_connections,
     enable_client_deprecate_eof,
     enable_server_deprecate_eof,

@@ -9,8 +9,13 @@ pub static TOP_LEVEL: Section = Section::new(
     &[&[
         text("datadir", "", "folder of the process's files: the certificate that it makes for itself")
             .built(),
-        text("errorlog", "", "file of the error log"),
-        text("pidfile", "", "file of the process id"),
+        text(
+            "errorlog",
+            "",
+            "file of the process's own log, from when the configuration is read; empty: standard error",
+        )
+        .built(),
+        text("pidfile", "", "file that has the process's id while it serves").built(),
         text("uuid", "", "name of this process in a cluster"),
         int("restart_on_missing_heartbeats", 10, COUNT, "missed heartbeats of a thread before a restart"),
         text("execute_on_exit_failure", "", "program to run after a crash"),

@@ -338,8 +338,11 @@ pub(super) fn number(reply: &Reply) -> Option<u64> {
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
-/// The row of an answer that has one.
+/// The row of an answer that has one. With `sql_select_limit = 0` none has.
 pub(crate) fn only_row(reply: &Reply) -> Option<&[u8]> {
+    if reply.outcome.rows != 1 {
+        return None;
+    }
     // It is the packet before the last.
     let (mut before, mut last) = (&[][..], &[][..]);
     let mut rest = &reply.bytes[..];

@@ -14,6 +14,7 @@ use crate::audit;
 use crate::backend::{Backend, Target};
 use crate::client::login::Account;
 use crate::counts::report::address;
+use crate::document::{self, Value};
 use crate::stats::SessionStats;
 use crate::users::User;
 
@@ -132,6 +133,14 @@ impl About {
             record.server = server.endpoint().to_string().into();
         }
         record.tls = known.tls;
+    }
+
+    /// Who the client is and where it has come in, as a part of a document.
+    pub(crate) fn client(&self) -> Option<Value> {
+        let known = self.0.borrow();
+        let user = known.user.as_ref().map(|user| user.name.as_slice());
+        let schema = known.schema.as_deref().unwrap_or_default();
+        Some(document::client(known.peer.as_ref()?, known.tls, user.unwrap_or_default(), schema))
     }
 
     /// Puts what is known into a row.

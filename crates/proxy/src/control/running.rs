@@ -32,6 +32,17 @@ impl Measured {
     pub(crate) const fn plain(kind: Kind) -> Self {
         Self { kind, class: None, digest: None, log: None, place: None, bytes: 0 }
     }
+
+    /// The same command with what only the `other` one says of it.
+    fn or(self, other: Self) -> Self {
+        Self {
+            class: self.class.or(other.class),
+            digest: self.digest.or(other.digest),
+            log: self.log.or(other.log),
+            place: self.place.or(other.place),
+            ..self
+        }
+    }
 }
 
 /// The statement of one session.
@@ -47,6 +58,14 @@ pub(crate) struct Running {
     statement: Cell<u32>,
     /// How long it may take; nothing means as long as all statements may.
     limit: Cell<Option<Duration>>,
+}
+
+/// A statement that was sent, and is to be sent once more: whoever counts and watches statements sees one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Paused {
+    pub(crate) measured: Measured,
+    since: Instant,
+    limit: Option<Duration>,
 }
 
 /// What the client has said, in buffers that the worker lends: without memory while nothing runs.
@@ -130,13 +149,18 @@ impl Running {
         self.current.get().and_then(|(_, since)| since.checked_add(limit))
     }
 
-    /// What runs is sent once more, as this execution. Returns when the time is over that it may take.
-    pub(crate) fn again(&self, shown: &Shown, payload: &[u8]) -> Option<Instant> {
+    /// What runs, which is to be sent once more.
+    pub(crate) fn pause(&self) -> Option<Paused> {
         let (measured, since) = self.current.get()?;
-        self.current.set(Some((Measured { bytes: length(payload.len()), ..measured }, since)));
-        self.answered.set(0);
-        self.keep_execution(shown, payload);
-        self.limit.get().and_then(|limit| since.checked_add(limit))
+        Some(Paused { measured, since, limit: self.limit.get() })
+    }
+
+    /// What has begun to run is this statement, which goes on. Returns when the time is over that it may take.
+    pub(crate) fn resume(&self, paused: &Paused) -> Option<Instant> {
+        let (measured, _) = self.current.get()?;
+        self.current.set(Some((measured.or(paused.measured), paused.since)));
+        self.limit.set(paused.limit);
+        paused.limit.and_then(|limit| paused.since.checked_add(limit))
     }
 
     /// Whether what runs has taken too long by `now`, if statements without a limit of their own may take `default`; true once

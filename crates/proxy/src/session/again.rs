@@ -14,16 +14,19 @@ use super::Session;
 use super::course::{Course, Loss};
 use super::kill::while_waiting;
 use super::lost::command_that_runs;
-use super::renew::{needs_preparing, needs_renewal};
+use super::renew::needs_renewal;
 use crate::control::Control;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 
-/// What servers say to a write that they do not take: `ER_OPTION_PREVENTS_STATEMENT`, `ER_READ_ONLY_MODE`.
-const REFUSALS: [u16; 2] = [1290, 1836];
+/// What servers say to a write that they do not take: `ER_OPTION_PREVENTS_STATEMENT`.
+const OPTION_PREVENTS: u16 = 1290;
 
-/// How the former names the option; it is there for others as well.
+/// How they name the option; the error is there for others as well.
 const OPTION: &[u8] = b"read-only";
+
+/// What MySQL says to it in some states: `ER_READ_ONLY_MODE`.
+const READ_ONLY_MODE: u16 = 1836;
 
 /// What nodes say to all statements while they are not part of their cluster: `ER_UNKNOWN_COM_ERROR`.
 const NO_CLUSTER: u16 = 1047;
@@ -41,8 +44,10 @@ pub(super) struct Refused {
     command: Option<Vec<u8>>,
     /// What the client gets if nothing else comes of it.
     answer: Vec<u8>,
-    /// What the server has answered, if it is a prepared statement that is to be prepared again.
-    pub(super) renews: Option<Outcome>,
+    /// The end of that.
+    outcome: Outcome,
+    /// It is a prepared statement that is to be prepared again.
+    renews: bool,
 }
 
 /// The whole answer to the only statement that was sent.
@@ -54,14 +59,21 @@ pub(super) struct Heard<'a> {
     pub(super) runs: (Option<Kind>, Option<usize>),
 }
 
-/// Whether an answer that ends with this event, and is `output`, is such a refusal.
-fn is_refusal(event: Event, output: &[u8]) -> bool {
-    let Event::Done(Outcome { end: End::Err { code }, .. }) = event else { return false };
-    if needs_preparing(code) {
-        return true;
+/// Whether an answer that ends like this may be one that the client does not see: the statement is said again. Until that is known it
+/// is not over for those who count.
+pub(super) const fn may_be_hidden(outcome: Outcome, runs: Option<Kind>) -> bool {
+    let End::Err { code } = outcome.end else { return false };
+    needs_renewal(outcome, runs) || matches!(code, OPTION_PREVENTS | READ_ONLY_MODE | NO_CLUSTER)
+}
+
+/// Whether `output`, which ends with this error, says that the server takes no writes, or nothing at all.
+fn is_refusal(code: u16, output: &[u8]) -> bool {
+    match code {
+        OPTION_PREVENTS => has(output, OPTION),
+        READ_ONLY_MODE => true,
+        NO_CLUSTER => has(output, WSREP),
+        _ => false,
     }
-    let is_read_only = REFUSALS.contains(&code) && (code != REFUSALS[0] || has(output, OPTION));
-    is_read_only || code == NO_CLUSTER && has(output, WSREP)
 }
 
 fn has(output: &[u8], words: &[u8]) -> bool {
@@ -74,28 +86,24 @@ pub(super) fn refused(
     control: &Control,
     status: StatusFlags,
     caps: Capabilities,
-    heard: &Heard<'_>,
+    heard: Option<Heard<'_>>,
 ) -> Option<Box<Refused>> {
-    let Heard { event, output, runs } = *heard;
-    if !is_refusal(event, output) {
+    let Heard { event, output, runs } = heard?;
+    let Event::Done(outcome @ Outcome { end: End::Err { code }, .. }) = event else { return None };
+    let renews = needs_renewal(outcome, runs.0);
+    if course.watched.is_some() || !(renews || is_refusal(code, output)) {
         return None;
-    }
-    if let Event::Done(outcome @ Outcome { end: End::Err { code }, .. }) = event
-        && needs_preparing(code)
-    {
-        let command = command_that_runs(course, control, caps, runs.0?, runs.1?)?;
-        let is_execution = needs_renewal(outcome, runs.0) && course.watched.is_none();
-        let refused = Refused { command: Some(command), answer: output.to_vec(), renews: Some(outcome) };
-        return is_execution.then(|| Box::new(refused));
     }
     let in_transaction = status.contains(StatusFlags::IN_TRANSACTION);
     let is_alone = !in_transaction && status.contains(StatusFlags::AUTOCOMMIT);
-    if course.watched.is_some() || !(is_alone || in_transaction) {
+    let command = if renews || is_alone {
+        Some(command_that_runs(course, control, caps, runs.0?, runs.1?)?)
+    } else if in_transaction {
+        None
+    } else {
         return None;
-    }
-    let command =
-        if is_alone { Some(command_that_runs(course, control, caps, runs.0?, runs.1?)?) } else { None };
-    Some(Box::new(Refused { command, answer: output.to_vec(), renews: None }))
+    };
+    Some(Box::new(Refused { command, answer: output.to_vec(), outcome, renews }))
 }
 
 impl Session {
@@ -104,8 +112,8 @@ impl Session {
     /// transaction is over.
     pub(super) async fn say_again(&mut self) -> Result<(), Ending> {
         let Some(refused) = self.course.refused.take() else { return Ok(()) };
-        if let Some(outcome) = refused.renews {
-            return self.renew(refused.command, &refused.answer, outcome).await;
+        if refused.renews {
+            return self.renew(refused.command, &refused.answer, refused.outcome).await;
         }
         let settings = self.worker.settings();
         let server = self.backend.as_ref().map(|backend| std::sync::Arc::clone(backend.server()));
@@ -130,23 +138,20 @@ impl Session {
                 while_waiting(&self.control, &mut self.client, self.identity.capabilities, moved).await?;
             let has_moved = moved.is_some_and(|moved| moved.is_ok());
             match (self.loss(), refused.command) {
-                (Loss::Nothing, Some(mut commands)) if has_moved => {
+                (Loss::Nothing, Some(command)) if has_moved => {
                     self.lose_backend();
-                    commands.append(&mut self.backlog);
-                    self.backlog = commands;
+                    self.send_once_more(command);
                     return Ok(());
                 }
                 (Loss::Transaction, None) if has_moved => {
-                    self.course.again_until = None;
                     let off = server.off().unwrap_or(Off::Left);
                     let error = ClientError::rolled_back(server.endpoint(), Gone::Off(off));
                     self.lose_backend();
-                    return self.reply_error(1, &error).await;
+                    return self.refuse_running(&error).await;
                 }
                 _ => {}
             }
         }
-        self.course.again_until = None;
-        self.write_to_client(&refused.answer).await
+        self.pass_on(&refused.answer, refused.outcome).await
     }
 }

@@ -11,7 +11,7 @@ use wire::reply::{Answer, End, Event, Outcome, ReplyScanner};
 use wire::{Capabilities, StatusFlags, WireError};
 
 use super::Session;
-use super::again::{Heard, refused};
+use super::again::{Heard, may_be_hidden, refused};
 use super::correction::correction;
 use super::course::Course;
 use super::execute::{keeps_definitions, refusal_with_own_id};
@@ -19,7 +19,6 @@ use super::ids::{refusal_with_session, translate};
 use super::measure::answered;
 use super::overdue::{is_interrupted, timed_out};
 use super::owed::Step;
-use super::renew::needs_renewal;
 use crate::backend::{Backend, Refused, Target};
 use crate::control::{Control, Signal};
 use crate::counts::Counter;
@@ -104,7 +103,7 @@ impl Session {
         let caps = self.identity.capabilities;
         for _ in 0..FILLS_PER_TURN {
             // Back-pressure: as long as the client does not read, nothing is read for it.
-            ready!(self.poll_flush_client(cx))?;
+            ready!(self.poll_client_ready(cx))?;
             let Some(backend) = &mut self.backend else { return Poll::Ready(Err(Ending::Silent)) };
             let mut scratch = self.worker.scratch.borrow_mut();
             let n = match backend.connection_mut().poll_read(cx, &mut scratch) {
@@ -130,9 +129,8 @@ impl Session {
             let (seq, between_packets) = (reply.next_seq(), reply.is_between_packets());
             let runs = (self.control.running.kind(), self.control.running.bytes());
             let mut scanned = 0;
-            let (mut begins_with_packet, mut hidden) = (between_packets, None);
-            // Nothing in front of it belongs to another command.
-            let mut is_alone = true;
+            // Alone: nothing in front of it belongs to another command.
+            let (mut begins_with_packet, mut is_alone, mut hidden) = (between_packets, true, None);
             let event = loop {
                 let rest = input.get(scanned..).unwrap_or_default();
                 let scan = match reply.scan(rest) {
@@ -141,14 +139,14 @@ impl Session {
                 };
                 scanned += scan.len;
                 collect(&mut self.course, &self.worker, reply, scan.event, input.get(..scanned));
-                self.control.running.add_answered(scan.len);
+                add_answered(&self.worker, &self.control, &mut self.course, scan.len);
                 Watched::read(&mut self.course.watched, &self.worker, rest, scan.len);
                 hear_definitions(&mut self.course, &self.control, rest.get(..scan.len), caps);
                 if let Event::Done(outcome) = scan.event {
                     note_prepared(&mut self.course, &self.control, backend, reply);
                     let bytes = rest.get(..scan.len).filter(|_| begins_with_packet);
-                    // The client may not see it.
-                    hidden = (needs_renewal(outcome, runs.0) && self.owed.is_empty()).then_some(outcome);
+                    let is_last = self.owed.is_empty();
+                    hidden = (is_last && may_be_hidden(outcome, runs.0)).then_some((outcome, bytes));
                     if hidden.is_none() {
                         answered(&self.worker, &self.control, outcome, bytes);
                     }
@@ -173,14 +171,14 @@ impl Session {
                 return Poll::Ready(Err(self.file_not_expected(between_packets, seq)));
             }
             let output = input.get(..scanned).unwrap_or(input);
-            let heard = Heard { event, output, runs };
             let is_all = is_alone && (seq, between_packets, scanned) == (1, true, n) && self.owed.is_empty();
-            if is_all && let Some(refused) = refused(&self.course, &self.control, self.status, caps, &heard) {
+            let heard = is_all.then_some(Heard { event, output, runs });
+            if let Some(refused) = refused(&self.course, &self.control, self.status, caps, heard) {
                 self.course.refused = Some(refused);
                 return Poll::Ready(Ok(event));
             }
-            if let Some(outcome) = hidden {
-                answered(&self.worker, &self.control, outcome, Some(output).filter(|_| between_packets));
+            if let Some((outcome, bytes)) = hidden {
+                answered(&self.worker, &self.control, outcome, bytes);
             }
             let output = told(&mut self.course, reply, event, output);
             let (server, course) = (&backend.server().endpoint().endpoint, &mut self.course);
@@ -267,6 +265,24 @@ impl Session {
             }
             Poll::Pending => Ok(()),
         }
+    }
+
+    /// Ready when the client has taken what it got, and may get more.
+    #[inline]
+    fn poll_client_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
+        ready!(self.poll_flush_client(cx))?;
+        if self.worker.rate_to_client().is_some() { self.poll_throttle(cx) } else { Poll::Ready(Ok(())) }
+    }
+
+    /// Ready when the client may get more bytes.
+    #[cold]
+    fn poll_throttle(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
+        let throttle = self.course.throttle.as_mut();
+        if throttle.is_none_or(|throttle| throttle.poll_ready(cx).is_ready()) {
+            return Poll::Ready(Ok(()));
+        }
+        self.poll_client_gone(cx)?;
+        Poll::Pending
     }
 
     pub(super) async fn flush_client(&mut self) -> Result<(), Ending> {
@@ -489,4 +505,13 @@ struct File {
     ended: bool,
     /// The server, if it has closed the connection meanwhile.
     lost: Option<Target>,
+}
+
+/// So many bytes of the answer are for the client, which may get only some in a second.
+#[inline]
+fn add_answered(worker: &Worker, control: &Control, course: &mut Course, bytes: usize) {
+    control.running.add_answered(bytes);
+    if let Some(rate) = worker.rate_to_client() {
+        course.throttle.get_or_insert_default().note(Instant::now(), bytes, rate);
+    }
 }

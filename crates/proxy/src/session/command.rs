@@ -15,7 +15,7 @@ use super::execute::opens_cursor;
 use super::ids::Look;
 use super::lost::is_about_transactions;
 use super::owed::Step;
-use crate::control::running::{Also, Measured};
+use crate::control::running::Also;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::FILLS_PER_TURN;
@@ -142,6 +142,7 @@ impl Session {
         mut decided: Decided,
     ) -> Result<Command, Ending> {
         let mut sent = 0;
+        let paused = self.course.paused.take();
         let verdict = decided.orders.as_ref().map(|orders| &orders.verdict);
         let timeout = verdict.and_then(|verdict| verdict.timeout).filter(|timeout| !timeout.is_zero());
         let retries = verdict.and_then(|verdict| verdict.retries);
@@ -157,18 +158,17 @@ impl Session {
             sent += scanned.len;
             let payload = input.get(start + HEADER_LEN..sent).unwrap_or_default();
             self.may_ask_for_file = self.may_ask_for_file(kind, payload, scanned.done);
-            let mut measured = if decided.is_counted {
-                self.measure_sent(Measured::plain(kind), payload, Some(&decided))
-            } else {
-                self.measure(kind, payload, Some(&decided))
-            };
+            let goes_on = paused.as_deref().filter(|_| start == 0);
+            let mut measured = self.measure(kind, payload, &decided, goes_on);
             if !scanned.done {
                 // All that is known of its length.
                 measured.bytes = rest.first_chunk().map_or(0, |header| Header::parse(*header).len);
             }
             self.note_sent(kind, payload, scanned.done, &mut decided);
             let upload = Upload { scanner, complete: scanned.done, answer: answer(kind, payload) };
-            self.mirror(kind, payload, &upload, &decided);
+            if goes_on.is_none() {
+                self.mirror(kind, payload, &upload, &decided);
+            }
             // Only the first one is shown and logged as what runs from the beginning.
             let is_behind = runs.is_some();
             if runs.is_none() && upload.answer != Answer::None {
@@ -187,8 +187,7 @@ impl Session {
             let Some(next) = next else { break upload };
             (kind, decided) = next;
         };
-        let goes_on = self.course.renewals > 0;
-        if !goes_on {
+        if paused.is_none() {
             // Of several it would be about the first, and the last may be sent again.
             self.course.retries = retries.filter(|_| self.owed.is_empty());
         }
@@ -197,11 +196,10 @@ impl Session {
             upload.answer = first.answer;
         }
         if let Some((measured, payload, missing)) = runs {
-            if goes_on {
-                self.course.deadline = self.control.running.again(&self.worker.shown, payload);
-            } else {
-                self.begin_sent(measured, payload, missing);
-                self.set_deadline(timeout);
+            self.begin_sent(measured, payload, missing);
+            match paused {
+                Some(paused) => self.course.deadline = self.control.running.resume(&paused),
+                None => self.set_deadline(timeout),
             }
         }
         if let (Some(trace), Some(backend)) = (&self.course.trace, &self.backend) {
@@ -226,7 +224,7 @@ impl Session {
     }
 
     /// Whether the server may ask for a file when it gets this command, of which there may be only a part.
-    fn may_ask_for_file(&mut self, kind: Kind, payload: &[u8], is_whole: bool) -> bool {
+    pub(super) fn may_ask_for_file(&mut self, kind: Kind, payload: &[u8], is_whole: bool) -> bool {
         match kind {
             Kind::Query => !is_whole || may_load_a_file(self.statement(payload)),
             // MariaDB prepares LOAD DATA.

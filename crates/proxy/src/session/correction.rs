@@ -11,7 +11,7 @@ use super::Session;
 use crate::ending::Ending;
 
 /// The statement that makes a server tell the error in this packet.
-pub(super) fn correction(packet: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn correction(packet: &[u8]) -> Option<Box<[u8]>> {
     let error = packet::Err::decode(packet.get(HEADER_LEN..)?, Capabilities::PROTOCOL_41).ok()?;
     let state = String::from_utf8(error.sql_state?.to_vec()).ok()?;
     // Whatever the modes of the session are, hexadecimal digits mean the same.
@@ -23,7 +23,7 @@ pub(super) fn correction(packet: &[u8]) -> Option<Vec<u8>> {
     let code = error.code;
     let text =
         format!("SIGNAL SQLSTATE '{state}' SET MYSQL_ERRNO = {code}, MESSAGE_TEXT = _{charset} X'{digits}'");
-    Some(text.into_bytes())
+    Some(text.into_bytes().into())
 }
 
 impl Session {
@@ -43,7 +43,7 @@ mod tests {
     fn an_error_becomes_a_statement_that_tells_it() {
         let error = packet::Err { code: 1421, sql_state: Some(*b"HY000"), message: b"No (7)" };
         let packet = [&[0; HEADER_LEN][..], &error.encode(Capabilities::PROTOCOL_41)].concat();
-        let said = correction(&packet).map(|text| String::from_utf8(text).unwrap());
+        let said = correction(&packet).map(|text| String::from_utf8(text.into_vec()).unwrap());
         let expected =
             "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1421, MESSAGE_TEXT = _utf8mb4 X'4e6f20283729'";
         assert_eq!(said.as_deref(), Some(expected));

@@ -24,6 +24,7 @@ use wire::StatusFlags;
 use crate::alike::Beginning;
 use crate::backend::{Ahead, Asker, Backend, Left, Passport, Purpose};
 use crate::client::login::Identity;
+use crate::control::running::Paused;
 use crate::counts::digests::Who;
 use crate::error::ClientError;
 use crate::limit::Place;
@@ -33,6 +34,7 @@ use crate::state::gtids::{Gtids, TRACK_GTIDS};
 use crate::state::substitute::Counted;
 use crate::state::{Mark, OPTION, Pin, Pins, Results, SCHEMA, Setting, Settings};
 use crate::statement::class::classify;
+use crate::throttle::Throttle;
 
 use super::again::Refused;
 use super::aside::Ran;
@@ -113,6 +115,8 @@ pub(super) struct Course {
     pub(super) prepared: Option<Box<Registry>>,
     /// What is kept of the last statement, if the client wants that.
     pub(super) trace: Option<Box<Trace>>,
+    /// What the client has got too fast, where that is limited.
+    pub(super) throttle: Option<Box<Throttle>>,
     /// The places of the statement that runs under limits.
     pub(super) places: Vec<Place>,
     /// What a rule says about logging the command in the backlog.
@@ -131,8 +135,10 @@ pub(super) struct Course {
     pub(super) refusal: Option<Box<[u8]>>,
     /// How long that may be said again.
     pub(super) again_until: Option<Instant>,
+    /// The statement in the backlog, if it was sent before, and goes on: it was counted then.
+    pub(super) paused: Option<Box<Paused>>,
     /// How often the statement that runs was prepared anew because its server has asked for that.
-    pub(super) renewals: u32,
+    pub(super) renewals: u8,
     /// How often the statement that runs was sent again because its server was lost.
     pub(super) tries: u32,
     /// How often it may be, if a rule or a hint says so.
@@ -211,6 +217,7 @@ impl Course {
             decided: None,
             prepared: None,
             trace: None,
+            throttle: None,
             places: Vec::new(),
             log: None,
             deadline: None,
@@ -220,6 +227,7 @@ impl Course {
             correction: None,
             refusal: None,
             again_until: None,
+            paused: None,
             renewals: 0,
             tries: 0,
             retries: None,

@@ -18,7 +18,6 @@ use super::metadata::Changed;
 use super::route::names_statement;
 use crate::backend::{Asked, Full, Reply};
 use crate::client::login::ok;
-use crate::control::running::Measured;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::state::substitute::with_numbers;
@@ -377,12 +376,14 @@ impl Session {
             let max = u32::try_from(MAX_PAYLOAD).unwrap_or(u32::MAX);
             return self.refuse_here(Kind::StmtPrepare, &ClientError::packet_too_large(max)).await;
         };
-        let measured = if std::mem::replace(&mut decided.is_counted, true) {
-            self.measure_sent(Measured::plain(Kind::StmtPrepare), &payload, Some(&decided))
-        } else {
-            self.measure(Kind::StmtPrepare, &payload, Some(&decided))
-        };
+        self.may_ask_for_file = self.may_ask_for_file(Kind::StmtPrepare, &payload, true);
+        let paused = self.course.paused.take();
+        let measured = self.measure(Kind::StmtPrepare, &payload, &decided, paused.as_deref());
+        decided.is_counted = true;
         self.begin_running(measured, payload.get(1..).unwrap_or_default());
+        if let Some(paused) = paused {
+            self.control.running.resume(&paused);
+        }
         let command = [(payload, Answer::Prepare)];
         let replies = match self.errand(&command).await? {
             Ok(replies) => replies,

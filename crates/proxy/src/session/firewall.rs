@@ -48,15 +48,19 @@ impl Session {
         decided
     }
 
-    /// Has the firewall judge the statement in the backlog, which is whole, and which the proxy deals with itself. True if the
+    /// Has the firewall judge the statement in the backlog, or the execution of one, which is whole, and which the proxy deals with itself. True if the
     /// client was told that it may not send it.
     pub(super) async fn refuse_own(&mut self, kind: Kind) -> Result<bool, Ending> {
-        if kind != Kind::Query || self.worker.routing.borrow().routes().firewall.is_none() {
+        let is_judged = matches!(kind, Kind::Query | Kind::StmtExecute);
+        if !is_judged || self.worker.routing.borrow().routes().firewall.is_none() {
             return Ok(false);
         }
-        let Some(payload) = whole_front(&self.backlog) else { return Ok(false) };
-        let decided = self.judge(self.statement(payload), true, None, false);
-        self.note_ruling(kind, payload, &decided);
+        let Some(payload) = whole_front(&self.backlog).map(<[u8]>::to_vec) else { return Ok(false) };
+        let decided = match kind {
+            Kind::Query => self.judge(self.statement(&payload), true, None, false),
+            _ => self.decide_prepared(kind, &payload),
+        };
+        self.note_ruling(kind, &payload, &decided);
         match decided.answer.filter(|_| decided.screened.ruling == Ruling::Refused).map(|reply| *reply) {
             Some(Reply::Error(error)) => self.refuse_here(kind, &error).await.map(|()| true),
             _ => Ok(false),

@@ -12,6 +12,7 @@ use wire::{Capabilities, Codec as _, packet};
 use super::Session;
 use super::backlog::{front, whole_front};
 use super::course::decided::Decided;
+use super::execute::id;
 use crate::backend::Full;
 use crate::ending::Ending;
 use crate::limits::{EXPLAINED_BYTES_MAX, FIRST_CONNECTION_ID, OWN_STATEMENT_BYTES_MAX};
@@ -39,6 +40,8 @@ impl Session {
         let may_be_ours = match (kind, payload) {
             _ if header.len > self.own_bytes_max(kind, behind) => false,
             (Kind::ProcessKill | Kind::ProcessInfo, _) | (Kind::StmtPrepare, None) => true,
+            (Kind::StmtExecute, None) => self.past.prepared_kill,
+            (Kind::StmtExecute, Some(payload)) => self.prepared_kill(payload).is_some(),
             (Kind::Query, Some(payload)) => statement::may_be_own(self.statement(payload)),
             (Kind::Query, None) => statement::may_become_own(self.statement(behind)),
             (Kind::StmtPrepare, Some(payload)) => statement::naming::has_id(payload),
@@ -56,10 +59,19 @@ impl Session {
                 .filter(Kill::is_of_a_session)
                 .map(Own::Kill),
             Kind::Query => statement::judge(self.statement(payload)),
+            Kind::StmtExecute => self.prepared_kill(payload).map(Own::Kill),
             _ => None,
         };
         let ours = ours.or_else(|| self.with_threads(kind, payload).map(|_| Own::Naming));
         ours.map_or(Look::Plain, Look::Ours)
+    }
+
+    /// Whom an execution kills, if that is a session of the proxy.
+    fn prepared_kill(&self, payload: &[u8]) -> Option<Kill> {
+        if !self.past.prepared_kill {
+            return None;
+        }
+        self.course.prepared.as_ref()?.kill(id(payload)?)
     }
 
     /// Bytes of the longest command that is looked at, with the beginning of this one.
@@ -76,7 +88,8 @@ impl Session {
     fn with_threads(&self, kind: Kind, payload: &[u8]) -> Option<Vec<u8>> {
         let text = match kind {
             Kind::Query => self.statement(payload),
-            Kind::StmtPrepare => payload.get(1..)?,
+            // The proxy executes a KILL itself.
+            Kind::StmtPrepare => payload.get(1..).filter(|text| statement::kill_of(text).is_none())?,
             _ => return None,
         };
         let server = &self.backend.as_ref()?.server().endpoint().endpoint;
@@ -138,7 +151,7 @@ impl Session {
         let payload = command.get(HEADER_LEN..).unwrap_or_default();
         let digest = self.worker.routing.borrow_mut().digest_of(self.statement(payload));
         let mut decided = Decided { digest, ..Decided::plainly_to(self.course.hostgroup) };
-        let measured = self.measure(kind, payload, Some(&decided));
+        let measured = self.measure(kind, payload, &decided, None);
         self.begin_running(measured, self.shown(kind, payload));
         self.course.retries = None;
         decided.class = Some(classify(self.statement(payload)));

@@ -2,30 +2,14 @@
 //!
 //! Source of the names: the document of ProxySQL 2.7. What there is nothing of here is left out.
 
-use std::fmt::Write as _;
-
-use route::{Hold, json_string};
+use route::Hold;
 use tokio::time::Instant;
 use wire::{Capabilities, StatusFlags};
 
 use super::Session;
-use crate::arrival::Peer;
 use crate::backend::Backend;
-
-/// Blanks by which each level stands farther right.
-const INDENT: usize = 4;
-
-/// A value of the document.
-#[derive(Debug)]
-enum Value {
-    Text(String),
-    /// A number, `true`, `false`.
-    Plain(String),
-    Object(Vec<(String, Self)>),
-    List(Vec<Self>),
-}
-
-use Value::{List, Object, Plain, Text};
+use crate::document::Value::{List, Object};
+use crate::document::{Form, Value, client, object, on, plain, text};
 
 impl Session {
     /// The document.
@@ -61,36 +45,12 @@ impl Session {
             ("conn", self.asked_for()),
             ("backends", List(self.backends(state.hold))),
         ]);
-        let mut out = String::new();
-        object(members).write(&mut out, 0);
-        out
+        object(members).print(Form::Indented)
     }
 
     fn client_side(&self) -> Value {
-        let address = |address: Option<std::net::SocketAddr>| {
-            let (ip, port) = address.map_or_else(
-                || ("localhost".to_owned(), 0),
-                |address| (address.ip().to_canonical().to_string(), address.port()),
-            );
-            object([("address", text(ip)), ("port", plain(port))])
-        };
-        let proxy = match self.identity.peer {
-            Peer::Tcp(addresses) => Some(addresses.destination()),
-            Peer::Local => None,
-        };
-        let schema = self.control.about.schema();
-        object([
-            ("client_addr", address(self.identity.peer.address())),
-            ("proxy_addr", address(proxy)),
-            ("encrypted", plain(self.client.is_encrypted())),
-            (
-                "userinfo",
-                object([
-                    ("username", text(&self.identity.account.user.name)),
-                    ("schemaname", text(schema.as_deref().unwrap_or_default())),
-                ]),
-            ),
-        ])
+        let (user, schema) = (&self.identity.account.user.name, self.control.about.schema());
+        client(&self.identity.peer, self.client.is_encrypted(), user, schema.as_deref().unwrap_or_default())
     }
 
     /// What the client has asked for.
@@ -187,78 +147,5 @@ impl Session {
                 ]),
             ),
         ])
-    }
-}
-
-fn text(bytes: impl AsRef<[u8]>) -> Value {
-    Text(String::from_utf8_lossy(bytes.as_ref()).into_owned())
-}
-
-fn plain<T: ToString + Copy>(value: T) -> Value {
-    Plain(value.to_string())
-}
-
-fn on(is_so: bool) -> Value {
-    text(if is_so { "ON" } else { "OFF" })
-}
-
-fn object(members: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
-    Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
-}
-
-impl Value {
-    /// Appends it; what is inside of it stands `depth` levels and one more to the right.
-    fn write(&self, out: &mut String, depth: usize) {
-        let line = |out: &mut String, depth: usize| {
-            let _ = write!(out, "\n{:1$}", "", depth * INDENT);
-        };
-        match self {
-            Text(text) => json_string(out, text),
-            Plain(text) => out.push_str(text),
-            Object(members) if members.is_empty() => out.push_str("{}"),
-            List(items) if items.is_empty() => out.push_str("[]"),
-            Object(members) => {
-                out.push('{');
-                for (at, (name, value)) in members.iter().enumerate() {
-                    out.push_str(if at > 0 { "," } else { "" });
-                    line(out, depth + 1);
-                    json_string(out, name);
-                    out.push_str(": ");
-                    value.write(out, depth + 1);
-                }
-                line(out, depth);
-                out.push('}');
-            }
-            List(items) => {
-                out.push('[');
-                for (at, value) in items.iter().enumerate() {
-                    out.push_str(if at > 0 { "," } else { "" });
-                    line(out, depth + 1);
-                    value.write(out, depth + 1);
-                }
-                line(out, depth);
-                out.push(']');
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn members_stand_on_lines_of_their_own() {
-        let value = object([
-            ("a", plain(-1)),
-            ("b", object([("c", text("\"x\"\n"))])),
-            ("d", List(vec![plain(1), object([])])),
-            ("e", List(Vec::new())),
-        ]);
-        let mut out = String::new();
-        value.write(&mut out, 0);
-        let expected = "{\n    \"a\": -1,\n    \"b\": {\n        \"c\": \"\\\"x\\\"\\n\"\n    },\n    \"d\": [\n        \
-                        1,\n        {}\n    ],\n    \"e\": []\n}";
-        assert_eq!(out, expected);
     }
 }

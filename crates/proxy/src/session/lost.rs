@@ -148,10 +148,9 @@ impl Session {
         self.lose_backend();
         self.course.forget_sent();
         self.listing = None;
-        if let Some(mut commands) = again {
+        if let Some(command) = again {
             self.course.tries += u32::from(refusal.is_none());
-            commands.append(&mut self.backlog);
-            self.backlog = commands;
+            self.send_once_more(command);
             return Ok(());
         }
         self.course.tries = 0;

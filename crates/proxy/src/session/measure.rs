@@ -17,7 +17,7 @@ use super::execute::id;
 use crate::audit;
 use crate::backend::Reply;
 use crate::control::Control;
-use crate::control::running::{Also, Measured};
+use crate::control::running::{Also, Measured, Paused};
 use crate::counts::Counter;
 use crate::counts::digests::Done;
 use crate::counts::errors::{Key, Name};
@@ -32,31 +32,31 @@ const fn is_question(kind: Kind) -> bool {
 }
 
 impl Session {
-    /// Counts a command that the backend gets. Of a long one `payload` is the beginning.
-    pub(super) fn measure(&mut self, kind: Kind, payload: &[u8], decided: Option<&Decided>) -> Measured {
-        let own = self.measure_as(kind, payload, decided.and_then(|decided| decided.class));
-        if let Some(decided) = decided {
-            self.note_ruling(kind, payload, decided);
-        }
-        self.measure_sent(own, payload, decided)
-    }
-
-    /// Counts a command that the backend gets, and that was counted as one of the client's, as `own`.
-    pub(super) fn measure_sent(
+    /// Counts a command that the backend gets. Of a long one `payload` is the beginning. One that was `paused` was counted as one of the
+    /// client's before.
+    pub(super) fn measure(
         &mut self,
-        own: Measured,
+        kind: Kind,
         payload: &[u8],
-        decided: Option<&Decided>,
+        decided: &Decided,
+        paused: Option<&Paused>,
     ) -> Measured {
-        let kind = own.kind;
+        let own = match paused {
+            Some(paused) => Measured { class: paused.measured.class, ..Measured::plain(kind) },
+            None if decided.is_counted => Measured::plain(kind),
+            None => {
+                self.note_ruling(kind, payload, decided);
+                self.measure_as(kind, payload, decided.class)
+            }
+        };
         if is_question(kind)
             && let Some(backend) = &self.backend
         {
             backend.connection().note_query();
         }
-        let place = decided.and_then(|decided| self.place(kind, payload, decided));
-        let digest = decided.and_then(|decided| decided.digest);
-        let log = decided.and_then(|decided| decided.orders.as_ref()).and_then(|orders| orders.verdict.log);
+        let place = self.place(kind, payload, decided);
+        let digest = decided.digest;
+        let log = decided.orders.as_ref().and_then(|orders| orders.verdict.log);
         let bytes = u32::try_from(payload.len()).unwrap_or(u32::MAX);
         self.note_at_server(kind);
         if own.class == Some(Class::Set) && set_of(self.statement(payload)) == SetOf::Names {
@@ -191,11 +191,27 @@ impl Session {
         if let Some((kind, payload)) = self.first_of_backlog() {
             self.begin_running(Measured::plain(kind), self.shown(kind, payload));
         }
+        if let Some(paused) = &self.course.paused {
+            self.control.running.resume(paused);
+        }
     }
 
-    /// Counts the command in the backlog, which no server gets.
+    /// The command in the backlog, which no server gets, begins to run. It is counted, unless it was before.
+    pub(super) fn begin_own(&self, kind: Kind) {
+        let paused = self.course.paused.as_deref();
+        let measured = match paused {
+            Some(paused) => paused.measured,
+            None => self.measure_own(kind, front(&self.backlog)),
+        };
+        self.begin_running(Measured { log: self.course.log, ..measured }, self.text_for_logs());
+        if let Some(paused) = paused {
+            self.control.running.resume(paused);
+        }
+    }
+
+    /// Counts the command in the backlog, which no server gets, unless it was counted before.
     pub(super) fn measure_refused(&self) {
-        if let Some((kind, payload)) = self.first_of_backlog() {
+        if let Some((kind, payload)) = self.first_of_backlog().filter(|_| self.course.paused.is_none()) {
             self.measure_own(kind, payload);
         }
     }

@@ -289,6 +289,7 @@ impl Session {
         self.set_idle();
         let mut scanner = MessageScanner::new(0);
         poll_fn(|cx| self.poll_skip(cx, &mut scanner)).await?;
+        self.course.paused = None;
         self.control.set_busy();
         Ok(scanner.next_seq())
     }

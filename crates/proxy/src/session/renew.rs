@@ -18,27 +18,32 @@ use crate::limits::RENEWALS_MAX;
 /// `ER_NEED_REPREPARE`.
 const NEED_REPREPARE: u16 = 1615;
 
-/// Whether this is the number of that error.
-pub(super) const fn needs_preparing(code: u16) -> bool {
-    code == NEED_REPREPARE
-}
-
 /// Whether this is what a server has answered to the execution of a prepared statement.
 pub(super) const fn needs_renewal(outcome: Outcome, runs: Option<Kind>) -> bool {
-    matches!(outcome.end, End::Err { code } if needs_preparing(code))
-        && matches!(runs, Some(Kind::StmtExecute))
+    matches!(outcome.end, End::Err { code: NEED_REPREPARE }) && matches!(runs, Some(Kind::StmtExecute))
 }
 
 impl Session {
-    /// A statement is over, unless it is to be prepared again: then it goes on, and only its server rests.
+    /// A statement is over, unless it was refused and may be said again: then it goes on, and only its server rests.
     pub(super) fn pause_or_end(&self) {
-        match &self.course.refused {
-            Some(refused) if refused.renews.is_some() => {
-                if let Some(backend) = &self.backend {
-                    backend.connection().note_answered();
-                }
-            }
-            _ => self.end_running(),
+        match (&self.course.refused, &self.backend) {
+            (None, _) => self.end_running(),
+            (Some(_), Some(backend)) => backend.connection().note_answered(),
+            (Some(_), None) => {}
+        }
+    }
+
+    /// The command that runs is brought to the front of the backlog, to be sent once more.
+    pub(super) fn send_once_more(&mut self, mut command: Vec<u8>) {
+        self.course.paused = self.control.running.pause().map(Box::new);
+        command.append(&mut self.backlog);
+        self.backlog = command;
+    }
+
+    /// What was tried for the statement before counts no more, unless that one is in the backlog and goes on.
+    pub(super) fn forget_tries(&mut self) {
+        if self.course.paused.is_none() {
+            (self.course.renewals, self.course.again_until) = (0, None);
         }
     }
 
@@ -50,7 +55,7 @@ impl Session {
         answer: &[u8],
         outcome: Outcome,
     ) -> Result<(), Ending> {
-        self.course.renewals += 1;
+        self.course.renewals = self.course.renewals.saturating_add(1);
         let payload = command.as_deref().and_then(|command| command.get(HEADER_LEN..));
         // One that cannot be prepared here is the server's as it is: the next execution may work.
         let modes = self.course.modes();
@@ -59,40 +64,37 @@ impl Session {
             prepared.is_some_and(|prepared| prepared.is_preparable_in(modes))
         };
         let statement = payload.and_then(id).filter(|_| self.course.renewals <= RENEWALS_MAX).filter(can_be);
-        let (Some(mut command), Some(statement)) = (command, statement) else {
-            return self.give_up_renewal(answer, outcome).await;
+        let (Some(command), Some(statement)) = (command, statement) else {
+            return self.pass_on(answer, outcome).await;
         };
         self.close_here(statement).await?;
         match self.prepare_again(statement).await? {
             Ok(_) if killed_here(&self.control, self.identity.capabilities, true)? => {
-                self.refuse_renewal(&ClientError::interrupted()).await
+                self.refuse_running(&ClientError::interrupted()).await
             }
             Ok(_) => {
-                command.append(&mut self.backlog);
-                self.backlog = command;
-                let decided = Decided::plainly_to(self.course.hostgroup).counted();
+                self.send_once_more(command);
+                let decided = Decided::plainly_to(self.course.hostgroup).after_its_turn();
                 let prepared = self.course.prepared.as_ref().and_then(|all| all.get(statement));
                 self.course.decided = prepared.map(|prepared| decided.prepared_as(&prepared.what));
                 Ok(())
             }
-            Err(NotPrepared::Lost(error)) => self.refuse_renewal(&error).await,
+            Err(NotPrepared::Lost(error)) => self.refuse_running(&error).await,
             Err(NotPrepared::Refused(_) | NotPrepared::Changed | NotPrepared::Cannot) => {
-                self.give_up_renewal(answer, outcome).await
+                self.pass_on(answer, outcome).await
             }
         }
     }
 
-    /// The client gets what the server has said.
-    async fn give_up_renewal(&mut self, answer: &[u8], outcome: Outcome) -> Result<(), Ending> {
-        self.course.renewals = 0;
+    /// The client gets what the server has said of the statement that runs, which is over.
+    pub(super) async fn pass_on(&mut self, answer: &[u8], outcome: Outcome) -> Result<(), Ending> {
         answered(&self.worker, &self.control, outcome, Some(answer));
         self.end_running();
         self.write_to_client(answer).await
     }
 
     /// The client gets this error instead.
-    async fn refuse_renewal(&mut self, error: &ClientError) -> Result<(), Ending> {
-        self.course.renewals = 0;
+    pub(super) async fn refuse_running(&mut self, error: &ClientError) -> Result<(), Ending> {
         self.answered_here(error.code());
         self.reply_error(1, error).await
     }

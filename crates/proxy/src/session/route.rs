@@ -17,11 +17,11 @@ use super::course::prepared::{Preparing, Registry};
 use super::execute::ID;
 use super::trace::Part;
 use crate::backend::{AcquireError, Ahead, Backend, Full};
-use crate::control::running::Measured;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::{BEHIND_PROLOGUE_MAX, ERRANDS_LOST_MAX, JUDGED_BYTES_MAX, PREPARED_BYTES_MAX};
 use crate::routing::Circumstances;
+use crate::statement::kill_of;
 
 /// The attribute of a statement that says which side of a replication pair it wants.
 const ACCESS_MODE: &[u8] = b"access_mode";
@@ -429,12 +429,6 @@ impl Session {
         Ok(())
     }
 
-    /// Counts the command in the backlog as one that no server gets.
-    pub(super) fn begin_own(&self, kind: Kind) {
-        let measured = self.measure_own(kind, front(&self.backlog));
-        self.begin_running(Measured { log: self.course.log, ..measured }, self.text_for_logs());
-    }
-
     /// Takes note of a command that is being sent to the backend.
     pub(super) fn note_sent(&mut self, kind: Kind, payload: &[u8], is_whole: bool, decided: &mut Decided) {
         if matches!(kind, Kind::Query | Kind::StmtExecute | Kind::StmtBulkExecute) {
@@ -465,7 +459,9 @@ impl Session {
     }
 
     /// What is kept of a statement that is prepared.
-    pub(super) fn preparing(&self, text: &[u8], decided: &mut Decided) -> Preparing {
+    pub(super) fn preparing(&mut self, text: &[u8], decided: &mut Decided) -> Preparing {
+        let kill = kill_of(text);
+        self.past.prepared_kill |= kill.is_some();
         let moves = !self.has_one_way() || self.logs() || self.shares(decided.hostgroup);
         let (digest, change) = (decided.digest, decided.change.take());
         let shown = |digest| {
@@ -484,6 +480,7 @@ impl Session {
             modes: self.course.modes(),
             digest_text,
             change: change.map(|change| *change),
+            kill,
             caller: Arc::clone(&self.course.caller),
             screened: decided.screened,
         }

@@ -10,6 +10,7 @@ use super::Worker;
 use crate::client::login::Identity;
 use crate::control::{Control, Signal};
 use crate::directory::Seat;
+use crate::document::Form;
 use crate::holders::Holders;
 use crate::kill::{Request, Verdict};
 use crate::stats::SessionStats;
@@ -49,8 +50,18 @@ impl Worker {
 
     /// Its sessions.
     pub(crate) fn sessions(&self) -> Vec<SessionStats> {
-        let now = Instant::now();
-        self.controls.borrow().iter().map(|(_, control)| control.row(self.index, now)).collect()
+        let (now, settings) = (Instant::now(), self.settings());
+        let form = match settings.variables.show_processlist_extended {
+            0 => None,
+            1 => Some(Form::Compact),
+            _ => Some(Form::Indented),
+        };
+        let row = |control: &Control| {
+            let mut row = control.row(self.index, now);
+            row.extended = form.map(|form| control.extended(&row, form, now));
+            row
+        };
+        self.controls.borrow().iter().map(|(_, control)| row(control)).collect()
     }
 
     /// Those of its sessions that have a connection of this hostgroup.

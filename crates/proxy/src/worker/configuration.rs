@@ -1,6 +1,7 @@
 //! The configuration that a worker uses, and what changes with it.
 
 use std::collections::HashSet;
+use std::num::NonZeroU32;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -37,6 +38,7 @@ impl Worker {
         // They may be allowed less.
         self.due.set(self.now());
         self.configure_digests();
+        self.configure_rate();
         let servers = self.forget_servers();
         if servers.iter().any(|server| server.is_off() && server.open() > 0) {
             self.recall();
@@ -67,6 +69,16 @@ impl Worker {
             self.settings.replace(Rc::new(Settings(snapshot)));
             self.version.set(self.version.get() + 1);
         }
+    }
+
+    /// How many bytes in a second a client may get; nothing if as many as it takes.
+    pub(crate) const fn rate_to_client(&self) -> Option<NonZeroU32> {
+        self.rate_to_client.get()
+    }
+
+    pub(super) fn configure_rate(&self) {
+        let rate = self.settings().variables.throttle_max_bytes_per_second_to_client;
+        self.rate_to_client.set(NonZeroU32::new(rate));
     }
 
     /// How much memory its digests take.

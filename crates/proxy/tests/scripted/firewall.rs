@@ -216,6 +216,27 @@ fn prepared_statements_are_asked_about_each_time() {
     });
 }
 
+/// The proxy executes it itself.
+#[test]
+fn a_prepared_kill_is_asked_about_each_time() {
+    play(async || {
+        let sql = "KILL QUERY 1073741900";
+        let config = firewall(FirewallMode::Protecting, &["DO 1", sql]);
+        let (stage, _servers, mut client, mut server) = session(config).await;
+        client.send_command(Kind::StmtPrepare, sql.as_bytes()).await;
+        server.expect_command(Kind::StmtPrepare, sql.as_bytes()).await;
+        server.send(&[0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]).await;
+        client.read().await;
+        let execution = b"\x05\0\0\0\0\x01\0\0\0";
+        client.send_command(Kind::StmtExecute, execution).await;
+        client.expect_err(1094).await;
+        stage.apply(firewall(FirewallMode::Protecting, &["DO 1"])).unwrap();
+        client.send_command(Kind::StmtExecute, execution).await;
+        assert_eq!(client.expect_err(1148).await.message, BLOCKED);
+        assert_eq!(counts(&stage), [0, 1]);
+    });
+}
+
 /// What was prepared before the firewall was there is judged by what it was then.
 #[test]
 fn statements_of_before_are_judged_by_their_schema_of_then() {

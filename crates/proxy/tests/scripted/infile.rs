@@ -10,9 +10,10 @@ use wire::command::Kind;
 use wire::frame::MAX_PAYLOAD;
 use wire::{Capabilities, StatusFlags, packet};
 
+use super::split::{Scene, prepare, scene};
 use super::support::{
     Client, Database, config, expect_alive, expect_nothing_left, first_query, log_in, messages, options,
-    pieces, play, play_all, session, session_of, settle, stage_with,
+    pair_of_servers, pieces, play, play_all, session, session_of, settle, stage_with,
 };
 
 const LOAD: &str = "LOAD DATA LOCAL INFILE '/f' INTO TABLE t";
@@ -76,6 +77,30 @@ fn a_file_may_be_for_a_prepared_statement() {
             server.expect(b"").await;
             finish(&mut client, &mut server).await;
         }
+    });
+}
+
+/// The proxy prepares it itself, to give it a number that no other one has.
+#[test]
+fn a_file_may_be_for_a_statement_that_was_prepared_beside_those_of_other_hostgroups() {
+    play(async || {
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair_of_servers()).await;
+        prepare(&mut client, &mut reader, b"SELECT a FROM t WHERE b = ?", 1).await;
+        client.send_command(Kind::StmtPrepare, LOAD.as_bytes()).await;
+        writer.expect_command(Kind::StmtPrepare, LOAD.as_bytes()).await;
+        let prepared =
+            packet::PrepareOk { statement_id: 9, columns: 0, params: 0, warnings: 0, metadata_follows: None };
+        writer.send_packet(&prepared).await;
+        client.read().await;
+        let execute = [9, 0, 0, 0, 0, 1, 0, 0, 0];
+        client.send_command(Kind::StmtExecute, &execute).await;
+        writer.expect_command(Kind::StmtExecute, &execute).await;
+        writer.send_packet(&packet::LocalInfile { filename: b"/f" }).await;
+        client.expect(b"\xfb/f").await;
+        client.send(b"").await;
+        writer.expect(b"").await;
+        writer.ok_with(3, 0).await;
+        assert_eq!(client.expect_ok().await.affected_rows, 3);
     });
 }
 

@@ -3,6 +3,7 @@
 use config::Config;
 use tokio::time::Instant;
 use wire::command::Kind;
+use wire::{Codec as _, packet};
 
 use super::support::{
     Client, Database, Servers, config, connect, expect_alive, expect_nothing_left, first_query, log_in,
@@ -150,6 +151,75 @@ fn a_session_that_does_nothing_loses_nothing_by_kill_query() {
         killer.expect_ok().await;
         assert!(servers.settled().await.is_none(), "nobody is disturbed for nothing");
         expect_alive(&mut client, &mut server).await;
+    });
+}
+
+/// The client prepares a statement, which the server calls 5.
+async fn prepare(client: &mut Client, server: &mut Database, sql: &str) {
+    client.send_command(Kind::StmtPrepare, sql.as_bytes()).await;
+    server.expect_command(Kind::StmtPrepare, sql.as_bytes()).await;
+    let ok =
+        packet::PrepareOk { statement_id: 5, columns: 0, params: 0, warnings: 0, metadata_follows: None };
+    server.send_packet(&ok).await;
+    let answer = ok.encode(client.capabilities());
+    client.expect(&answer).await;
+}
+
+/// The server was asked for a thread that the session had when the statement was prepared, and has no more.
+#[test]
+fn a_prepared_kill_is_executed_like_any_other() {
+    play(async || {
+        let (stage, mut servers) = stage(config());
+        let (mut client, id) = log_in_with_id(&stage, &options()).await;
+        let mut killer = log_in(&stage).await;
+        let mut own = first_query(&mut killer, &mut servers).await;
+        prepare(&mut killer, &mut own, &format!("KILL QUERY {id}")).await;
+        let execute = [5, 0, 0, 0, 0, 1, 0, 0, 0];
+        // There is nothing to kill.
+        killer.send_command(Kind::StmtExecute, &execute).await;
+        killer.expect_ok().await;
+        let mut server = first_query(&mut client, &mut servers).await;
+        client.send_query("SELECT SLEEP(60)").await;
+        server.expect_query("SELECT SLEEP(60)").await;
+        killer.send_command(Kind::StmtExecute, &execute).await;
+        let (mut side, _) = ScriptedServer::accept(servers.dialled().await.1).await;
+        side.expect_query(&format!("KILL QUERY {THREAD}")).await;
+        side.ok().await;
+        killer.expect_ok().await;
+        server.err(1317, "70100", "Query execution was interrupted").await;
+        client.expect_err(1317).await;
+        // It is forgotten as others are.
+        killer.send_command(Kind::StmtClose, &execute[..4]).await;
+        own.expect_command(Kind::StmtClose, &execute[..4]).await;
+        killer.send_command(Kind::StmtExecute, &execute).await;
+        own.expect_command(Kind::StmtExecute, &execute).await;
+        own.err(1243, "HY000", "Unknown prepared statement handler").await;
+        killer.expect_err(1243).await;
+    });
+}
+
+/// MariaDB's clients send an execution of what they prepare right behind that.
+#[test]
+fn a_kill_is_executed_right_behind_its_preparation() {
+    play(async || {
+        let (stage, mut servers) = stage(config());
+        let (_client, id) = log_in_with_id(&stage, &options()).await;
+        let mut killer = log_in(&stage).await;
+        let mut own = first_query(&mut killer, &mut servers).await;
+        let sql = format!("KILL QUERY {id}");
+        let execute = [&[Kind::StmtExecute as u8, 255, 255, 255, 255][..], &[0, 1, 0, 0, 0]].concat();
+        let prepare = [&[Kind::StmtPrepare as u8][..], sql.as_bytes()].concat();
+        let both = [messages(0, &[&prepare]), messages(0, &[&execute])].concat();
+        killer.send_bytes(&both).await;
+        own.expect_command(Kind::StmtPrepare, sql.as_bytes()).await;
+        let ok =
+            packet::PrepareOk { statement_id: 5, columns: 0, params: 0, warnings: 0, metadata_follows: None };
+        own.send_packet(&ok).await;
+        killer.packets().expect_seq(1);
+        let answer = ok.encode(killer.capabilities());
+        killer.expect(&answer).await;
+        killer.packets().expect_seq(1);
+        killer.expect_ok().await;
     });
 }
 

@@ -7,7 +7,7 @@ use wire::command::Kind;
 
 use super::support::{
     Client, Database, Servers, begin, config as usual, expect_alive, expect_nothing_left, first_query,
-    log_in, messages, pair_of_servers, play, rule, run, settle, stage,
+    log_in, messages, pair_of_servers, play, rule, run, secs, settle, stage,
 };
 
 /// A session with a connection to `db`.
@@ -54,6 +54,34 @@ fn a_session_outside_of_a_transaction_does_not_notice() {
         client.expect_ok().await;
         drop(client);
         expect_nothing_left(&stage).await;
+    });
+}
+
+/// It was counted as often as it was sent.
+#[test]
+fn a_statement_that_is_sent_again_is_one_statement() {
+    play(async || {
+        let (stage, mut servers, mut client, mut db) = scene().await;
+        let before = stage.global("Questions");
+        let _ = stage.take_digests();
+        client.send_query("SELECT 1").await;
+        db.expect_query("SELECT 1").await;
+        tokio::time::sleep(secs(2)).await;
+        drop(db);
+        let mut other = servers.accept().await;
+        other.expect_query("SELECT 1").await;
+        let running = &stage.processes()[0];
+        assert!(running.time >= secs(2), "{running:?}");
+        other.ok().await;
+        client.expect_ok().await;
+        assert_eq!((stage.global("Questions") - before, stage.command("SELECT").count), (1, 1));
+        assert_eq!(stage.take_digests().iter().map(|digest| digest.count).sum::<u64>(), 1);
+        // The next one is another one.
+        client.send_query("SELECT 1").await;
+        other.expect_query("SELECT 1").await;
+        other.ok().await;
+        client.expect_ok().await;
+        assert_eq!(stage.global("Questions") - before, 2);
     });
 }
 

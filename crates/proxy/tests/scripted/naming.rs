@@ -55,14 +55,14 @@ fn a_session_without_a_thread_keeps_its_id() {
 }
 
 #[test]
-fn a_kill_is_prepared_with_the_servers_id() {
+fn a_kill_is_prepared_as_it_is() {
     play(async || {
         let (stage, mut servers) = stage(config());
         let (mut client, id) = log_in_with_id(&stage, &options()).await;
         client.send_command(Kind::StmtPrepare, format!("KILL QUERY {id}").as_bytes()).await;
         let mut server = servers.accept().await;
-        for (text, sent) in [("KILL ID", "KILL 7"), ("SELECT ID", "SELECT ID")] {
-            server.expect_command(Kind::StmtPrepare, b"KILL QUERY 7").await;
+        for (text, sent) in [("KILL ID", "KILL ID"), ("SELECT ID", "SELECT ID")] {
+            server.expect_command(Kind::StmtPrepare, format!("KILL QUERY {id}").as_bytes()).await;
             server.err(1295, "HY000", "not here").await;
             client.expect_err(1295).await;
             let id = id.to_string();

@@ -1,6 +1,7 @@
 //! A pair whose primary changes: who gets the writes, and what becomes of sessions that were at the old one.
 
 use config::QueryRule;
+use proxy::stage::Stage;
 use tokio::time::{Instant, sleep};
 
 use super::support::{log_in, ms, play, rule};
@@ -75,6 +76,54 @@ fn c13_a_write_that_the_old_primary_refuses_is_done_by_the_new_one() {
     });
 }
 
+/// What was counted since the last time: questions, executions by their digests, and errors of servers.
+fn counted(stage: &Stage, before: u64) -> (u64, u64, Vec<u16>) {
+    let executed = stage.take_digests().iter().map(|digest| digest.count).sum();
+    let errors = stage.errors(true).iter().map(|error| error.code).collect();
+    (stage.global("Questions") - before, executed, errors)
+}
+
+/// It was counted as often as a server got it, with an error that its client never saw.
+#[test]
+fn a_write_that_is_said_again_is_one_statement() {
+    play(async || {
+        let (world, stage) = World::of(pair());
+        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        sleep(ms(100)).await;
+        let mut client = log_in(&stage).await;
+        say(&mut client, "INSERT 1").await;
+        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        let before = stage.global("Questions");
+        let _ = stage.take_digests();
+        client.send_query("INSERT 2").await;
+        sleep(ms(2_000)).await;
+        let running = &stage.processes()[0];
+        assert!(running.time >= ms(2_000), "{running:?}");
+        world.read_only.borrow_mut().remove("b:3306");
+        client.expect_ok().await;
+        assert_eq!(counted(&stage, before), (1, 1, vec![]));
+    });
+}
+
+#[test]
+fn a_write_whose_refusal_the_client_hears_is_one_statement_with_one_error() {
+    play(async || {
+        let (world, stage) = World::of(pair());
+        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        sleep(ms(100)).await;
+        let mut client = log_in(&stage).await;
+        say(&mut client, "INSERT 1").await;
+        stage.stop_watching();
+        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        let before = stage.global("Questions");
+        let _ = stage.take_digests();
+        client.send_query("INSERT 2").await;
+        client.expect_err(1290).await;
+        assert_eq!(counted(&stage, before), (1, 1, vec![1290]));
+        assert!(stage.processes()[0].statement.is_none(), "{:?}", stage.processes()[0]);
+    });
+}
+
 #[test]
 fn c13_a_refusal_behind_another_answer_takes_that_answer_not_away() {
     play(async || {
@@ -92,6 +141,7 @@ fn c13_a_refusal_behind_another_answer_takes_that_answer_not_away() {
         client.packets().expect_seq(1);
         client.expect_err(1290).await;
         assert_eq!(world.told("UPDATE 1"), ["a:3306"]);
+        assert_eq!(stage.errors(false).iter().map(|error| error.code).collect::<Vec<_>>(), [1290]);
     });
 }
 
@@ -195,8 +245,15 @@ fn c14_a_write_that_is_refused_in_a_transaction_ends_it() {
         // The monitor does not know yet.
         world.read_only.borrow_mut().insert("a:3306".to_owned());
         let begun = Instant::now();
+        let before = stage.global("Questions");
+        let _ = stage.take_digests();
         client.send_query("INSERT 1").await;
         let error = client.expect_err(1213).await;
+        assert_eq!(
+            counted(&stage, before),
+            (1, 1, vec![]),
+            "what the server has said the client has not seen"
+        );
         assert!(error.message.contains("server a:3306 has left the hostgroup"), "{error:?}");
         assert!(begun.elapsed() < ms(500), "{:?}", begun.elapsed());
         world.read_only.borrow_mut().remove("b:3306");

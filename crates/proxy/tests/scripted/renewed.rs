@@ -112,6 +112,33 @@ fn a_statement_that_is_prepared_again_is_one_statement() {
     });
 }
 
+/// It ran unseen: nothing was counted, logged or shown of it.
+#[test]
+fn a_statement_that_is_prepared_again_and_goes_on_elsewhere_is_one_statement() {
+    play(async || {
+        let (stage, mut servers) = stage(config());
+        let mut client = log_in(&stage).await;
+        let mut server = first_query(&mut client, &mut servers).await;
+        prepare(&mut client, &mut server).await;
+        let before = stage.global("Questions");
+        let _ = stage.take_digests();
+        client.send_command(Kind::StmtExecute, &execute(5)).await;
+        tokio::time::sleep(secs(2)).await;
+        wants_it_again(&mut server, 5).await;
+        gets_it_again(&mut server, 5, 6).await;
+        drop(server);
+        let mut server = servers.accept().await;
+        prepared(&mut server, 1).await;
+        server.expect_command(Kind::StmtExecute, &execute(1)).await;
+        let running = &stage.processes()[0];
+        assert!(running.time >= secs(2), "{running:?}");
+        server.ok().await;
+        client.expect_ok().await;
+        assert_eq!(stage.global("Questions") - before, 1);
+        assert_eq!(stage.take_digests().iter().map(|digest| digest.count).sum::<u64>(), 1);
+    });
+}
+
 /// The answer was Done, and the statement went on.
 #[test]
 fn a_statement_is_killed_while_it_is_prepared_again() {

@@ -64,6 +64,27 @@ fn c06_warnings_outlive_a_change_of_what_texts_mean() {
     });
 }
 
+/// With `sql_select_limit = 0` the question has no row: what is in its place was taken for one, and said again.
+#[test]
+fn c16_a_server_that_does_not_say_what_texts_mean_prepares_them_at_once() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = in_schema("db").await;
+        prepares_and_leaves(&mut one, &mut two, &mut server, "SELECT \"a\" FROM t").await;
+        run(&mut one, &mut server, "SET sql_select_limit = 0").await;
+        warns(&mut one, &mut server).await;
+        one.send_query("SET sql_mode = 'ANSI'").await;
+        server.expect_query("SELECT @@sql_mode, @@character_set_client, @@collation_connection").await;
+        server.rows(&["a", "b", "c"], &[]).await;
+        server.expect_command(Kind::StmtPrepare, b"SELECT \"a\" FROM t").await;
+        prepared(&mut server, 3, 0).await;
+        comes(&mut one, &mut server, "SET sql_mode = 'ANSI'").await;
+        one.send_command(Kind::StmtExecute, &EXECUTE).await;
+        server.expect_command(Kind::StmtExecute, &[3, 0, 0, 0, 0, 1, 0, 0, 0]).await;
+        server.ok().await;
+        one.expect_ok().await;
+    });
+}
+
 /// The same if the schema is another one. Where the server refuses to go there, the client hears it, and what was prepared is closed.
 #[test]
 fn c16_a_statement_is_prepared_in_the_schema_of_its_time() {

@@ -133,8 +133,9 @@ pub(super) const FIELDS: &[Field] = &[
         "throttle_max_bytes_per_second_to_client",
         0,
         COUNT,
-        "most bytes per second to one client; 0: no limit",
-    ),
+        "most bytes of answers per second to one client, which its server waits for as well; 0: no limit",
+    )
+    .built(),
     int(
         "throttle_ratio_server_to_client",
         0,
@@ -156,7 +157,13 @@ pub(super) const FIELDS: &[Field] = &[
     .superseded("all sessions are shown"),
     switch("sessions_sort", true, "serve sessions in the order in which they wait")
     .superseded("sessions are served when their sockets are ready; who waits for a server waits in line"),
-    int("show_processlist_extended", 0, (0, 2), "JSON column in the process list: 1 compact, 2 indented"),
+    int(
+        "show_processlist_extended",
+        0,
+        (0, 2),
+        "what else is known of a session, as JSON in `extended_info` of the process list: 1 compact, 2 indented; 0 only what binds it to its connection",
+    )
+    .built(),
     int(
         "client_host_cache_size",
         0,

@@ -75,8 +75,8 @@ impl Decided {
     }
 
     /// The same for a command that was sent before, and goes on.
-    pub(in crate::session) const fn counted(mut self) -> Self {
-        (self.is_counted, self.had_its_turn) = (true, true);
+    pub(in crate::session) const fn after_its_turn(mut self) -> Self {
+        self.had_its_turn = true;
         self
     }
 

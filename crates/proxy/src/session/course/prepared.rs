@@ -23,6 +23,7 @@ use super::Change;
 use crate::limits::PREPARED_BYTES_MAX;
 use crate::routing::Screened;
 use crate::session::modes::Modes;
+use crate::statement::Kill;
 use crate::statement::class::Class;
 use crate::texts::Text;
 
@@ -55,6 +56,8 @@ pub(in crate::session) struct Preparing {
     /// Its digest's text, as tables show it; empty if it is not counted by that.
     pub(in crate::session) digest_text: Arc<[u8]>,
     pub(in crate::session) change: Option<Change>,
+    /// Whom it kills, if that is a session of the proxy: then the proxy executes it.
+    pub(in crate::session) kill: Option<Kill>,
     /// Who the session was when it was prepared, and what of it the firewall judges.
     pub(in crate::session) caller: Arc<Caller>,
     pub(in crate::session) screened: Screened,
@@ -63,6 +66,16 @@ pub(in crate::session) struct Preparing {
 impl Preparing {
     fn bytes(&self) -> usize {
         self.text.as_ref().map_or(0, |text| text.len()) + self.digest_text.len()
+    }
+
+    /// Forgets texts for which there is no room.
+    fn shrink_to(&mut self, room: usize) {
+        if self.bytes() > room {
+            self.text = None;
+        }
+        if self.bytes() > room {
+            self.digest_text = Arc::default();
+        }
     }
 }
 
@@ -97,12 +110,8 @@ impl Default for Registry {
 impl Registry {
     /// A statement is on its way to its first server. Its texts are forgotten if there are too many.
     pub(in crate::session) fn expect(&mut self, mut what: Preparing) {
-        if self.bytes + what.bytes() > PREPARED_BYTES_MAX {
-            what.text = None;
-        }
-        if self.bytes + what.bytes() > PREPARED_BYTES_MAX {
-            what.digest_text = Arc::default();
-        }
+        let awaited = self.awaiting.iter().map(Preparing::bytes).sum::<usize>();
+        what.shrink_to(PREPARED_BYTES_MAX.saturating_sub(self.bytes + awaited));
         self.awaiting.push_back(what);
     }
 
@@ -119,16 +128,17 @@ impl Registry {
         }
     }
 
-    /// Enters a statement that the client will know as `id`.
+    /// Enters a statement that the client will know as `id`. Its texts are forgotten if there are too many.
     pub(in crate::session) fn enter(
         &mut self,
         id: u32,
-        what: Preparing,
+        mut what: Preparing,
         home: u32,
         statement: reply::Prepared,
         told: Option<u64>,
     ) {
         self.close(id);
+        what.shrink_to(PREPARED_BYTES_MAX.saturating_sub(self.bytes));
         self.bytes += what.bytes();
         self.sites.place(home, id, statement.id);
         let prepared = Prepared::new(what, home, statement, told);
@@ -223,6 +233,15 @@ impl Registry {
         }
         let id = self.client_id_of(id, hostgroup)?;
         self.by_id.get(&id).map(|prepared| &prepared.what)
+    }
+
+    /// Whom the statement kills that the client knows as `id`, if that is a session of the proxy.
+    pub(in crate::session) fn kill(&self, id: u32) -> Option<Kill> {
+        // MariaDB's clients execute a statement that was sent to be prepared just before.
+        match self.awaiting.back().filter(|_| id == LAST) {
+            Some(what) => what.kill,
+            None => self.get(id)?.what.kill,
+        }
     }
 
     /// What the client calls the statement that the server of this hostgroup knows as `id`.

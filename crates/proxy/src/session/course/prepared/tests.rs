@@ -20,6 +20,7 @@ fn what(text: &str) -> Preparing {
         modes: 0,
         digest_text: Arc::default(),
         change: None,
+        kill: None,
         caller: Arc::new(Caller::new(b"app", b"", "127.0.0.1", 6033)),
         screened: Screened::PASSED,
     }
@@ -139,4 +140,26 @@ fn c29_there_is_an_end_to_what_is_kept() {
     all.expect(what(&large));
     all.answered(0, Some(statement(3, 0)));
     assert!(all.get(3).unwrap().what.text.is_some());
+}
+
+#[test]
+fn texts_have_a_limit_together_however_they_come() {
+    let mut all = Registry::default();
+    let half = "x".repeat(PREPARED_BYTES_MAX / 2);
+    // Beside others they are entered, where they are the only ones they are awaited; many may be on their way.
+    all.enter(1, what(&half), 0, statement(1, 0), None);
+    for _ in 2..5 {
+        all.expect(what(&half));
+    }
+    for id in 2..5 {
+        all.answered(0, Some(statement(id, 0)));
+    }
+    all.enter(5, what(&half), 0, statement(5, 0), None);
+    all.enter(6, what("a"), 0, statement(6, 0), None);
+    assert!(all.bytes <= PREPARED_BYTES_MAX, "{} bytes", all.bytes);
+    let kept: Vec<_> = all.ids().into_iter().filter(|id| all.get(*id).unwrap().what.text.is_some()).collect();
+    assert_eq!(kept, [1, 2]);
+    all.close(2);
+    all.enter(7, what(&half), 0, statement(7, 0), None);
+    assert!(all.get(7).unwrap().what.text.is_some(), "there is room again");
 }

@@ -1,0 +1,135 @@
+//! The process's own log: standard error, and from when the configuration is known the file that `errorlog` names.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, IsTerminal as _, Write, stderr};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tracing_subscriber::filter::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{Registry, fmt, reload};
+
+/// The part of the log that makes lines.
+type Lines = fmt::Layer<Registry, fmt::format::DefaultFields, fmt::format::Format, Output>;
+
+/// Where the log goes, which may change.
+#[derive(Debug, Clone)]
+pub(crate) struct Log {
+    output: Output,
+    lines: reload::Handle<Lines, Registry>,
+}
+
+/// Where lines go.
+#[derive(Debug, Clone, Default)]
+struct Output(Arc<Mutex<Option<LogFile>>>);
+
+/// A file that lines are added to.
+#[derive(Debug)]
+struct LogFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl LogFile {
+    fn open(path: &Path) -> io::Result<Self> {
+        let file = OpenOptions::new().append(true).create(true).open(path)?;
+        Ok(Self { path: path.to_path_buf(), file })
+    }
+}
+
+impl Output {
+    /// Nothing in there is left half done by a panic.
+    fn file(&self) -> MutexGuard<'_, Option<LogFile>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Write for Output {
+    /// A line, which comes as a whole. One that the file does not take is not lost.
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let written = self.file().as_mut().map(|log| log.file.write_all(line));
+        match written {
+            Some(Ok(())) => Ok(line.len()),
+            Some(Err(_)) | None => stderr().write(line),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> fmt::MakeWriter<'a> for Output {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}
+
+impl Log {
+    /// Begins to log to standard error, one line each; `RUST_LOG` changes what is logged.
+    pub(crate) fn begin() -> Self {
+        let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+        let output = Output::default();
+        let lines = fmt::layer().with_target(false);
+        let lines = lines.with_writer(output.clone()).with_ansi(stderr().is_terminal());
+        let (layer, lines) = reload::Layer::new(lines);
+        tracing_subscriber::registry().with(layer).with(filter).init();
+        Self { output, lines }
+    }
+
+    /// Goes on in the file at `path`; an empty one names none. A proxy that cannot write there serves nevertheless, and logs where it
+    /// did before.
+    pub(crate) fn go_on_in(&self, path: &str) {
+        if path.is_empty() {
+            return;
+        }
+        match LogFile::open(Path::new(path)) {
+            Ok(file) => {
+                tracing::info!(errorlog = path, "the log goes on in this file");
+                // Fails only where there is no log any more.
+                let _ = self.lines.modify(|lines| lines.set_ansi(false));
+                *self.output.file() = Some(file);
+            }
+            Err(error) => {
+                tracing::warn!(errorlog = path, %error, "the log goes on here: the file cannot be written");
+            }
+        }
+    }
+
+    /// Opens the file anew, as somebody may have given it another name.
+    pub(crate) fn reopen(&self) {
+        let Some(path) = self.output.file().as_ref().map(|log| log.path.clone()) else { return };
+        match LogFile::open(&path) {
+            Ok(file) => *self.output.file() = Some(file),
+            Err(error) => {
+                tracing::warn!(errorlog = %path.display(), %error, "the log goes on in its old file");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_go_to_the_file_that_has_the_name_now() {
+        let folder = std::env::temp_dir().join(format!("pointsman-log-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (path, old) = (folder.join("error.log"), folder.join("error.log.1"));
+        let mut output = Output::default();
+        *output.file() = Some(LogFile::open(&path).unwrap());
+        output.write_all(b"one\n").unwrap();
+        std::fs::rename(&path, &old).unwrap();
+        output.write_all(b"two\n").unwrap();
+        let (_, lines) = reload::Layer::new(fmt::layer().with_writer(output.clone()));
+        Log { output: output.clone(), lines }.reopen();
+        output.write_all(b"three\n").unwrap();
+        assert_eq!(std::fs::read_to_string(&old).unwrap(), "one\ntwo\n");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "three\n");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,45 @@
+//! What is known of a session from outside of it, as a document for the list of sessions.
+//!
+//! Names are those of `PROXYSQL INTERNAL SESSION`, which has more: what only the session itself knows is not here, so that
+//! nobody has to ask thousands of them.
+
+use tokio::time::Instant;
+
+use super::Control;
+use crate::document::Value::List;
+use crate::document::{Form, Value, object, plain, text};
+use crate::stats::SessionStats;
+
+impl Control {
+    /// The document about the session whose row this is.
+    pub(crate) fn extended(&self, row: &SessionStats, form: Form, now: Instant) -> String {
+        let mut members = vec![
+            ("thread", plain(row.worker)),
+            ("thread_session_id", plain(row.id)),
+            ("age_ms", plain(self.age(now).as_millis())),
+            ("status", text(row.command)),
+            ("current_hostgroup", plain(row.hostgroup)),
+            ("active_transactions", plain(u8::from(self.is_in_transaction()))),
+            ("transaction_time_ms", plain(self.transaction_time(now).as_millis())),
+        ];
+        if let Some(user) = self.about.user() {
+            members.extend([
+                ("default_hostgroup", plain(user.default_hostgroup)),
+                ("transaction_persistent", plain(user.transaction_persistent)),
+                ("fast_forward", plain(user.fast_forward)),
+            ]);
+        }
+        members.extend(self.about.client().map(|client| ("client", client)));
+        members.push(("backends", List(row.server.iter().map(|server| backend(row, server)).collect())));
+        if let Some((pin, time)) = row.pin {
+            members.extend([("pinned_by", text(pin)), ("pinned_ms", plain(time.as_millis()))]);
+        }
+        object(members).print(form)
+    }
+}
+
+/// The connection to a server.
+fn backend(row: &SessionStats, (host, port): &(String, u16)) -> Value {
+    let mysql = object([("host", text(host)), ("port", plain(*port))]);
+    object([("hostgroup_id", plain(row.hostgroup)), ("conn", object([("mysql", mysql)]))])
+}
