@@ -37,7 +37,7 @@ impl Session {
     /// Relays this answer, which begins with sequence id `seq`, and all that are owed after it.
     pub(super) async fn relay_answers(&mut self, first: Answer, seq: u8) -> Result<(), Ending> {
         if let Some(deadline) = self.course.deadline.take() {
-            return Box::pin(self.relay_until(deadline, first, seq)).await;
+            return Box::pin(self.relay_until(*deadline, first, seq)).await;
         }
         self.control.begin_statement();
         self.relay_answer(first, seq).await?;
@@ -476,8 +476,7 @@ fn retold(output: &[u8], course: &mut Course, is_last: bool) -> Option<Vec<u8>> 
     }
     let rewritten = refusal_with_own_id(output, course);
     // Commands behind it may have asked about it already.
-    course.correction =
-        rewritten.as_deref().filter(|_| is_last).and_then(correction).map(Vec::into_boxed_slice);
+    course.correction = rewritten.as_deref().filter(|_| is_last).and_then(correction);
     rewritten
 }
 

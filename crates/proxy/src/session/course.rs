@@ -122,7 +122,7 @@ pub(super) struct Course {
     /// What a rule says about logging the command in the backlog.
     pub(super) log: Option<bool>,
     /// When the statement that runs is to be killed, if a rule or a hint says so.
-    pub(super) deadline: Option<Instant>,
+    pub(super) deadline: Option<Box<Instant>>,
     /// The answer that is on its way, if it is compared with another one.
     pub(super) watched: Option<Box<Watched>>,
     /// A statement that was refused by a server that takes no writes any more.
@@ -134,7 +134,7 @@ pub(super) struct Course {
     /// What a server has against a setting that it had taken before: the payload of its ERR packet.
     pub(super) refusal: Option<Box<[u8]>>,
     /// How long that may be said again.
-    pub(super) again_until: Option<Instant>,
+    pub(super) again_until: Option<Box<Instant>>,
     /// The statement in the backlog, if it was sent before, and goes on: it was counted then.
     pub(super) paused: Option<Box<Paused>>,
     /// How often the statement that runs was prepared anew because its server has asked for that.
