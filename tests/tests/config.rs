@@ -127,7 +127,12 @@ fn a_start_that_fails_saves_nothing() {
         first.log()
     );
     drop(first);
-    // What has started is saved.
+    // What has started is saved, and counts from then on.
+    let output = command("check", &path);
+    assert!(
+        output.code == Some(0) && output.stderr.contains("pointsman.db has a saved configuration"),
+        "{output:?}"
+    );
     file("fails.toml", &format!("{top}{}", TOML.replace("= 7", "= 8")));
     Proxy::start(&SANDBOX, &path, &[], &[]).wait_for_log("the saved configuration counts");
 }

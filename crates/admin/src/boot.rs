@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use config::schema::TOP_LEVEL;
 use config::{Draft, Loaded, Problems};
+use rusqlite::{Connection, OpenFlags};
 
 pub use import::{Imported, import};
 
@@ -83,6 +84,15 @@ pub fn boot(start: &Start) -> Result<Booted, BootError> {
     }
     store.begin_with(&loaded.draft).map_err(saved)?;
     Ok(Booted { store, warnings: loaded.warnings })
+}
+
+/// The saved configuration in `datadir` that a start would use in place of a file; nothing if there is none that can be read.
+pub fn saved_in(datadir: &Path) -> Option<PathBuf> {
+    let path = disk_file(datadir);
+    let database = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY).ok()?;
+    let holds: bool =
+        database.query_row("SELECT EXISTS (SELECT 1 FROM global_variables)", [], |row| row.get(0)).ok()?;
+    holds.then_some(path)
 }
 
 /// Starts with the saved configuration, to which the file is added if that is wanted.

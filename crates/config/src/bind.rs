@@ -236,11 +236,11 @@ impl Binder {
                 continue;
             }
             given[position] = Some(entry.node.at.clone());
-            if !field.built && field.superseded.is_none() {
-                self.unbuilt.field(section, field.name);
-            }
             match field.kind.accept(&entry.node.value, field.secret) {
-                Ok(value) => row.set(position, value),
+                Ok(value) => {
+                    row.set(position, value);
+                    self.unbuilt.given(section, field, &row);
+                }
                 Err(message) => {
                     self.problem(&entry.node.at, format!("{} {message}", full_name(section, field)));
                 }

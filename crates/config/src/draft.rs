@@ -148,11 +148,14 @@ impl Draft {
 }
 
 impl Row {
-    /// The columns of the primary key and their values, as messages name a row: `hostgroup_id=1, hostname='a'`.
+    /// The columns of the primary key and their values, as messages name a row: `hostgroup_id=1, hostname='a'`. Without a
+    /// key it is the first column.
     pub fn key(&self) -> String {
-        let columns = self.section().unique.first().copied().unwrap_or_default();
+        let key = self.section().unique.first().copied().unwrap_or_default();
+        let first = self.section().fields().next().filter(|_| key.is_empty()).map(|field| field.name);
+        let columns = key.iter().copied().chain(first);
         let pairs: Vec<String> =
-            columns.iter().map(|column| format!("{column}={}", self.scalar(column).literal())).collect();
+            columns.map(|column| format!("{column}={}", self.scalar(column).literal())).collect();
         pairs.join(", ")
     }
 }

@@ -85,6 +85,12 @@ impl Row {
         self.cell(name).0
     }
 
+    /// Whether the field called `name`, which the section has, is at its default.
+    pub(crate) fn is_preset(&self, name: &str) -> bool {
+        let (scalar, field) = self.cell(name);
+        field.preset.value().as_ref() == Some(scalar)
+    }
+
     /// The value of the field called `name`, which the section has and whose kind fits `T`.
     pub(crate) fn get<T: FromScalar>(&self, name: &str) -> T {
         let (scalar, field) = self.cell(name);

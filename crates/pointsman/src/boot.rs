@@ -41,10 +41,8 @@ pub(crate) fn check(path: &Path) -> anyhow::Result<ExitCode> {
         }
         anyhow::bail!("{} of {} cannot be used", counted(rules.len(), "rule"), path.display());
     }
-    // It may be checked elsewhere than where it will be used.
-    let datadir = Path::new(&loaded.config.datadir);
-    if !datadir.as_os_str().is_empty() && !datadir.is_dir() {
-        eprintln!("warning: {}", StoreError::NoFolder { path: datadir.to_path_buf() });
+    if let Some(warning) = about_datadir(Path::new(&loaded.config.datadir)) {
+        eprintln!("warning: {warning}");
     }
     let Config { listeners, servers, users, .. } = &loaded.config;
     println!(
@@ -55,6 +53,21 @@ pub(crate) fn check(path: &Path) -> anyhow::Result<ExitCode> {
         counted(users.len(), "user")
     );
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a start would find in `datadir`, if that is worth a warning. It may be checked elsewhere than where it will be used.
+fn about_datadir(datadir: &Path) -> Option<String> {
+    if datadir.as_os_str().is_empty() {
+        return None;
+    }
+    if !datadir.is_dir() {
+        return Some(StoreError::NoFolder { path: datadir.to_path_buf() }.to_string());
+    }
+    let saved = admin::saved_in(datadir)?;
+    let saved = saved.display();
+    Some(format!(
+        "{saved} has a saved configuration: without --initial or --reload that counts, not this file"
+    ))
 }
 
 /// A number of things: `1 server`, `2 servers`.

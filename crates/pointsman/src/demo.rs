@@ -102,6 +102,7 @@ async fn play(
         () = until(args.seconds.map(|seconds| started + Duration::from_secs(seconds.into()))) => Ok(()),
         () = signals.end() => Ok(()),
     };
+    display.show_rest(&load.snapshot());
     display.end();
     if watched.is_err() {
         // Nobody answers for the load's queries any more: let them fail now, not after a long time.

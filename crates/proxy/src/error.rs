@@ -222,6 +222,11 @@ impl ClientError {
         Self::new(1615, *b"HY000", "Prepared statement needs to be re-prepared".to_owned())
     }
 
+    /// 1243: there is no prepared statement with this number.
+    pub(crate) fn no_statement(id: u32) -> Self {
+        Self::new(1243, *b"HY000", format!("Unknown prepared statement handler ({id}) given to Pointsman"))
+    }
+
     /// 1907: the statement took longer than a rule, a hint or a variable allows; the code is ProxySQL's.
     pub(crate) fn query_timeout() -> Self {
         let message = "Query execution was interrupted, query_timeout exceeded".to_owned();

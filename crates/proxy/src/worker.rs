@@ -96,6 +96,8 @@ pub(crate) struct Worker {
     controls: RefCell<Slab<Rc<Control>>>,
     sessions: Arc<AtomicUsize>,
     drain: Cell<Option<Instant>>,
+    /// Whether that time is over.
+    cut_off: Cell<bool>,
     /// When a session can have taken too long at the earliest.
     due: Cell<Instant>,
     /// The way for others to send messages here.
@@ -183,6 +185,7 @@ impl Worker {
             controls: RefCell::new(Slab::new()),
             sessions,
             drain: Cell::new(None),
+            cut_off: Cell::new(false),
             due: Cell::new(Instant::now()),
             inbox,
             kills: Semaphore::new(KILLS_MAX),
@@ -329,6 +332,10 @@ impl Worker {
         const LOOK: Duration = Duration::from_millis(10);
         let Some(deadline) = self.drain.get() else { return std::future::pending().await };
         if Instant::now() >= deadline {
+            let sessions = self.controls.borrow().len();
+            if !self.cut_off.replace(true) && sessions > 0 {
+                tracing::warn!(sessions, "drain_timeout_ms is over: what is left is cut off");
+            }
             self.signal_all(Signal::Stop);
         }
         tokio::time::sleep(LOOK).await;

@@ -5,8 +5,8 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
-use config::{FastRoute, QueryRule};
-use route::{Caller, Facts, Options, Query, Rules, Statement, Verdicts};
+use config::{FastRoute, FirewallMode, FirewallRule, FirewallUser, QueryRule};
+use route::{Asked, Caller, Facts, Firewall, Options, Query, Rules, Statement, Verdicts};
 
 /// Nanoseconds that a decision takes, at best of seven rounds over `texts`.
 fn cost(rules: &Rules, texts: &[String], patience: u32) -> f64 {
@@ -43,6 +43,40 @@ fn cost(rules: &Rules, texts: &[String], patience: u32) -> f64 {
         best = best.min(start.elapsed().as_secs_f64() * 1e9 / count);
     }
     best
+}
+
+/// Nanoseconds that the firewall takes for a statement that is listed, among so many, and for one of a user who may send all.
+fn firewall(count: u64) -> (f64, f64) {
+    let user = |username: &str, mode| FirewallUser {
+        active: true,
+        username: username.to_owned(),
+        mode,
+        ..FirewallUser::default()
+    };
+    let rule = |digest: u64| FirewallRule {
+        active: true,
+        username: "app".to_owned(),
+        schemaname: "shop".to_owned(),
+        digest: format!("0x{:016X}", digest.wrapping_mul(0x9E37_79B9_7F4A_7C15)),
+        ..FirewallRule::default()
+    };
+    let users = [user("app", FirewallMode::Protecting), user("free", FirewallMode::Off)];
+    let rules: Vec<FirewallRule> = (1..=count).map(rule).collect();
+    let firewall = Firewall::new(&users, &rules, "no");
+    let cost = |user: &str| {
+        let caller = Caller::new(user.as_bytes(), b"shop", "127.0.0.1", 6033);
+        let mut best = f64::MAX;
+        for _ in 0..7 {
+            let start = Instant::now();
+            for digest in (1..=count).cycle().take(1_000_000) {
+                let digest = Some(digest.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+                black_box(firewall.rule(black_box(&caller), "10.0.0.1", Asked { digest, flag: 0 }));
+            }
+            best = best.min(start.elapsed().as_secs_f64() * 1e3);
+        }
+        best
+    };
+    (cost("app"), cost("free"))
 }
 
 fn by_digest(count: i64) -> Vec<QueryRule> {
@@ -94,6 +128,11 @@ fn figures() {
     let mut one = by_digest(100);
     one.extend(literal.into_iter().take(1).map(|rule| QueryRule { rule_id: 1_000, ..rule }));
     println!("{:>20} {:8.1}", "100 digest, 1 pattern", cost(&rules(&one, &[]), &point, 2_000));
+
+    for count in [100, 100_000] {
+        let (listed, off) = firewall(count);
+        println!("the firewall, {count} statements, ns: listed {listed:.1}, OFF {off:.1}");
+    }
 
     for count in [1_000, 10_000] {
         let rows = by_digest(count);

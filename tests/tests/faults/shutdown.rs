@@ -96,6 +96,7 @@ fn a_transaction_that_does_not_finish_in_time_is_rolled_back(db: &Backend) {
         proxy.signal(Signal::TERM);
         assert_eq!(proxy.wait().code(), Some(0));
         assert!(started.elapsed() >= TIMEOUT, "{:?}", started.elapsed());
+        proxy.wait_for_log("drain_timeout_ms is over: what is left is cut off");
         assert!(in_transaction.query("COMMIT").await.is_err());
         assert!(busy.read_result().await.is_err());
         assert!(tunnel.query("SELECT 1").await.is_err());

@@ -1,6 +1,7 @@
 //! Where statements go with two servers behind the proxy, and what it says about that.
 
 mod explain;
+mod firewall;
 
 use std::sync::LazyLock;
 

@@ -65,6 +65,23 @@ fn the_first_start_takes_the_file_and_later_ones_what_is_saved() {
     assert_eq!((running(&booted), booted.warnings.len()), ((3, 3), 0));
 }
 
+/// Listeners have no key: two may have the same address, with port 0.
+#[test]
+fn a_file_with_two_listeners_is_what_is_saved_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = write(folder.path(), 1);
+    let text = std::fs::read_to_string(&file).unwrap();
+    let with = |listeners: &[&str]| {
+        let rows = listeners.iter().map(|address| format!("[[listeners]]\naddress = '{address}'\n"));
+        std::fs::write(&file, format!("{text}{}", rows.collect::<String>())).unwrap();
+        start(&file, false, false).warnings.len()
+    };
+    assert_eq!(with(&["127.0.0.1:0", "/a.sock", "127.0.0.1:0"]), 0);
+    assert_eq!(with(&["127.0.0.1:0", "/a.sock", "127.0.0.1:0"]), 0);
+    assert_eq!(with(&["127.0.0.1:0", "/b.sock", "127.0.0.1:0"]), 1);
+    assert_eq!(with(&["127.0.0.1:0", "/a.sock"]), 1);
+}
+
 #[test]
 fn a_first_start_saves_nothing_before_it_is_told_to() {
     let folder = tempfile::tempdir().unwrap();
@@ -136,7 +153,7 @@ fn a_file_with_a_mistake_does_not_start_either() {
 fn a_proxysql_db_is_taken_as_far_as_it_goes() {
     let folder = tempfile::tempdir().unwrap();
     let theirs = folder.path().join("proxysql.db");
-    rusqlite::Connection::open(&theirs)
+    Connection::open(&theirs)
         .unwrap()
         .execute_batch(
             "CREATE TABLE mysql_servers (hostgroup_id INT, hostname VARCHAR, port INT, status VARCHAR, weight INT, \

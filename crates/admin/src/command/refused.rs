@@ -3,7 +3,7 @@
 use super::{Command, Statement};
 
 /// How they begin, and why they are refused. What begins with another one's words comes before it.
-const REFUSED: [(&str, &str); 16] = [
+const REFUSED: [(&str, &str); 17] = [
     ("LOAD LDAP VARIABLES ", NO_LDAP),
     ("SAVE LDAP VARIABLES ", NO_LDAP),
     ("LOAD DEBUG ", NO_DEBUG),
@@ -20,6 +20,11 @@ const REFUSED: [(&str, &str); 16] = [
     (
         "PROXYSQL INTERNAL ",
         "there is no such command; where clients connect there is PROXYSQL INTERNAL SESSION",
+    ),
+    (
+        "SHOW POINTSMAN TRACE",
+        "SHOW POINTSMAN TRACE is about the session that says it, and is answered where clients connect; here there is \
+         POINTSMAN EXPLAIN ROUTE",
     ),
     ("PROXYSQL GCOV ", "this is no build that measures coverage"),
     ("PROXYSQL_SIMULATOR", NO_DEBUG),
@@ -60,6 +65,7 @@ mod tests {
             ("PROXY_SELECT hostname FROM runtime_mysql_servers", "no cluster"),
             ("PROXYSQL CLUSTER_NODE_UUID 00000000 127.0.0.1:6032", "no cluster"),
             ("proxysql internal session", "where clients connect"),
+            ("show pointsman trace", "where clients connect"),
             ("PROXYSQL GCOV DUMP", "coverage"),
             ("PROXYSQL_SIMULATOR mysql_error 1 127.0.0.1:3306 1045", "debug build"),
             ("PROXYSQLTEST 1 1000", "tests of itself"),

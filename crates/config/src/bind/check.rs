@@ -53,7 +53,8 @@ fn rules(section: &Section, rows: &[PlacedRow], problems: &mut Vec<Problem>) {
 }
 
 /// The listeners that the rows of `listeners` and the variable `interfaces` ask for together. An empty
-/// `interfaces` counts as not given, as in ProxySQL.
+/// `interfaces` counts as not given, as in ProxySQL, and beside rows its default does: a configuration that was saved has
+/// every variable.
 fn listeners(tables: &Tables, problems: &mut Vec<Problem>) -> Listeners {
     let mut listeners = Listeners::new();
     for row in tables.of(&LISTENERS).iter().filter(|row| row.sound) {
@@ -61,7 +62,10 @@ fn listeners(tables: &Tables, problems: &mut Vec<Problem>) -> Listeners {
         listeners::row(row, &listener, problems);
         listeners.push((listener, row.place("address").clone()));
     }
-    let interfaces = tables.of(&MYSQL_VARIABLES).first().filter(|row| row.given("interfaces").is_some());
+    let interfaces = tables.of(&MYSQL_VARIABLES).first().filter(|row| {
+        row.given("interfaces").is_some()
+            && (tables.of(&LISTENERS).is_empty() || !row.row.is_preset("interfaces"))
+    });
     if let Some(row) = interfaces.filter(|row| row.sound) {
         let text: String = row.row.get("interfaces");
         for address in addresses(&text).unwrap_or_default() {

@@ -202,6 +202,9 @@ fn interfaces_are_listeners() {
     );
     assert_eq!(addresses("listeners=({address=\"127.0.0.1:2\"})"), ["127.0.0.1:2"]);
     assert_eq!(addresses("mysql_variables = { interfaces = \"\" }"), ["0.0.0.0:6033"]);
+    // What is saved has every variable: beside rows the default is nobody's wish.
+    let saved = "mysql_variables = { interfaces = \"0.0.0.0:6033\" } listeners=({address=\"127.0.0.1:2\"})";
+    assert_eq!(addresses(saved), ["127.0.0.1:2"]);
     assert_eq!(addresses("listeners=({address=\"127.0.0.1:0\"},{address=\"127.0.0.1:0\"})").len(), 2);
 
     assert_eq!(
@@ -337,7 +340,7 @@ fn users_without_servers_are_worth_a_warning() {
 fn known_settings_without_effect_are_named_in_one_warning() {
     let text = format!(
         "datadir = \"/x\"\nuuid = \"y\"\n[mysql_variables]\nautomatic_detect_sqli = 1\nthreads = 1\nforward_autocommit = 1\n\
-         default_reconnect = true\n[admin_variables]\nweb_port = 1\n[ldap_variables]\nanything = 1\n\
+         default_reconnect = false\nldap_user_variable = \"\"\n[admin_variables]\nweb_port = 1\n[ldap_variables]\nanything = 1\n\
          [[mysql_firewall_whitelist_sqli_fingerprints]]\nfingerprint = \"a\"\n[[mysql_firewall_whitelist_sqli_fingerprints]]\n\
          fingerprint = \"b\"\n[[mysql_query_rules]]\nrule_id = 1\nsticky_conn = 1\n{REST}schema_locked = 1\n"
     );

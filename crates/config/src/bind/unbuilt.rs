@@ -24,18 +24,22 @@ impl Unbuilt {
                 }
                 continue;
             }
-            let presets = Row::presets(section);
-            let quiet = |field: &Field| {
-                field.built || field.superseded.is_some() || field.doc.starts_with("read only")
-            };
-            for (at, field) in section.fields().enumerate().filter(|(_, field)| !quiet(field)) {
-                let preset = presets.cells().get(at);
-                if in_turns(rows).any(|row| row.cells().get(at) != preset) {
+            for (at, field) in section.fields().enumerate().filter(|(_, field)| !is_quiet(field)) {
+                let preset = field.preset.value();
+                if in_turns(rows).any(|row| row.cells().get(at) != preset.as_ref()) {
                     unbuilt.field(section, field.name);
                 }
             }
         }
         unbuilt
+    }
+
+    /// The file gives `row` a value of `field`. What is the default anyway is not missed: a file that ProxySQL has saved
+    /// has every variable.
+    pub(super) fn given(&mut self, section: &Section, field: &Field, row: &Row) {
+        if !is_quiet(field) && !row.is_preset(field.name) {
+            self.field(section, field.name);
+        }
     }
 
     /// The file has rows in a table that does nothing yet.
@@ -65,4 +69,9 @@ impl Unbuilt {
         }
         Some(format!("accepted, but without effect so far: {}", names.join(", ")))
     }
+}
+
+/// Whether nothing is missed where the field has no effect.
+fn is_quiet(field: &Field) -> bool {
+    field.built || field.superseded.is_some() || field.doc.starts_with("read only")
 }

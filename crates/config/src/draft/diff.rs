@@ -39,6 +39,11 @@ impl Draft {
     /// How the rows of `section` became those of `new`: first what is gone or different in the order of the old rows,
     /// then what is new.
     pub fn changes(&self, new: &Self, section: &'static Section) -> Vec<Change> {
+        if section.shape == Shape::Rows && section.unique.is_empty() {
+            let (old, new) = (self.rows(section), new.rows(section));
+            let gone = beyond(old, new).map(|row| change(section, row, Changed::Removed));
+            return gone.chain(beyond(new, old).map(|row| change(section, row, Changed::Added))).collect();
+        }
         let key = |row: &Row| -> Vec<Scalar> {
             let columns = section.unique.first().copied().unwrap_or_default();
             columns.iter().map(|column| row.scalar(column).clone()).collect()
@@ -58,6 +63,18 @@ impl Draft {
         changes.extend(added.map(|row| change(section, row, Changed::Added)));
         changes
     }
+}
+
+/// The rows that `others` does not have, or not as often: where rows have no key, one that is different is another one.
+fn beyond<'a>(rows: &'a [Row], others: &'a [Row]) -> impl Iterator<Item = &'a Row> {
+    let mut there: HashMap<&[Scalar], usize> = HashMap::new();
+    for row in others {
+        *there.entry(row.cells()).or_default() += 1;
+    }
+    rows.iter().filter(move |row| {
+        let left = there.get_mut(row.cells()).filter(|left| **left > 0);
+        left.map(|left| *left -= 1).is_none()
+    })
 }
 
 fn change(section: &'static Section, row: &Row, what: Changed) -> Change {

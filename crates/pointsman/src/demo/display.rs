@@ -1,11 +1,14 @@
 //! The live line.
 
 use std::io::{IsTerminal as _, Write as _};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use testkit::load::{Snapshot, Stats};
 
 use super::{say, table::millis};
+
+/// The last tick and the end may come at the same moment, and then nobody knows which is first.
+const WORTH_A_LINE: Duration = Duration::from_millis(500);
 
 /// Shows how the load goes: in place on a terminal, line by line elsewhere.
 #[derive(Debug)]
@@ -37,6 +40,13 @@ impl Display {
         (self.last, self.before) = (now, total);
     }
 
+    /// Shows what is left of the last second.
+    pub(super) fn show_rest(&mut self, snapshot: &Snapshot) {
+        if self.last.elapsed() >= WORTH_A_LINE {
+            self.show(snapshot);
+        }
+    }
+
     /// Leaves the live line as it is.
     pub(super) fn end(&self) {
         if self.in_place {
@@ -54,7 +64,7 @@ impl Display {
         format!(
             "{:>5} s  {rate:>7.0} q/s   p50 {p50:>5} ms   p95 {p95:>5} ms   p99 {p99:>5} ms   \
              {connections} connections   {} errors",
-            (now - self.started).as_secs(),
+            (now - self.started).as_secs_f64().round(),
             total.errors
         )
     }

@@ -4,14 +4,14 @@ use route::Effects;
 use wire::command::{Kind, StmtExecute};
 use wire::frame::{HEADER_LEN, MAX_PAYLOAD, put_message};
 use wire::reply::Answer;
-use wire::{Capabilities, Codec as _, packet};
+use wire::{Capabilities, Codec as _};
 
 use super::Session;
 use super::backlog::{front, whole_front};
 use super::course::Course;
-use super::course::decided::Decided;
-use super::course::prepared::Prepared;
+use super::course::decided::{self, Decided};
 use super::course::prepared::definitions::Definitions;
+use super::course::prepared::{LAST, Prepared};
 use super::ids::refusal_with;
 use super::last_result::NOWHERE;
 use super::metadata::Changed;
@@ -53,10 +53,7 @@ impl Session {
     /// Decides where a command for a prepared statement goes.
     pub(super) fn decide_prepared(&mut self, kind: Kind, payload: &[u8]) -> Decided {
         let prepared = self.course.prepared.as_ref().zip(id(payload)).and_then(|(all, id)| all.get(id));
-        // The server says that it does not know it.
-        let Some(prepared) = prepared else {
-            return self.screen_execution(kind, None, self.decide_unknown());
-        };
+        let Some(prepared) = prepared else { return self.decide_unknown(kind, payload) };
         let stays = prepared.is_at_home() || opens_cursor(payload);
         let moves = prepared.what.moves
             && kind == Kind::StmtExecute
@@ -73,10 +70,19 @@ impl Session {
         self.screen_execution(kind, Some(&prepared.what), decided.prepared_as(&prepared.what))
     }
 
-    fn decide_unknown(&self) -> Decided {
+    /// The same for a statement that is not known, or not yet. The server says that it does not know it; but what it takes for the one
+    /// that was prepared last is not that of a client whose last one was refused here, or of a session that has had the connection before.
+    fn decide_unknown(&self, kind: Kind, payload: &[u8]) -> Decided {
         let session = self.course.session(self.status);
         let anywhere = if self.backend.is_some() { Some(self.course.hostgroup) } else { None };
-        Decided::plainly_to(session.transaction.or(anywhere).unwrap_or(self.course.account.hostgroup()))
+        let hostgroup = session.transaction.or(anywhere).unwrap_or(self.course.account.hostgroup());
+        let mut decided = Decided::plainly_to(hostgroup);
+        let known = self.course.prepared.as_ref().zip(id(payload));
+        let awaited = known.and_then(|(all, id)| all.executed(id, hostgroup));
+        if awaited.is_none() && id(payload) == Some(LAST) && kind.answer() != Answer::None {
+            decided.answer = Some(Box::new(decided::Reply::Error(ClientError::no_statement(LAST))));
+        }
+        self.screen_execution(kind, awaited, decided)
     }
 
     /// Whether a transaction is open at another server than this statement's own.
@@ -274,12 +280,11 @@ impl Session {
 
     /// Answers the command in the backlog: the statement is not there any more.
     async fn refuse_statement(&mut self, kind: Kind, id: u32) -> Result<bool, Ending> {
-        let message = format!("Unknown prepared statement handler ({id}) given to Pointsman");
-        let error = packet::Err { code: 1243, sql_state: Some(*b"HY000"), message: message.as_bytes() };
+        let error = ClientError::no_statement(id);
         if kind.answer() == Answer::None {
             self.skip_command().await?;
         } else {
-            self.answer_here(kind, &error.encode(self.capabilities())).await?;
+            self.refuse_here(kind, &error).await?;
         }
         Ok(false)
     }

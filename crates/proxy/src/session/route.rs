@@ -329,6 +329,9 @@ impl Session {
 
     /// Gives the command in the backlog the answer that was decided on.
     async fn reply_as_decided(&mut self, kind: Kind, reply: Reply) -> Result<(), Ending> {
+        if let Some(all) = self.course.prepared.as_mut().filter(|_| kind == Kind::StmtPrepare) {
+            all.forget_last();
+        }
         let text = match reply {
             Reply::Ok(text) => text,
             Reply::Error(error) => return self.refuse_here(kind, &error).await,

@@ -428,6 +428,36 @@ pub(super) async fn prepared(server: &mut Database, id: u32) {
     server.send(b"\x03def\0\0\0\x01?\0\x0c\x3f\0\0\0\0\0\x03\0\0\0\0\0").await;
 }
 
+/// MariaDB's clients execute what they have prepared last without waiting for its number. If that was refused it is not the one before.
+#[test]
+fn nothing_is_the_last_statement_where_the_last_one_was_refused() {
+    play(async || {
+        let refusal = QueryRule { error_msg: Some("not today".to_owned()), ..rule(1, "^DELETE FROM u") };
+        let config = Config { query_rules: vec![refusal], ..pair_of_servers() };
+        let Scene { mut client, mut writer, .. } = scene(config).await;
+        let sql = b"UPDATE t SET a = ?";
+        client.send_command(Kind::StmtPrepare, sql).await;
+        writer.expect_command(Kind::StmtPrepare, sql).await;
+        prepared(&mut writer, 7).await;
+        client.read().await;
+        client.read().await;
+        let execute = |id: &[u8]| [id, b"\0\x01\0\0\0\0\x01\x03\0\x05\0\0\0"].concat();
+        let last = execute(b"\xff\xff\xff\xff");
+        client.send_command(Kind::StmtExecute, &last).await;
+        writer.expect_command(Kind::StmtExecute, &last).await;
+        writer.ok().await;
+        client.expect_ok().await;
+        client.send_command(Kind::StmtPrepare, b"DELETE FROM u WHERE a = ?").await;
+        client.expect_err(1148).await;
+        client.send_command(Kind::StmtExecute, &last).await;
+        client.expect_err(1243).await;
+        client.send_command(Kind::StmtExecute, &execute(b"\x07\0\0\0")).await;
+        writer.expect_command(Kind::StmtExecute, &execute(b"\x07\0\0\0")).await;
+        writer.ok().await;
+        client.expect_ok().await;
+    });
+}
+
 #[test]
 fn c16_a_prepared_read_goes_where_it_belongs_each_time() {
     play(async || {

@@ -183,7 +183,9 @@ impl Step {
             Self::Instead { hostgroup } => {
                 row("instead", &format!("hostgroup {hostgroup}"), "no reader can be reached".to_owned())
             }
-            Self::Cache { ttl: Some(ttl) } => row("cache", "yes", format!("for {} ms", ttl.as_millis())),
+            Self::Cache { ttl: Some(ttl) } => {
+                row("cache", "no", format!("cache_ttl={}, but there is no query cache yet", ttl.as_millis()))
+            }
             Self::Cache { ttl: None } => row("cache", "no", "no cache_ttl".to_owned()),
             Self::Pin(reason) => row("connection", "kept", reason.clone()),
         }

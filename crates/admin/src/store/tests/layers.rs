@@ -352,3 +352,24 @@ fn checksums_count_loads_and_follow_contents() {
     assert_ne!(memory, "MYSQL USERS|0x00");
     assert_ne!(memory, shown(store.checksum("disk", "mysql_users", "MYSQL USERS")));
 }
+
+/// A list with a digest that names none would let nothing pass, and nobody would know why.
+#[test]
+fn a_firewall_rule_whose_digest_cannot_be_read_is_refused_with_its_row() {
+    let (mut store, plane) = store();
+    store.sql("INSERT INTO mysql_firewall_whitelist_users VALUES (1,'u','','PROTECTING','')");
+    store.sql("INSERT INTO mysql_firewall_whitelist_rules VALUES (1,'u','','s',0,'SELECT ?','')");
+    let load = Move::MemoryToRuntime;
+    assert_eq!(
+        store.moved(Module::MysqlFirewall, load),
+        "ERROR 1045 ProxySQL Admin Error: MYSQL FIREWALL not loaded: mysql_firewall_whitelist_rules row username='u', \
+         client_address='', schemaname='s', flagIN=0, digest='SELECT ?': `digest` must be a digest such as \
+         0x1234567890ABCDEF, not \"SELECT ?\""
+    );
+    store.sql("UPDATE mysql_firewall_whitelist_rules SET digest = '0x1C46AE529DD5A40E'");
+    assert!(store.moved(Module::MysqlFirewall, load).starts_with("OK"));
+    let applied = plane.applied.lock().unwrap();
+    let config = applied.last().unwrap();
+    assert_eq!(config.firewall_users[0].mode, config::FirewallMode::Protecting);
+    assert_eq!(config.firewall_rules[0].digest, "0x1C46AE529DD5A40E");
+}

@@ -28,7 +28,7 @@ use crate::statement::class::Class;
 use crate::texts::Text;
 
 /// MariaDB: the statement that was prepared last.
-const LAST: u32 = u32::MAX;
+pub(in crate::session) const LAST: u32 = u32::MAX;
 
 /// Numbers from here on are the proxy's.
 const FIRST_OWN_ID: u32 = 1 << 30;
@@ -118,6 +118,11 @@ impl Registry {
     /// The next bytes of the answer to the first statement that was awaited, for a client that keeps what it says.
     pub(in crate::session) fn hear(&mut self, bytes: &[u8]) {
         self.hearing.get_or_insert_default().read(bytes);
+    }
+
+    /// The client was refused a statement, which no server has heard of: none is the last one.
+    pub(in crate::session) const fn forget_last(&mut self) {
+        self.last = LAST;
     }
 
     /// The server of this hostgroup has answered the first statement that was awaited: with this, or with an error.
