@@ -42,6 +42,7 @@ mod scripted {
     mod naming;
     mod off;
     mod overdue;
+    mod own_gtids;
     mod pace;
     mod pipeline;
     mod places;

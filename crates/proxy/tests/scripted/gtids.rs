@@ -205,8 +205,41 @@ fn servers_that_are_not_chosen_are_not_asked_but_for_one_that_the_session_has() 
         read(&mut other, 4).await;
         assert_eq!(world.last(), "reader:3306", "nobody gets the other one any more");
         read(&mut with_old, 4).await;
-        assert_eq!(world.last(), "db:3306", "nothing is known of the server that it has");
+        assert_eq!(world.last(), "reader:3306", "nothing is known of the server that it had");
+        read(&mut with_old, 5).await;
+        assert_eq!(world.last(), "db:3306");
     });
+}
+
+#[test]
+fn servers_that_lack_it_are_skipped() {
+    for is_pair in [true, false] {
+        play(async || {
+            let mut config = pair();
+            if !is_pair {
+                config.replication_hostgroups.clear();
+                config.variables.read_write_split = false;
+            }
+            for late in ["late1", "late2", "late3"] {
+                config.servers.push(Server { hostgroup_id: 1, weight: 1_000, ..database(late) });
+            }
+            let (world, stage) = World::of(config);
+            world.say(&format!("ST={UUID}:1-4")).await;
+            for had_another in [false, true] {
+                let mut client = log_in(&stage).await;
+                if had_another {
+                    while !world.last().starts_with("late") {
+                        client = log_in(&stage).await;
+                        say(&mut client, "/* hostgroup=1 */ SELECT 1 FROM t").await;
+                    }
+                }
+                say(&mut client, &format!("/* hostgroup=1;min_gtid={UUID}:4 */ SELECT 1 FROM t")).await;
+                assert_eq!(world.last(), "reader:3306", "pair: {is_pair}, another one before: {had_another}");
+                say(&mut client, "/* hostgroup=1 */ SELECT 1 FROM t").await;
+                assert_eq!(world.last(), "reader:3306", "it has that one now");
+            }
+        });
+    }
 }
 
 #[test]
