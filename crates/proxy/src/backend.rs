@@ -22,7 +22,7 @@ mod target;
 mod unhealthy;
 mod warm;
 
-pub(crate) use acquire::{AcquireError, Found, Full, acquire, until_broken_off};
+pub(crate) use acquire::{AcquireError, Found, Full, Whom, acquire, until_broken_off};
 pub(crate) use announce::{Announced, connect};
 pub(crate) use ask::{Asked, Reply, ask};
 pub(crate) use check::check_login;

@@ -287,3 +287,6 @@ pub(crate) const GUEST_REFUSED: Duration = Duration::from_mins(1);
 
 /// How often all sessions are looked at, whether one of them can have taken too long or not.
 pub(crate) const SESSIONS_LOOK: Duration = Duration::from_mins(1);
+
+/// Bytes of an OK packet that are held back until all of it is there: what servers tell of a session has some hundreds.
+pub(crate) const TRACKERS_BYTES_MAX: usize = 64 * 1_024;

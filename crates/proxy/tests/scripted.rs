@@ -43,6 +43,7 @@ mod scripted {
     mod naming;
     mod off;
     mod overdue;
+    mod own_gtids;
     mod pace;
     mod pipeline;
     mod places;
@@ -64,6 +65,7 @@ mod scripted {
     mod shared_state;
     mod shared_traces;
     mod split;
+    mod split_prepared;
     mod statements;
     mod stats;
     mod support;

@@ -43,6 +43,10 @@ pub struct MysqlVariables {
     pub connect_timeout_server: Duration,
     /// A session waits at most this time for a connection, all attempts together.
     pub connect_timeout_server_max: Duration,
+    /// Whether servers are asked to tell the GTIDs of what sessions write.
+    pub default_session_track_gtids: TrackGtids,
+    /// Whether clients are told GTIDs that ask for them.
+    pub client_session_track_gtid: bool,
     /// The pause before a reader of a server's GTIDs is connected to again.
     pub binlog_reader_connect_retry: Duration,
     /// Whether errors of statements are logged.
@@ -194,6 +198,8 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     max_transaction_time,
     connect_timeout_server,
     connect_timeout_server_max,
+    default_session_track_gtids,
+    client_session_track_gtid,
     binlog_reader_connect_retry = "binlog_reader_connect_retry_msec",
     verbose_query_error,
     show_processlist_extended,
@@ -335,6 +341,16 @@ impl AuthPlugin {
             Self::CachingSha2Password => "caching_sha2_password",
         }
     }
+}
+
+/// Which GTIDs servers are asked to tell (`session_track_gtids`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum TrackGtids {
+    /// None.
+    #[default]
+    Off,
+    /// Those of the session's own transactions.
+    OwnGtid,
 }
 
 /// Whether clients hear at their login what a server has against their user or schema.

@@ -19,6 +19,7 @@ use super::passport::query;
 use super::prologue::Prologue;
 use super::{Asked, Backend, Connection, OpenError, Reply, ask};
 use crate::counts::Counter;
+use crate::state::gtids::TRACK_GTIDS;
 use crate::state::{OPTION, Setting};
 use crate::worker::Worker;
 
@@ -41,6 +42,8 @@ pub(crate) enum Purpose {
     Option,
     Schema,
     Setting,
+    /// A setting that a statement means the same without.
+    Tracking,
 }
 
 impl Purpose {
@@ -48,6 +51,7 @@ impl Purpose {
     pub(super) fn is_refused(self, reply: &Reply) -> bool {
         match (self, reply.error()) {
             (Self::Question, None) => reply.outcome.rows > 0,
+            (Self::Tracking, _) => false,
             (Self::Setting, Some(code)) => !DOES_NOT_HAVE_IT.contains(&code),
             (_, error) => error.is_some(),
         }
@@ -219,6 +223,7 @@ fn may_go_ahead(
     let is_quiet = link.has_quiet_logins(worker.now());
     let goes_ahead = |(purpose, (payload, _)): &(Purpose, Asked)| match purpose {
         Purpose::LastId | Purpose::Reset => true,
+        Purpose::Tracking => asker.ahead.has(*purpose),
         Purpose::Question => is_quiet,
         _ => asker.ahead.has(*purpose) && worker.taken.has(server, asker.user(), payload, link.opened()),
     };
@@ -303,6 +308,7 @@ fn plan(left: &Left, asker: &Asker<'_>, initial: &[Box<[u8]>]) -> Vec<(Purpose, 
     for Setting { key, text } in missing.unwrap_or_else(all) {
         plan.push(match &*key {
             OPTION => (Purpose::Setting, (text.to_vec(), Answer::Single)),
+            TRACK_GTIDS => ask(Purpose::Tracking, &text),
             _ => ask(Purpose::Setting, &text),
         });
     }

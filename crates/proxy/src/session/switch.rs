@@ -130,7 +130,7 @@ impl Session {
                 Said::Statement(text) if set_of(text) == SetOf::Names => {
                     self.worker.counts.note(Counter::ServerSetNames);
                 }
-                Said::Statement(_) | Said::Option(_) => {}
+                Said::Statement(_) | Said::Option(_) | Said::Tracking(_) => {}
             }
         }
         let commands: Vec<_> = missing.into_iter().map(|said| (said.purpose(), self.command(said))).collect();
@@ -165,17 +165,20 @@ impl Session {
     }
 
     /// Whether all of this may be said in front of the command in the backlog without waiting for an answer. At a connection that
-    /// was just opened this would not save much, and a command that was not sent can still go elsewhere. One that the client
-    /// would miss is not to be risked.
+    /// was just opened this would not save much, and a command that was not sent can still go elsewhere: there only goes first what
+    /// nothing depends on. One that the client would miss is not to be risked.
     fn may_say_first(&self, commands: &[(Purpose, Asked)]) -> bool {
         let Some(backend) = &self.backend else { return false };
         let (link, server) = (backend.connection(), backend.server().id());
         let user = &self.identity.account.user.name;
-        let is_known = |(purpose, (payload, _)): &(Purpose, Asked)| {
-            self.course.ahead.has(*purpose) && self.worker.taken.has(server, user, payload, link.opened())
+        let is_known = |purpose: Purpose, payload: &[u8]| {
+            purpose == Purpose::Tracking
+                || self.course.applied > 0 && self.worker.taken.has(server, user, payload, link.opened())
         };
-        self.course.applied > 0
-            && self.loss() == Loss::Nothing
+        let is_known = |(purpose, (payload, _)): &(Purpose, Asked)| {
+            self.course.ahead.has(*purpose) && is_known(*purpose, payload)
+        };
+        self.loss() == Loss::Nothing
             && !link.has_prologue()
             && !link.is_compressed()
             && commands.iter().all(is_known)
@@ -185,7 +188,7 @@ impl Session {
         match said {
             Said::Schema(schema) => ([&[Kind::InitDb as u8][..], &schema].concat(), Answer::Single),
             Said::Option(payload) => (payload, Answer::Single),
-            Said::Statement(text) => (self.query(&text), Answer::Result),
+            Said::Statement(text) | Said::Tracking(text) => (self.query(&text), Answer::Result),
         }
     }
 
