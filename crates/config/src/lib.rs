@@ -31,7 +31,7 @@ pub use model::{
     HostgroupSettings, InvalidAddress, InvalidCredentials, InvalidNetworks, Listener, MonitorVariables,
     MysqlVariables, Network, Networks, PointsmanVariables, Protocol, ProxyProtocol, QueryRule,
     ReplicationHostgroups, Role, Server, ServerOptions, ServerStatus, ServerTls, ServersDefaults, Strategy,
-    TlsParams, UNIX_PATH_MAX_BYTES, User, UserAttributes, WritersRead, digest_number,
+    TlsParams, TrackGtids, UNIX_PATH_MAX_BYTES, User, UserAttributes, WritersRead, digest_number,
 };
 pub use nearest::{mistakes, suggestion};
 pub use problem::{Problem, Problems};

@@ -32,7 +32,7 @@ pub use server_options::{ProxyProtocol, ServerOptions};
 pub use tls::{ServerTls, TlsParams};
 pub use user::User;
 pub use user_attributes::UserAttributes;
-pub use variables::{AuthPlugin, CheckLogins, MysqlVariables, PointsmanVariables};
+pub use variables::{AuthPlugin, CheckLogins, MysqlVariables, PointsmanVariables, TrackGtids};
 
 use crate::turns::in_turns;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::model::{
     Address, AuthPlugin, CheckLogins, Credentials, FirewallMode, Networks, Protocol, ProxyProtocol, Role,
-    ServerStatus, Strategy, UserAttributes,
+    ServerStatus, Strategy, TrackGtids, UserAttributes,
 };
 use crate::schema::{Field, Kind, Preset, Scalar, Section, Unit, addresses};
 use crate::tree::Place;
@@ -296,6 +296,7 @@ words!(FirewallMode {
     "PROTECTING" => Self::Protecting,
 });
 words!(CheckLogins { "never" => Self::Never, "first" => Self::First, "always" => Self::Always, });
+words!(TrackGtids { "OFF" => Self::Off, "OWN_GTID" => Self::OwnGtid, });
 words!(AuthPlugin {
     "mysql_native_password" => Self::MysqlNativePassword,
     "caching_sha2_password" => Self::CachingSha2Password,
@@ -406,7 +407,7 @@ mod tests {
         let missing = MYSQL_QUERY_RULES.fields().filter(|field| !field.built);
         let missing = missing.filter(|field| field.doc != "no effect in ProxySQL either");
         let missing: Vec<_> = missing.map(|field| field.name).collect();
-        assert_eq!(missing, ["cache_ttl", "cache_empty_result", "gtid_from_hostgroup"]);
+        assert_eq!(missing, ["cache_ttl", "cache_empty_result"]);
     }
 
     #[test]

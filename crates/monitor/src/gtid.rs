@@ -128,6 +128,12 @@ impl GtidSet {
         before.is_some_and(|(_, last)| gtid.number <= *last)
     }
 
+    /// The last number of the last of its sources.
+    pub fn last(&self) -> Option<Gtid> {
+        let (source, ranges) = self.sources.last_key_value()?;
+        ranges.last_key_value().map(|(_, last)| Gtid { source: *source, number: *last })
+    }
+
     /// Ranges that it is made of, of all sources. Each source has one at least.
     pub const fn ranges(&self) -> usize {
         self.ranges

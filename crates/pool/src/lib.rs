@@ -239,13 +239,13 @@ impl<E> Pool<E> {
         state.hostgroups.values().flat_map(|group| group.members().servers.clone()).collect()
     }
 
-    /// Whether all servers of `hostgroup` that take new connections are like this; nothing if there is none.
-    pub fn are_all(&self, hostgroup: u32, is_it: impl Fn(&Server<E>) -> bool) -> Option<bool> {
+    /// Whether a server of `hostgroup` that takes new connections is like this; nothing if there is none.
+    pub fn is_any(&self, hostgroup: u32, is_it: impl Fn(&Server<E>) -> bool) -> Option<bool> {
         let group = self.hostgroup(hostgroup)?;
         let members = group.members();
         let mut available = members.servers.iter().filter(|server| server.is_available()).peekable();
         available.peek()?;
-        Some(available.all(|server| is_it(server)))
+        Some(available.any(|server| is_it(server)))
     }
 
     /// Servers that were shunned, and whose time is over, are so no more: for who looks at them. Who chooses one does not wait for this.

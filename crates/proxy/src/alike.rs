@@ -12,6 +12,7 @@ use crate::backend::Passport;
 use crate::client::login::Identity;
 use crate::limits::ALIKE_MAX;
 use crate::state::Settings;
+use crate::state::gtids::Tracking;
 
 /// What a session begins with.
 #[derive(Debug)]
@@ -22,7 +23,7 @@ pub(crate) struct Beginning {
     pub(crate) caller: Arc<Caller>,
     /// For whom its connections are good.
     pub(crate) passport: Rc<Passport>,
-    /// Its client has set nothing.
+    /// What is set before its client has set anything.
     pub(crate) settings: Rc<Settings>,
 }
 
@@ -33,6 +34,8 @@ pub(crate) struct Alike {
     callers: Last<Arc<Caller>>,
     passports: Last<Rc<Passport>>,
     settings: Rc<Settings>,
+    /// The same where servers tell transactions.
+    tracking: First,
 }
 
 impl Alike {
@@ -43,7 +46,11 @@ impl Alike {
             account: self.accounts.share(Rc::new(account)),
             caller: self.callers.share(Arc::new(caller(identity, schema))),
             passport: self.passports.share(Rc::new(Passport::new(identity))),
-            settings: Rc::clone(&self.settings),
+            settings: Rc::clone(if identity.tracking().by_default {
+                &self.tracking.0
+            } else {
+                &self.settings
+            }),
         }
     }
 
@@ -52,6 +59,16 @@ impl Alike {
         self.accounts.0.borrow_mut().clear();
         self.callers.0.borrow_mut().clear();
         self.passports.0.borrow_mut().clear();
+    }
+}
+
+/// What sessions begin with where servers tell transactions.
+#[derive(Debug)]
+struct First(Rc<Settings>);
+
+impl Default for First {
+    fn default() -> Self {
+        Self(Rc::new(Tracking::with_first(&Settings::default())))
     }
 }
 

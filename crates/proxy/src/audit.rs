@@ -2,17 +2,15 @@
 //!
 //! Nothing here costs anything where there is no audit log, and nothing waits where there is one.
 
-use std::time::SystemTime;
-
 use querylog::{AuditEvent, AuditRecord, Port};
 use tokio::time::Instant;
 use wire::{Capabilities, Codec as _, packet};
 
 use crate::arrival::Peer;
+use crate::clock::unix_us;
 use crate::control::{Control, Signal};
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::logs::unix_us;
 use crate::shared::Shared;
 use crate::worker::Worker;
 
@@ -81,13 +79,13 @@ fn offer(shared: &Shared, record: AuditRecord) {
 }
 
 fn of_session(control: &Control, event: AuditEvent) -> AuditRecord {
-    let mut record = AuditRecord::of(event, unix_us(SystemTime::now()), control.id());
+    let mut record = AuditRecord::of(event, unix_us(), control.id());
     control.about.describe_client(&mut record);
     record
 }
 
 fn of_stranger(event: AuditEvent, stranger: &Stranger<'_>, told: String) -> AuditRecord {
-    let mut record = AuditRecord::of(event, unix_us(SystemTime::now()), stranger.id);
+    let mut record = AuditRecord::of(event, unix_us(), stranger.id);
     (record.client, record.proxy) = ends(stranger.peer);
     record.user = stranger.user.into();
     record.schema = stranger.schema.into();

@@ -17,11 +17,12 @@ mod passport;
 mod place;
 mod prologue;
 mod share;
+mod statements;
 mod target;
 mod unhealthy;
 mod warm;
 
-pub(crate) use acquire::{AcquireError, Found, Full, acquire, until_broken_off};
+pub(crate) use acquire::{AcquireError, Found, Full, Whom, acquire, until_broken_off};
 pub(crate) use announce::{Announced, connect};
 pub(crate) use ask::{Asked, Reply, ask};
 pub(crate) use check::check_login;
@@ -33,6 +34,7 @@ pub(crate) use lend::{Ahead, DOES_NOT_HAVE_IT, Purpose, only_row};
 pub(crate) use open::{open, open_in};
 pub(crate) use passport::{Passport, query};
 pub(crate) use prologue::{Prologue, Refused, Taken};
+pub(crate) use statements::Origin;
 pub(crate) use target::Target;
 pub(crate) use warm::Warmth;
 

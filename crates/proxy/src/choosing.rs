@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use config::{Config, HostgroupAttributes, MysqlVariables};
+use monitor::Gtid;
 use pool::{Balance, Policy, Pool, Reason, Shunning, Standing};
-use route::Candidate;
+use route::{Candidate, MustSee};
 
 use crate::backend::Target;
+use crate::shared::Shared;
 
 /// The least time for which a server that has failed is left alone, as in ProxySQL.
 const RECOVERY_MIN: Duration = Duration::from_secs(1);
@@ -121,6 +123,14 @@ pub(crate) fn candidates(pool: &Pool<Target>, hostgroup: u32, now: Duration) -> 
         reason: explained.reason.to_string(),
     });
     explained.collect()
+}
+
+/// A transaction that a statement must see, and the servers of its hostgroup that are not known to have executed it.
+pub(crate) fn must_see(shared: &Shared, hostgroup: u32, gtid: &Gtid) -> MustSee {
+    let executed = &shared.watching.executed;
+    let servers = shared.pool.explain(hostgroup, shared.uptime()).into_iter().map(|one| one.server);
+    let lacking = servers.filter(|server| !executed.has(&server.endpoint().endpoint, gtid));
+    MustSee { gtid: gtid.to_string(), lacking: lacking.map(|server| server.endpoint().to_string()).collect() }
 }
 
 /// For each server of a hostgroup why nobody gets it at `now`, nothing if somebody does; `None` if there is no such hostgroup. Sessions

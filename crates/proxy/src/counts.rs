@@ -50,6 +50,8 @@ pub(crate) enum Counter {
     SlowQueries,
     /// Statements that must see a transaction.
     GtidConsistent,
+    /// Transactions of sessions that servers have told.
+    GtidCollected,
     /// Nanoseconds that statements took.
     QueryNanoseconds,
     Autocommit,

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use config::{Address, Listener, Protocol, User};
-use route::{Account, Caller, Explanation, Pairs, Session};
+use route::{Account, Caller, Explanation, Pairs, Session, Verdict};
 
-use crate::choosing::candidates;
+use crate::choosing::{candidates, must_see};
 use crate::door::Door;
 use crate::random;
 use crate::remote::Remote;
@@ -69,7 +69,12 @@ impl Remote {
             random: u64::from_le_bytes(random::bytes()),
         };
         let candidates = |hostgroup| candidates(&self.shared.pool, hostgroup, self.shared.uptime());
-        explain(&snapshot.routes, text, true, &at, &candidates).ok_or(ExplainError::NoStatement)
+        // The session has written nothing.
+        let must_see = |verdict: &Verdict, hostgroup| {
+            let gtid = verdict.min_gtid.as_deref()?.parse().ok()?;
+            (!snapshot.is_writer(hostgroup)).then(|| must_see(&self.shared, hostgroup, &gtid))
+        };
+        explain(&snapshot.routes, text, true, &at, &candidates, &must_see).ok_or(ExplainError::NoStatement)
     }
 
     /// The address and port of a listener for MySQL clients, and what it says: the one with `port`, or the first; a port that no

@@ -10,6 +10,7 @@ mod audit;
 mod backend;
 mod choosing;
 mod client;
+mod clock;
 mod control;
 mod counts;
 mod directory;

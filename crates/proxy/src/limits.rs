@@ -220,6 +220,9 @@ pub(crate) const ERRANDS_LOST_MAX: u8 = 5;
 /// statement that does not fit is executed where it was prepared, and is not counted by its digest.
 pub(crate) const PREPARED_BYTES_MAX: usize = 8 << 20;
 
+/// Length of the text of a prepared statement that may stay at a connection when that becomes another session's.
+pub(crate) const LEFT_TEXT_MAX: usize = 4 << 10;
+
 /// Bytes of the statements that all sessions have prepared, each text once for those of a worker: what does not fit is executed where it was
 /// prepared.
 pub(crate) const PREPARED_BYTES_OF_ALL_MAX: usize = 256 << 20;
@@ -284,3 +287,6 @@ pub(crate) const GUEST_REFUSED: Duration = Duration::from_mins(1);
 
 /// How often all sessions are looked at, whether one of them can have taken too long or not.
 pub(crate) const SESSIONS_LOOK: Duration = Duration::from_mins(1);
+
+/// Bytes of an OK packet that are held back until all of it is there: what servers tell of a session has some hundreds.
+pub(crate) const TRACKERS_BYTES_MAX: usize = 64 * 1_024;

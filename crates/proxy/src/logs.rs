@@ -4,13 +4,14 @@
 //! What is written where, and by whom, is in the crate [`querylog`].
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use config::Config;
 use querylog::{Event, Format, LateError, LogFile, Logs, Policy, QueryLog, Record, Settings};
 use wire::command::Kind;
 use wire::reply::{End, Outcome};
 
+use crate::clock::unix_us;
 use crate::control::Control;
 use crate::control::running::Measured;
 use crate::limits::SHOWN_BYTES_MAX;
@@ -148,7 +149,7 @@ fn record(control: &Control, over: &Over, logs: Logs, text_max: usize) -> Box<Re
         schema: Box::default(),
         client: Box::default(),
         target: None,
-        end_us: unix_us(SystemTime::now()),
+        end_us: unix_us(),
         took_us: u64::try_from(over.took.as_micros()).unwrap_or(u64::MAX),
         digest,
         outcome: match over.outcome {
@@ -193,12 +194,6 @@ const fn has_result(class: Class) -> bool {
             | Class::Explain
             | Class::Describe
     )
-}
-
-/// A time as records have it: microseconds of Unix time.
-pub(crate) fn unix_us(time: SystemTime) -> u64 {
-    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -15,7 +15,6 @@ mod shapes;
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use route::{
     AccessMode, Account, Asked, Caller, Destination, Facts, Mirror, Query, Ruling, Session, Statement,
@@ -23,6 +22,7 @@ use route::{
 };
 use sql::{Hints, Shape, hint};
 
+use crate::clock::unix_ms;
 use crate::limits::JUDGED_BYTES_MAX;
 pub(crate) use reader::Reading;
 use reader::{Found, Reader};
@@ -224,12 +224,6 @@ pub(crate) fn look(text: &[u8], is_whole: bool, reading: Reading) -> (Facts, boo
     let shape = Shape::of(text, sql::Modes::default());
     let is_clear = is_whole && !reading.doubts(text, true, true);
     (if is_clear { facts::facts(&shape) } else { Facts::default() }, shape.kind == sql::shape::Kind::Several)
-}
-
-/// The time in milliseconds since 1970.
-fn unix_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// What rules, hints, the split and the session say together. Rules do not rewrite what is not whole.

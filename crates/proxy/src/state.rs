@@ -4,8 +4,10 @@
 //!   place of what was set before;
 //! - [`pins`]: what cannot be said again elsewhere, and binds the session to a connection; [`marks`]: which statements do that;
 //! - [`results`]: what later statements may ask about earlier ones, and [`substitute`]: putting the answer into a question;
+//! - [`gtids`]: the last transactions that servers have told of; [`trackers`]: the packets that tell them;
 //! - [`words`]: the tokens of a statement.
 
+pub(crate) mod gtids;
 pub(crate) mod marks;
 pub(crate) mod pins;
 pub(crate) mod results;
@@ -13,6 +15,7 @@ pub(crate) mod set;
 pub(crate) mod settings;
 pub(crate) mod substitute;
 mod switches;
+pub(crate) mod trackers;
 mod words;
 
 pub(crate) use pins::{Mark, Pin, Pins};

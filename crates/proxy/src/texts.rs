@@ -83,6 +83,13 @@ impl Deref for Text {
     }
 }
 
+impl Text {
+    /// Whether both are the same one: two of a worker that are equal nearly always are.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+}
+
 impl Drop for Kept {
     fn drop(&mut self) {
         self.bytes.set(self.bytes.get() - self.text.len());

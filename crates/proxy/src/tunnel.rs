@@ -11,7 +11,7 @@ use std::task::{Context, Poll};
 use tokio::time::Instant;
 
 use crate::arrival::Peer;
-use crate::backend::{AcquireError, Backend, Full, QUIT, Target, acquire, connect};
+use crate::backend::{AcquireError, Backend, Full, QUIT, Target, Whom, acquire, connect};
 use crate::control::{Control, Signal};
 use crate::door::Door;
 use crate::limits::FILLS_PER_TURN;
@@ -34,10 +34,10 @@ pub(crate) async fn serve(
     let acquiring = async {
         control.about.set_hostgroup(hostgroup);
         let full = if instead.is_some() { Full::Elsewhere } else { Full::TryAgain };
-        let found = acquire(worker, hostgroup, full, None, None, &open).await;
+        let found = acquire(worker, hostgroup, full, &Whom::default(), &open).await;
         let (Err(AcquireError::Proxy(_)), Some(instead)) = (&found, instead) else { return found };
         control.about.set_hostgroup(instead);
-        acquire(worker, instead, Full::TryAgain, None, None, &open).await
+        acquire(worker, instead, Full::TryAgain, &Whom::default(), &open).await
     };
     let mut backend = match control.until(Signal::Drain, acquiring).await {
         Ok(Ok(found)) => found.backend,

@@ -16,7 +16,7 @@ use std::num::NonZeroU32;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use querylog::Sampler;
 use slab::Slab;
@@ -27,6 +27,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 use crate::alike::Alike;
 use crate::arrival::Arrival;
 use crate::backend::{Dialer, Kept, Taken, Warmth};
+use crate::clock::unix_s;
 use crate::control::running::Shown;
 use crate::control::{Control, Signal};
 use crate::counts::digests::Table;
@@ -342,11 +343,6 @@ impl Worker {
         }
         tokio::time::sleep(LOOK).await;
     }
-}
-
-/// Seconds of Unix time, as the system has it.
-fn unix_s() -> u64 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
 #[cfg(test)]

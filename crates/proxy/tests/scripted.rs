@@ -32,6 +32,7 @@ mod scripted {
     mod kill;
     mod kill_races;
     mod lag;
+    mod left_statements;
     mod listing;
     mod log;
     mod lost;
@@ -42,6 +43,7 @@ mod scripted {
     mod naming;
     mod off;
     mod overdue;
+    mod own_gtids;
     mod pace;
     mod pipeline;
     mod places;
@@ -63,6 +65,7 @@ mod scripted {
     mod shared_state;
     mod shared_traces;
     mod split;
+    mod split_prepared;
     mod statements;
     mod stats;
     mod support;

@@ -33,6 +33,8 @@ pub struct Situation<'a> {
     pub firewall: Option<(&'a Firewall, bool)>,
     /// The servers of a hostgroup and whether each would be taken, as whoever chooses sees it.
     pub candidates: &'a dyn Fn(u32) -> Vec<Candidate>,
+    /// What the statement must see with this verdict in this hostgroup, if that is anything.
+    pub must_see: &'a dyn Fn(&Verdict, u32) -> Option<MustSee>,
     /// What a text does that rules have put in the place of the statement's.
     pub facts_of: &'a dyn Fn(&[u8]) -> Facts,
     /// What about the statement would keep the session from giving its connection back.
@@ -58,6 +60,15 @@ pub struct Candidate {
     pub taken: bool,
     /// Why, or why not.
     pub reason: String,
+}
+
+/// A transaction that the statement must see.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MustSee {
+    /// Its GTID.
+    pub gtid: String,
+    /// The servers that are not known to have executed it, by their addresses.
+    pub lacking: Vec<String>,
 }
 
 /// A decision with its steps.
@@ -112,8 +123,17 @@ pub fn explain(rules: &Rules, query: &Query<'_>, situation: &Situation<'_>) -> E
     }
     notes.push(Step::Destination(destination.clone()));
     if let Destination::Hostgroup { hostgroup, why } = destination {
-        let reachable = notes.servers((situation.candidates)(hostgroup));
-        let instead = situation.account.instead_of(hostgroup, matches!(why, Why::Split(_)));
+        let mut candidates = (situation.candidates)(hostgroup);
+        let must_see = (situation.must_see)(&verdict, hostgroup);
+        let writer = must_see.as_ref().and_then(|_| situation.pairs.writer(hostgroup));
+        if let Some(MustSee { gtid, lacking }) = must_see {
+            for one in candidates.iter_mut().filter(|one| one.taken && lacking.contains(&one.server)) {
+                (one.taken, one.reason) = (false, "it is not known to have executed that".to_owned());
+            }
+            notes.push(Step::MustSee { gtid });
+        }
+        let reachable = notes.servers(candidates);
+        let instead = situation.account.instead_of(hostgroup, matches!(why, Why::Split(_))).or(writer);
         if let Some(instead) = instead.filter(|_| !reachable) {
             notes.push(Step::Instead { hostgroup: instead });
             notes.servers((situation.candidates)(instead));

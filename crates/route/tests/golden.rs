@@ -100,6 +100,7 @@ fn decide(line: &Line<'_>, verdicts: &mut Verdicts, pairs: &Pairs, split_on: boo
         split_on,
         firewall: None,
         candidates: &candidates,
+        must_see: &|_, _| None,
         facts_of: &|_| Facts::default(),
         pins: &[],
     };

@@ -196,6 +196,7 @@ fn fast(verdicts: &mut Verdicts, asked: &Asked) -> (Verdict, Option<Vec<u8>>) {
         split_on: false,
         firewall: None,
         candidates: &|_| Vec::new(),
+        must_see: &|_, _| None,
         facts_of: &|_| Facts::default(),
         pins: &[],
     };

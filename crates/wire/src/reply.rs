@@ -43,7 +43,7 @@ mod tests;
 pub use outcome::{Answer, End, Event, Outcome, Prepared, Scan};
 
 use crate::frame::{HEADER_LEN, Header, MAX_PAYLOAD};
-use crate::{Capabilities, WireError};
+use crate::{Capabilities, StatusFlags, WireError};
 use head::HEAD_MAX;
 use phase::{Phase, Step};
 
@@ -54,6 +54,7 @@ const _: () = assert!(FULL as usize == MAX_PAYLOAD);
 
 /// Follows one answer from its first to its last byte.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
 pub struct ReplyScanner {
     caps: Capabilities,
     rows: u64,
@@ -69,6 +70,8 @@ pub struct ReplyScanner {
     cursor: bool,
     /// Whether a result in front of the last one has told of warnings.
     warned: bool,
+    /// Whether results in front of the last one are told that tell of changes in the session.
+    stops: bool,
     prepared: Option<Prepared>,
     header_len: u8,
     head_len: u8,
@@ -107,6 +110,7 @@ impl ReplyScanner {
             started: false,
             cursor: matches!(answer, Answer::Cursor),
             warned: false,
+            stops: false,
             prepared: None,
             header_len: 0,
             head_len: 0,
@@ -121,6 +125,20 @@ impl ReplyScanner {
     pub const fn starting_at(mut self, seq: u8) -> Self {
         self.seq = seq;
         self
+    }
+
+    /// The same scanner, which stops behind each packet that tells of changes in the session
+    /// ([`SESSION_STATE_CHANGED`](StatusFlags::SESSION_STATE_CHANGED)) and is not the last one ([`Event::Changed`]).
+    #[must_use]
+    pub const fn stopping_at_changes(mut self, stops: bool) -> Self {
+        self.stops = stops;
+        self
+    }
+
+    /// The same for the answer to another command, which begins with the first sequence id again.
+    #[must_use]
+    pub const fn next_answer(&self, answer: Answer) -> Self {
+        Self::new(answer, self.caps).stopping_at_changes(self.stops)
     }
 
     /// Looks at the next bytes from the server.
@@ -153,7 +171,10 @@ impl ReplyScanner {
                     self.warned |=
                         matches!(end, End::Ok { warnings: 1.., .. } | End::Eof { warnings: 1.., .. });
                     self.phase = Phase::First;
-                    continue;
+                    if !self.stops || !end.status().contains(StatusFlags::SESSION_STATE_CHANGED) {
+                        continue;
+                    }
+                    Event::Changed
                 }
                 Step::File => {
                     self.phase = Phase::File;
@@ -183,6 +204,31 @@ impl ReplyScanner {
     /// Whether the input so far ends with a whole message, so that another packet may follow it.
     pub const fn is_between_packets(&self) -> bool {
         matches!(self.place, Place::Message) && self.header_len == 0
+    }
+
+    /// Bytes of the message that the last scan has stopped behind, with its header. One of several packets has none: what servers
+    /// say of a session is never that long.
+    pub const fn last_len(&self) -> Option<usize> {
+        if self.len < FULL { Some(HEADER_LEN + self.len as usize) } else { None }
+    }
+
+    /// Bytes at the end of the input so far that are the beginning of a message which may tell of the session: an OK packet, or
+    /// one whose first byte has not come.
+    pub fn cut_len(&self) -> usize {
+        let begun = usize::from(self.header_len);
+        let Place::Payload { continued: false } = self.place else {
+            return if self.place == Place::Message { begun } else { 0 };
+        };
+        let may_be_ok = match self.head.first().filter(|_| self.head_len > 0) {
+            None => true,
+            Some(0x00) => matches!(self.phase, Phase::First | Phase::AfterFile | Phase::Single),
+            Some(0xfe) => {
+                matches!(self.phase, Phase::Rows | Phase::OutParams | Phase::Single | Phase::Fields)
+            }
+            Some(_) => false,
+        };
+        // What is left is never more than what there is of it.
+        if may_be_ok { HEADER_LEN + self.len.saturating_sub(self.left) as usize } else { 0 }
     }
 
     /// Rows in all results of the answer so far.
@@ -227,6 +273,7 @@ impl ReplyScanner {
         let (head, len) = if let Some((header, payload, after)) = whole {
             self.check(header.seq)?;
             *rest = after;
+            self.len = header.len;
             (payload, header.len)
         } else if self.cut_message(rest)? {
             (self.head.get(..usize::from(self.head_len)).unwrap_or_default(), self.len)

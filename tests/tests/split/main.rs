@@ -1,5 +1,7 @@
 //! Reads and writes of one session at two real servers: what each of them gets, and that nobody notices.
 
+mod own_writes;
+
 use std::sync::LazyLock;
 
 use e2e::{Backend, Proxy, Setup, on_each_server, run};

@@ -43,6 +43,10 @@ pub struct MysqlVariables {
     pub connect_timeout_server: Duration,
     /// A session waits at most this time for a connection, all attempts together.
     pub connect_timeout_server_max: Duration,
+    /// Whether servers are asked to tell the GTIDs of what sessions write.
+    pub default_session_track_gtids: TrackGtids,
+    /// Whether clients are told GTIDs that ask for them.
+    pub client_session_track_gtid: bool,
     /// The pause before a reader of a server's GTIDs is connected to again.
     pub binlog_reader_connect_retry: Duration,
     /// Whether errors of statements are logged.
@@ -53,6 +57,8 @@ pub struct MysqlVariables {
     pub connect_retries_delay: Duration,
     /// Of the connections that a server may have, the percentage that is kept although nobody uses them.
     pub free_connections_pct: u32,
+    /// Prepared statements that stay at a connection when it becomes another session's.
+    pub max_stmts_per_connection: u32,
     /// Whether that share is opened ahead of need.
     pub connection_warming: bool,
     /// Connections to a hostgroup that may be begun in a second.
@@ -194,6 +200,8 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     max_transaction_time,
     connect_timeout_server,
     connect_timeout_server_max,
+    default_session_track_gtids,
+    client_session_track_gtid,
     binlog_reader_connect_retry = "binlog_reader_connect_retry_msec",
     verbose_query_error,
     show_processlist_extended,
@@ -206,6 +214,7 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     connect_retries_delay,
     query_retries_on_failure,
     free_connections_pct,
+    max_stmts_per_connection,
     connection_warming,
     throttle_connections_per_sec = "throttle_connections_per_sec_to_hostgroup",
     init_connect,
@@ -335,6 +344,16 @@ impl AuthPlugin {
             Self::CachingSha2Password => "caching_sha2_password",
         }
     }
+}
+
+/// Which GTIDs servers are asked to tell (`session_track_gtids`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum TrackGtids {
+    /// None.
+    #[default]
+    Off,
+    /// Those of the session's own transactions.
+    OwnGtid,
 }
 
 /// Whether clients hear at their login what a server has against their user or schema.

@@ -1,6 +1,8 @@
 //! What the monitor makes of what servers of clusters say, and what it promises whatever they say.
 
 mod aurora;
+#[path = "../common/mod.rs"]
+mod common;
 mod galera;
 mod group;
 
@@ -12,7 +14,7 @@ use monitor::{
     Word,
 };
 
-type Server = &'static str;
+use common::{Server, conclude, members, row, s};
 
 /// The hostgroups of the cluster.
 const WRITERS: u32 = 10;
@@ -20,16 +22,8 @@ const BACKUPS: u32 = 20;
 const READERS: u32 = 30;
 const OFFLINE: u32 = 40;
 
-const fn s(seconds: u64) -> Duration {
-    Duration::from_secs(seconds)
-}
-
 const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
-}
-
-fn row(hostgroup: u32, server: Server) -> Row<Server> {
-    Row { hostgroup, server, in_use: true, weight: 1, max_lag: None, lag_when_unknown: s(60) }
 }
 
 fn cluster(topology: Topology) -> Cluster {
@@ -85,26 +79,8 @@ impl Scene {
         check: Check,
         with: impl FnOnce(&mut Monitor<Server>, Duration) -> Vec<Event<Server>>,
     ) -> Vec<(u32, Server, Change)> {
-        for _ in 0..1_000 {
-            self.now = self.monitor.next_due().expect("something is due").max(self.now);
-            let mut is_asked = false;
-            for order in self.monitor.due(self.now) {
-                if (order.server, order.check) == (server, check) {
-                    is_asked = true;
-                    continue;
-                }
-                let events = self.monitor.observe(&order.server, order.check, Finding::Void, "", self.now);
-                assert_eq!(events, []);
-            }
-            if is_asked {
-                let events = with(&mut self.monitor, self.now);
-                return events
-                    .into_iter()
-                    .map(|event| (event.hostgroup, event.server, event.change))
-                    .collect();
-            }
-        }
-        panic!("{server} is never asked");
+        let events = conclude(&mut self.monitor, &mut self.now, (server, check), with);
+        events.into_iter().map(|event| (event.hostgroup, event.server, event.change)).collect()
     }
 
     fn says(&mut self, server: Server, word: Word<Server>) -> Vec<(u32, Server, Change)> {
@@ -120,14 +96,6 @@ impl Scene {
     fn of(&self, hostgroup: u32) -> Vec<Server> {
         members(&self.monitor, hostgroup)
     }
-}
-
-fn members(monitor: &Monitor<Server>, hostgroup: u32) -> Vec<Server> {
-    let here = monitor.members().into_iter().filter(|member| member.hostgroup == hostgroup);
-    let mut servers: Vec<Server> =
-        here.filter_map(|member| monitor.row(member.row).map(|row| row.server)).collect();
-    servers.sort_unstable();
-    servers
 }
 
 /// Whatever happens, whoever is in a place is there once.

@@ -1,5 +1,7 @@
 //! Servers of pairs that the operator has not named: when they are found, what they are used for, and when they are forgotten.
 
+#[path = "../common/mod.rs"]
+mod common;
 mod rds;
 mod replicas;
 
@@ -10,21 +12,13 @@ use monitor::{
     Settings, Told, Word,
 };
 
-type Server = &'static str;
+use common::{Server, conclude, members, row, s};
 
 const WRITERS: u32 = 10;
 const READERS: u32 = 20;
 
 const JOINED: (u32, Change) = (READERS, Change::Joined);
 const LEFT: (u32, Change) = (READERS, Change::Left);
-
-const fn s(seconds: u64) -> Duration {
-    Duration::from_secs(seconds)
-}
-
-const fn row(hostgroup: u32, server: Server) -> Row<Server> {
-    Row { hostgroup, server, in_use: true, weight: 1, max_lag: None, lag_when_unknown: s(60) }
-}
 
 /// The operator has named `rows` only, and others are found in this way.
 fn plan_by(means: Means, rows: &[Row<Server>]) -> Plan<Server> {
@@ -104,26 +98,8 @@ impl Scene {
         check: Check,
         with: impl FnOnce(&mut Monitor<Server>, Duration) -> Vec<Event<Server>>,
     ) -> Vec<(Server, (u32, Change))> {
-        for _ in 0..10_000 {
-            self.now = self.monitor.next_due().expect("something is due").max(self.now);
-            let mut is_asked = false;
-            for order in self.monitor.due(self.now) {
-                if (order.server, order.check) == (server, check) {
-                    is_asked = true;
-                    continue;
-                }
-                let events = self.monitor.observe(&order.server, order.check, Finding::Void, "", self.now);
-                assert_eq!(events, []);
-            }
-            if is_asked {
-                let events = with(&mut self.monitor, self.now);
-                return events
-                    .into_iter()
-                    .map(|event| (event.server, (event.hostgroup, event.change)))
-                    .collect();
-            }
-        }
-        panic!("{check:?} of {server} never comes");
+        let events = conclude(&mut self.monitor, &mut self.now, (server, check), with);
+        events.into_iter().map(|event| (event.server, (event.hostgroup, event.change))).collect()
     }
 
     fn says(
@@ -167,14 +143,6 @@ impl Scene {
 
     /// The servers of a hostgroup, by name.
     fn of(&self, hostgroup: u32) -> Vec<Server> {
-        of(&self.monitor, hostgroup)
+        members(&self.monitor, hostgroup)
     }
-}
-
-fn of(monitor: &Monitor<Server>, hostgroup: u32) -> Vec<Server> {
-    let here = monitor.members().into_iter().filter(|member| member.hostgroup == hostgroup);
-    let mut servers: Vec<Server> =
-        here.filter_map(|member| monitor.row(member.row).map(|row| row.server)).collect();
-    servers.sort_unstable();
-    servers
 }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use monitor::{Change, Check, Finding, Monitor, Row, Told};
 use proptest::prelude::*;
 
-use super::{JOINED, LEFT, READERS, Scene, Server, WRITERS, of, plan, row, s, word};
+use super::{JOINED, LEFT, READERS, Scene, Server, WRITERS, members, plan, row, s, word};
 
 #[test]
 fn a_replica_is_found_when_it_says_who_it_is() {
@@ -461,7 +461,7 @@ proptest! {
                     prop_assert!([WRITERS, READERS].contains(&event.hostgroup));
                 }
             }
-            let (writers, readers) = (of(&monitor, WRITERS), of(&monitor, READERS));
+            let (writers, readers) = (members(&monitor, WRITERS), members(&monitor, READERS));
             let all: Vec<_> = writers.iter().chain(&readers).collect();
             for name in NAMES {
                 let times = all.iter().filter(|other| ***other == name).count();

@@ -9,6 +9,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use config::MysqlVariables;
+use monitor::Gtid;
 use pool::{Lease, Off, Permit, Quota, Server};
 use tokio::time::{Instant, sleep_until, timeout};
 use wire::StatusFlags;
@@ -55,8 +56,18 @@ pub(crate) struct Found {
     pub(crate) lent: Option<StatusFlags>,
 }
 
-/// Gets a backend of `hostgroup` within `mysql-connect_timeout_server_max`: one that nobody uses at the moment, if an asker is named
-/// who may have such a one, or one opened by `open`, which is one of `user`'s, who may have a limited number of them.
+/// For whom a backend is searched.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Whom<'a> {
+    /// Whose connection it will be, who may have a limited number of them.
+    pub(crate) user: Option<&'a User>,
+    /// Who may have one that nobody uses at the moment.
+    pub(crate) asker: Option<&'a Asker<'a>>,
+    /// Servers that are known to have executed this come first.
+    pub(crate) must_see: Option<&'a Gtid>,
+}
+
+/// Gets a backend of `hostgroup` within `mysql-connect_timeout_server_max`: one that nobody uses at the moment, or one opened by `open`.
 ///
 /// Each attempt takes at most `mysql-connect_timeout_server`, and no longer than its server is of use; after `mysql-connect_retries_on_failure` failures
 /// besides the first the search ends. Servers that have not failed yet come first.
@@ -64,15 +75,14 @@ pub(crate) async fn acquire(
     worker: &Rc<Worker>,
     hostgroup: u32,
     full: Full,
-    user: Option<&User>,
-    asker: Option<&Asker<'_>>,
+    whom: &Whom<'_>,
     open: impl AsyncFn(&Target) -> Result<Connection, OpenError>,
 ) -> Result<Found, AcquireError> {
-    let found = search(worker, hostgroup, full, user, asker, open).await;
+    let found = search(worker, hostgroup, full, whom, open).await;
     match &found {
         Ok(_) => {
             worker.counts.note(Counter::GotConnection);
-            if let Some(asker) = asker {
+            if let Some(asker) = whom.asker {
                 worker.warmth.note(worker, hostgroup, asker.identity);
             }
         }
@@ -88,27 +98,28 @@ async fn search(
     worker: &Rc<Worker>,
     hostgroup: u32,
     full: Full,
-    user: Option<&User>,
-    asker: Option<&Asker<'_>>,
+    whom: &Whom<'_>,
     open: impl AsyncFn(&Target) -> Result<Connection, OpenError>,
 ) -> Result<Found, AcquireError> {
     let settings = worker.settings();
     let variables = &settings.variables;
     let started = Instant::now();
     let deadline = started + variables.connect_timeout_server_max;
-    let quota = user.map(|user| (user, user.backends()));
+    let quota = whom.user.map(|user| (user, user.backends()));
     let (mut failures, mut lent, mut share) = (Failures::default(), 0, None);
     // Whether there was a place at a server, and nothing lacks but the user's share.
     let mut had_place = false;
     loop {
         // Where a server has failed, its other connections may be no better.
-        let asker = asker.filter(|_| failures.count == 0 && lent < LENT_MAX);
+        let asker = whom.asker.filter(|_| failures.count == 0 && lent < LENT_MAX);
         // Who would wait for servers that have no room takes no share for that from others of the user, who could go on.
         let has_room = || had_place || worker.shared.pool.has_room(hostgroup, worker.shared.uptime());
         let limited = quota.filter(|(_, quota)| share.is_none() && quota.is_limited() && has_room());
         let place = match limited {
             None => {
-                if let Some(place) = take(worker, hostgroup, &failures, full, asker) {
+                let lacks = |target: &Target| whom.lacks(worker, target);
+                let avoid = |target: &Target| failures.contain(target) || lacks(target);
+                if let Some(place) = take(worker, hostgroup, avoid, full, asker) {
                     place
                 } else {
                     // Others of the user may have more use for it meanwhile.
@@ -188,6 +199,18 @@ async fn search(
             )));
         }
         sleep_until(next).await;
+    }
+}
+
+impl<'a> Whom<'a> {
+    /// This user, on a connection of his own.
+    pub(crate) fn of(user: &'a User) -> Self {
+        Self { user: Some(user), ..Self::default() }
+    }
+
+    /// Whether this server is not known to have executed what has to be seen.
+    fn lacks(&self, worker: &Worker, target: &Target) -> bool {
+        self.must_see.is_some_and(|gtid| !worker.shared.watching.executed.has(&target.endpoint, gtid))
     }
 }
 

@@ -109,6 +109,7 @@ async fn collect(
                 rest = behind;
                 let outcome = match scan.event {
                     Event::More => break,
+                    Event::Changed => continue,
                     Event::LocalInfile => return Poll::Ready(Err("it asks for a file")),
                     Event::Done(outcome) => outcome,
                 };

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use config::CheckLogins;
 use tokio::time::{Instant, timeout};
 
-use super::{AcquireError, Backend, Full, Target, acquire, open_in};
+use super::{AcquireError, Backend, Full, Target, Whom, acquire, open_in};
 use crate::client::login::Identity;
 use crate::worker::Worker;
 
@@ -35,7 +35,8 @@ pub(crate) async fn check_login(
     }
     let hostgroup = account.hostgroup();
     let open = async |target: &Target| open_in(worker, hostgroup, target, identity).await;
-    let acquiring = acquire(worker, hostgroup, Full::Tell, Some(user), None, open);
+    let whom = Whom::of(user);
+    let acquiring = acquire(worker, hostgroup, Full::Tell, &whom, open);
     match timeout(settings.variables.connect_timeout_server, acquiring).await {
         Ok(Ok(found)) => {
             user.vouch_for(schema, Instant::now());

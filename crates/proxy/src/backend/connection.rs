@@ -11,12 +11,13 @@ use config::Endpoint;
 use pool::{Quota, Server, Share};
 use tokio::time::Instant;
 use wire::command::Kind;
-use wire::frame::{HEADER_LEN, put_message};
+use wire::frame::HEADER_LEN;
 use wire::{Capabilities, StatusFlags};
 
 use super::Target;
 use super::initial::FIRST_STATUS;
 use super::prologue::{Prologue, Refused};
+use super::statements::Statements;
 use crate::counts::ServerTally;
 use crate::limits::QUIET_LOGINS;
 use crate::sock::Sock;
@@ -57,8 +58,7 @@ pub(crate) struct Connection {
 struct Known {
     /// What its server has said in its greeting, for another login.
     greeted: Option<Greeted>,
-    /// The numbers of the statements that are prepared there.
-    statements: Vec<u32>,
+    statements: Statements,
     /// What `LAST_INSERT_ID()` is there, if that is known.
     last_id: Option<u64>,
     /// Its place among its user's connections.
@@ -101,35 +101,20 @@ impl Connection {
         self.known.greeted.as_ref()
     }
 
-    /// A statement was prepared there.
-    pub(crate) fn note_prepared(&mut self, id: u32) {
-        self.known.statements.push(id);
+    /// The statements that are prepared there.
+    pub(crate) const fn statements(&self) -> &Statements {
+        &self.known.statements
     }
 
-    /// Whether any is.
-    pub(crate) fn has_statements(&self) -> bool {
-        !self.known.statements.is_empty()
-    }
-
-    /// A statement was closed there.
-    pub(crate) fn note_closed(&mut self, id: u32) {
-        self.known.statements.retain(|one| *one != id);
+    /// The same, to be changed.
+    pub(crate) const fn statements_mut(&mut self) -> &mut Statements {
+        &mut self.known.statements
     }
 
     /// It was reset: all statements are gone there, and no key was generated since.
     pub(crate) fn note_reset(&mut self) {
-        self.known.statements = Vec::new();
+        self.known.statements.clear();
         self.known.last_id = Some(0);
-    }
-
-    /// The commands that close all statements that are prepared there; they are not answered.
-    pub(crate) fn take_closings(&mut self) -> Vec<u8> {
-        let mut packets = Vec::new();
-        for id in std::mem::take(&mut self.known.statements) {
-            let payload = [&[Kind::StmtClose as u8][..], &id.to_le_bytes()].concat();
-            put_message(&mut packets, 0, &payload);
-        }
-        packets
     }
 
     /// It is one of its user's, which are counted.

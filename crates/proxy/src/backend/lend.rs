@@ -19,6 +19,7 @@ use super::passport::query;
 use super::prologue::Prologue;
 use super::{Asked, Backend, Connection, OpenError, Reply, ask};
 use crate::counts::Counter;
+use crate::state::gtids::TRACK_GTIDS;
 use crate::state::{OPTION, Setting};
 use crate::worker::Worker;
 
@@ -41,6 +42,8 @@ pub(crate) enum Purpose {
     Option,
     Schema,
     Setting,
+    /// A setting that a statement means the same without.
+    Tracking,
 }
 
 impl Purpose {
@@ -48,6 +51,7 @@ impl Purpose {
     pub(super) fn is_refused(self, reply: &Reply) -> bool {
         match (self, reply.error()) {
             (Self::Question, None) => reply.outcome.rows > 0,
+            (Self::Tracking, _) => false,
             (Self::Setting, Some(code)) => !DOES_NOT_HAVE_IT.contains(&code),
             (_, error) => error.is_some(),
         }
@@ -100,9 +104,11 @@ pub(super) fn lend_at_once(
         return Err(entry);
     }
     let (server, link) = (entry.backend.server(), entry.backend.connection());
-    let mut plan = plan(&entry.left, asker, worker.settings().initial.of(server.hostgroup()));
-    if plan.is_empty() && !link.has_statements() {
-        let Entry { backend, left, .. } = *entry;
+    let settings = worker.settings();
+    let mut plan = plan(&entry.left, asker, settings.initial.of(server.hostgroup()));
+    if plan.is_empty() && !link.statements().has_surplus(settings.variables.max_stmts_per_connection) {
+        let Entry { mut backend, left, .. } = *entry;
+        backend.connection_mut().statements_mut().change_hands(u32::MAX);
         return Ok(ready(worker, backend, left.status, asker));
     }
     if !may_go_ahead(worker, link, server.id(), asker, &mut plan) {
@@ -162,7 +168,11 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
     if purposes.contains(&Purpose::Reset) {
         worker.counts.note(Counter::ResetKept);
     }
-    let closings = if purposes.contains(&Purpose::Reset) { Vec::new() } else { link.take_closings() };
+    let closings = if purposes.contains(&Purpose::Reset) {
+        Vec::new()
+    } else {
+        link.statements_mut().change_hands(settings.variables.max_stmts_per_connection)
+    };
     if !closings.is_empty() && link.write_all(&closings).await.is_err() {
         return Lent::Useless;
     }
@@ -213,6 +223,7 @@ fn may_go_ahead(
     let is_quiet = link.has_quiet_logins(worker.now());
     let goes_ahead = |(purpose, (payload, _)): &(Purpose, Asked)| match purpose {
         Purpose::LastId | Purpose::Reset => true,
+        Purpose::Tracking => asker.ahead.has(*purpose),
         Purpose::Question => is_quiet,
         _ => asker.ahead.has(*purpose) && worker.taken.has(server, asker.user(), payload, link.opened()),
     };
@@ -238,7 +249,8 @@ fn say_ahead(
         worker.counts.note(Counter::ResetKept);
         link.note_reset();
     } else {
-        closings = link.take_closings();
+        let max = worker.settings().variables.max_stmts_per_connection;
+        closings = link.statements_mut().change_hands(max);
         if has(Purpose::LastId) {
             link.set_last_id(None);
         }
@@ -296,6 +308,7 @@ fn plan(left: &Left, asker: &Asker<'_>, initial: &[Box<[u8]>]) -> Vec<(Purpose, 
     for Setting { key, text } in missing.unwrap_or_else(all) {
         plan.push(match &*key {
             OPTION => (Purpose::Setting, (text.to_vec(), Answer::Single)),
+            TRACK_GTIDS => ask(Purpose::Tracking, &text),
             _ => ask(Purpose::Setting, &text),
         });
     }

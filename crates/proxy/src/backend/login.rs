@@ -264,8 +264,7 @@ fn unsupported(what: &as_client::Unsupported, user: &User) -> OpenError {
 
 /// What to announce to a server that offers `offered`.
 fn agree(identity: &Identity, offered: Capabilities, target: &Target) -> Result<Capabilities, OpenError> {
-    let wanted = identity.capabilities;
-    let missing = (wanted & MUST_MATCH).difference(offered);
+    let missing = (identity.capabilities & MUST_MATCH).difference(offered);
     if !missing.is_empty() {
         let names: Vec<_> = missing.iter_names().map(|(name, _)| name).collect();
         return Err(OpenError::Login(format!(
@@ -273,7 +272,7 @@ fn agree(identity: &Identity, offered: Capabilities, target: &Target) -> Result<
             names.join(", ")
         )));
     }
-    let mut capabilities = (wanted | OWN) & offered | compression(target, offered);
+    let mut capabilities = (identity.server_capabilities() | OWN) & offered | compression(target, offered);
     capabilities.set(Capabilities::CONNECT_WITH_DB, identity.account.schema.is_some());
     Ok(capabilities)
 }

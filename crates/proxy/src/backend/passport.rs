@@ -33,7 +33,7 @@ impl Passport {
     pub(crate) fn new(identity: &Identity) -> Self {
         let user = Arc::clone(&identity.account.user);
         // That there was a schema in a login matters only there.
-        let capabilities = identity.capabilities - Capabilities::CONNECT_WITH_DB;
+        let capabilities = identity.server_capabilities() - Capabilities::CONNECT_WITH_DB;
         let mut hasher = DefaultHasher::new();
         (Arc::as_ptr(&user), identity.collation, capabilities.bits()).hash(&mut hasher);
         Self { user, collation: identity.collation, capabilities, hash: hasher.finish() }

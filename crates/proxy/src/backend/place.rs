@@ -10,7 +10,6 @@ use tokio::time::{Instant, timeout_at};
 
 use super::Target;
 use super::acquire::Full;
-use super::failures::Failures;
 use super::kept::{Asker, Entry};
 use super::line::Other;
 use crate::counts::Counter;
@@ -34,17 +33,17 @@ pub(super) enum Place<'a> {
     None,
 }
 
-/// A place at a server of `hostgroup`, or a connection that is there; nothing if all are full.
+/// A place at a server of `hostgroup`, or a connection that is there; nothing if all are full. Servers to `avoid` are taken if there is no
+/// other.
 pub(super) fn take<'a>(
     worker: &Rc<Worker>,
     hostgroup: u32,
-    failures: &Failures,
+    avoid: impl Fn(&Target) -> bool,
     full: Full,
     asker: Option<&'a Asker<'a>>,
 ) -> Option<Place<'a>> {
     let shared = &worker.shared;
     let spare = asker.map_or_else(Vec::new, |asker| worker.kept.spare(worker, hostgroup, asker));
-    let avoid = |target: &Target| failures.contain(target);
     let has_spare = |server: u64| spare.contains(&server);
     match shared.pool.choose_with(hostgroup, worker.dice.roll(), shared.uptime(), avoid, has_spare) {
         Choice::Granted(permit) => return Some(Place::Free(permit)),

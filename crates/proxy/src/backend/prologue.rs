@@ -107,6 +107,7 @@ impl Prologue {
             self.bytes.extend_from_slice(rest.get(..scan.len).unwrap_or_default());
             match scan.event {
                 Event::More if self.bytes.len() <= ERRAND_BYTES_MAX => return Ok(heard),
+                Event::Changed => {}
                 Event::More | Event::LocalInfile => return Err(Refused(Vec::new())),
                 Event::Done(outcome) => {
                     let bytes = mem::take(&mut self.bytes);

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 
-use config::{AuthPlugin, MysqlVariables};
+use config::{AuthPlugin, MysqlVariables, TrackGtids};
 use pool::Share;
 use querylog::{AuditEvent, Port};
 use route::Pairs;
@@ -34,6 +34,8 @@ use crate::refusals::Reason;
 use crate::servers::Offer;
 use crate::sock::Sock;
 use crate::sock::tls::{HandshakeError, Role};
+use crate::state::gtids::Tracking;
+use crate::state::trackers::Keeps;
 use crate::users::User;
 use crate::worker::Worker;
 
@@ -45,6 +47,8 @@ pub(crate) struct Identity {
     /// The listener that it came through.
     pub(crate) door: Door,
     pub(crate) capabilities: Capabilities,
+    /// Who wants to know of the transactions of clients.
+    tracking: Tracking,
     /// The collation that the client has named; ids above 255 come with `COM_CHANGE_USER` only.
     pub(crate) collation: u16,
     pub(crate) max_packet: u32,
@@ -69,6 +73,31 @@ impl Identity {
     fn reads_two_frames(&self) -> bool {
         let attributes = self.attributes.as_deref().unwrap_or_default();
         attributes.windows(READS_TWO_FRAMES.len()).any(|name| name == READS_TWO_FRAMES)
+    }
+
+    /// Who wants to know of its transactions. Where nobody looks at what servers say, nobody could take out what they tell.
+    pub(crate) fn tracking(&self) -> Tracking {
+        let Tracking { by_default, for_clients } = self.tracking;
+        Tracking { by_default: by_default && !self.account.user.fast_forward, for_clients }
+    }
+
+    /// What is agreed on with its servers: what it has asked for, and what the proxy keeps for itself.
+    pub(crate) fn server_capabilities(&self) -> Capabilities {
+        let own =
+            if self.tracking().by_default { Capabilities::SESSION_TRACK } else { Capabilities::empty() };
+        self.capabilities | own
+    }
+
+    /// What the client gets of what servers tell of its session, if it `asks` for GTIDs or not.
+    pub(crate) fn keeps(&self, asks: bool) -> Keeps {
+        let Tracking { by_default, for_clients } = self.tracking();
+        if !self.capabilities.contains(Capabilities::SESSION_TRACK) {
+            Keeps::Nothing
+        } else if !asks && (by_default || !for_clients) {
+            Keeps::Others
+        } else {
+            Keeps::All
+        }
     }
 
     /// What the user's row and the listener say about where statements go.
@@ -97,6 +126,7 @@ impl Identity {
         let mut identity = self.for_own_use(connection_id, None);
         identity.capabilities = self.capabilities - Capabilities::CONNECT_WITH_DB;
         identity.attributes.clone_from(&self.attributes);
+        identity.tracking = self.tracking;
         identity
     }
 
@@ -119,6 +149,7 @@ impl Identity {
             peer,
             door: Door::default(),
             capabilities: PLAIN,
+            tracking: Tracking::default(),
             collation: PLAIN_COLLATION,
             max_packet: PLAIN_PACKET_BYTES_MAX,
             attributes: None,
@@ -128,6 +159,14 @@ impl Identity {
             backend: None,
             place: None,
         })
+    }
+}
+
+/// Who wants to know of transactions, as variables say it.
+fn tracking(variables: &MysqlVariables) -> Tracking {
+    Tracking {
+        by_default: variables.default_session_track_gtids == TrackGtids::OwnGtid,
+        for_clients: variables.client_session_track_gtid,
     }
 }
 
@@ -298,6 +337,7 @@ async fn enter(
         door: hello.door,
         // What there is of it on the other side is not the client's choice.
         capabilities: packet.capabilities.difference(Capabilities::SSL | COMPRESSION),
+        tracking: tracking(&worker.settings().variables),
         collation: packet.collation.into(),
         max_packet: packet.max_packet,
         attributes: packet.attributes.map(Box::from),

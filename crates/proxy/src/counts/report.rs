@@ -120,7 +120,7 @@ const ROWS: &[(&str, Source)] = &[
     ("Questions", Counted(Counter::Questions)),
     ("Slow_queries", Counted(Counter::SlowQueries)),
     ("GTID_consistent_queries", Counted(Counter::GtidConsistent)),
-    ("GTID_session_collected", Absent),
+    ("GTID_session_collected", Counted(Counter::GtidCollected)),
     ("Queries_backends_bytes_recv", From(|report, _| report.servers[0])),
     ("Queries_backends_bytes_sent", From(|report, _| report.servers[1])),
     ("Queries_frontends_bytes_recv", From(|report, _| report.clients[0])),

@@ -58,7 +58,7 @@ impl Tally {
                 checked.end_message(rows);
             }
             match scan.event {
-                Event::More => rest = behind,
+                Event::More | Event::Changed => rest = behind,
                 Event::Done(outcome) => {
                     let behind = rest.len() - scan.len;
                     return Ok(Some((outcome, bytes.len() - behind)));

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use config::Endpoint;
 use monitor::{Check, Finding, Lag, Order, Told, Word};
@@ -21,6 +21,7 @@ use super::{discovered, rds, replicas};
 use crate::arrival::Peer;
 use crate::backend::{Connection, OpenError, QUIT, Reply, Target, ask, open};
 use crate::client::login::{Identity, PLAIN};
+use crate::clock;
 use crate::kill::Stranger;
 use crate::limits::{MONITOR_CONNECTIONS_MAX, MONITOR_LATE_MAX};
 use crate::snapshot::Snapshot;
@@ -166,7 +167,7 @@ impl Prober {
         found_in: Option<u32>,
     ) -> Outcome {
         let begun = Instant::now();
-        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let since = clock::unix();
         let mut learned = Learned::default();
         let asked = Asked { server: &order.server, check: order.check, found_in };
         let made = timeout(order.limit, Box::pin(self.make(worker, asked, &mut learned))).await;

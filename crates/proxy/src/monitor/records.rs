@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use config::Endpoint;
 use monitor::Check;
@@ -12,6 +12,7 @@ use super::aurora_records::AuroraRecords;
 use super::cluster::details;
 use super::complaints::{Complaints, Remark};
 use super::probe::Outcome;
+use crate::clock::unix_us;
 use crate::counts::report::address;
 use crate::limits::{CHECKS_KEPT_MAX, SERVER_EVENTS_MAX};
 use crate::stats::{AuroraCheckStats, AuroraFailover, CheckStats, Detail, ServerEvent};
@@ -43,12 +44,6 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 fn index(check: Check) -> usize {
     Check::ALL.iter().position(|other| *other == check).unwrap_or(0)
-}
-
-/// Microseconds of Unix time.
-pub(super) fn unix_us() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }
 
 impl Records {

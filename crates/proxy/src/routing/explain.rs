@@ -1,22 +1,24 @@
 //! The decision about a statement once more, written down. Takes the same steps as [`Routing::judge`](super::Routing::judge),
 //! remembers nothing, and counts nothing.
 
-use route::{Candidate, Explanation, Facts, Hints, Query, Situation, Statement};
+use route::{Candidate, Explanation, Facts, Hints, MustSee, Query, Situation, Statement, Verdict};
 use sql::shape::{Effects, Kind};
 use sql::{Digest, Modes, Shape, hint};
 
 use super::routes::Routes;
-use super::{Circumstances, facts, look, unix_ms};
+use super::{Circumstances, facts, look};
+use crate::clock::unix_ms;
 use crate::limits::JUDGED_BYTES_MAX;
 
 /// Decides about `text` and writes down how; nothing if it is no statement. Of one of which this is not all, `is_whole` is
-/// false. `candidates` are the servers of a hostgroup and whether each would be taken.
+/// false. `candidates` are the servers of a hostgroup and whether each would be taken, `must_see` is what these must have executed.
 pub(crate) fn explain(
     routes: &Routes,
     text: &[u8],
     is_whole: bool,
     at: &Circumstances<'_>,
     candidates: &dyn Fn(u32) -> Vec<Candidate>,
+    must_see: &dyn Fn(&Verdict, u32) -> Option<MustSee>,
 ) -> Option<Explanation> {
     let text = text.get(..JUDGED_BYTES_MAX).unwrap_or(text);
     let shape = Shape::of(text, Modes::default());
@@ -65,6 +67,7 @@ pub(crate) fn explain(
         split_on: routes.split_on,
         firewall: routes.firewall.as_deref().map(|firewall| (firewall, clear)),
         candidates,
+        must_see,
         facts_of: &|text| look(text, is_whole, at.reading).0,
         pins: &pins,
     };

@@ -122,8 +122,10 @@ impl Session {
             settings.is_writer(hostgroup) || has(&refused.answer, WSREP) && settings.is_clustered(hostgroup);
         let is_watched = self.worker.shared.watching.is_running() && concerns;
         let begun = Instant::now();
-        let end =
-            *self.course.again_until.get_or_insert(begun + settings.variables.connect_timeout_server_max);
+        let end = **self
+            .course
+            .again_until
+            .get_or_insert_with(|| Box::new(begun + settings.variables.connect_timeout_server_max));
         if let Some(server) = server.filter(|_| is_watched && begun < end) {
             self.worker.shared.watching.doubt(&server.endpoint().endpoint);
             let monitor = settings.monitor();

@@ -1,5 +1,6 @@
 //! From the backend to the client: the bytes of an answer, up to its end.
 
+use std::borrow::Cow;
 use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
 
@@ -36,7 +37,7 @@ impl Session {
     /// Relays this answer, which begins with sequence id `seq`, and all that are owed after it.
     pub(super) async fn relay_answers(&mut self, first: Answer, seq: u8) -> Result<(), Ending> {
         if let Some(deadline) = self.course.deadline.take() {
-            return Box::pin(self.relay_until(deadline, first, seq)).await;
+            return Box::pin(self.relay_until(*deadline, first, seq)).await;
         }
         self.control.begin_statement();
         self.relay_answer(first, seq).await?;
@@ -61,7 +62,9 @@ impl Session {
     /// Relays the answer to a command; it begins with sequence id `seq`. Answers behind it that came in the same read
     /// are relayed as well.
     async fn relay_answer(&mut self, answer: Answer, seq: u8) -> Result<(), Ending> {
-        let mut reply = ReplyScanner::new(answer, self.capabilities()).starting_at(seq);
+        let tells = self.course.begin_answer();
+        let caps = self.capabilities();
+        let mut reply = ReplyScanner::new(answer, caps).starting_at(seq).stopping_at_changes(tells);
         loop {
             let event = match poll_fn(|cx| self.poll_answer(cx, &mut reply)).await {
                 Err(Ending::ServerLost(gone)) => return Box::pin(self.outlive(gone, seq)).await,
@@ -86,7 +89,7 @@ impl Session {
                     reply.file_sent(seq);
                 }
                 // A large answer: let other sessions run.
-                Event::More => tokio::task::yield_now().await,
+                Event::More | Event::Changed => tokio::task::yield_now().await,
             }
         }
     }
@@ -112,9 +115,7 @@ impl Session {
                     return other.map(|end| Err(self.lost(reply, end.err())));
                 }
             };
-            if let Some(trace) = &self.course.trace {
-                trace.answers(Instant::now());
-            }
+            self.course.note_bytes();
             let input = scratch.get(..n).unwrap_or_default();
             let (course, status) = (&mut self.course, &mut self.status);
             let Some(input) = behind_prologue(backend, &self.worker, course, status, input) else {
@@ -137,11 +138,12 @@ impl Session {
                     Err(error) => return Poll::Ready(Err(self.nonsense(&error, between_packets, seq))),
                 };
                 scanned += scan.len;
+                collect(&mut self.course, &self.worker, reply, scan.event, input.get(..scanned));
                 add_answered(&self.worker, &self.control, &mut self.course, scan.len);
                 Watched::read(&mut self.course.watched, &self.worker, rest, scan.len);
                 hear_definitions(&mut self.course, &self.control, rest.get(..scan.len), caps);
                 if let Event::Done(outcome) = scan.event {
-                    note_prepared(&mut self.course, &self.control, backend, reply);
+                    note_statements(&mut self.course, &self.control, backend, reply, outcome);
                     let bytes = rest.get(..scan.len).filter(|_| begins_with_packet);
                     let is_last = self.owed.is_empty();
                     hidden = (is_last && may_be_hidden(outcome, runs.0)).then_some((outcome, bytes));
@@ -157,15 +159,15 @@ impl Session {
                         // There is one: it was seen above.
                         let Some(next) = self.owed.pop() else { break scan.event };
                         let answer = work_at(&self.control, &mut self.course, &next);
-                        *reply = ReplyScanner::new(answer, caps);
+                        *reply = reply.next_answer(answer);
                         is_alone = false;
                     }
+                    (Event::Changed, _) => {}
                     (event, _) => break event,
                 }
             };
-            let offers_files = caps.contains(Capabilities::LOCAL_FILES);
-            let expects_file = self.may_ask_for_file && self.owed.is_empty() && offers_files;
-            if event == Event::LocalInfile && !expects_file {
+            let takes_files = self.owed.is_empty() && caps.contains(Capabilities::LOCAL_FILES);
+            if event == Event::LocalInfile && !(self.may_ask_for_file && takes_files) {
                 return Poll::Ready(Err(self.file_not_expected(between_packets, seq)));
             }
             let output = input.get(..scanned).unwrap_or(input);
@@ -178,21 +180,22 @@ impl Session {
             if let Some((outcome, bytes)) = hidden {
                 answered(&self.worker, &self.control, outcome, bytes);
             }
+            let output = told(&mut self.course, reply, event, output);
             let (server, course) = (&backend.server().endpoint().endpoint, &mut self.course);
             let rewritten = match &mut self.listing {
                 None if self.past.named_threads && is_refused_kill(event) => {
-                    refusal_with_session(output, &self.worker, server)
+                    refusal_with_session(&output, &self.worker, server)
                 }
-                None if retells(course, event) => retold(output, course, self.owed.is_empty()),
+                None if retells(course, event) => retold(&output, course, self.owed.is_empty()),
                 None if self.control.is_overdue() && between_packets && is_interrupted(event) => {
-                    timed_out(output, self.identity.capabilities)
+                    timed_out(&output, self.identity.capabilities)
                 }
                 None => None,
-                Some(listing) => Some(translate(listing, output, &self.worker, server)),
+                Some(listing) => Some(translate(listing, &output, &self.worker, server)),
             };
-            self.to_client.send(cx, &mut self.client, rewritten.as_deref().unwrap_or(output))?;
+            self.to_client.send(cx, &mut self.client, rewritten.as_deref().unwrap_or(&output))?;
             match event {
-                Event::More => {}
+                Event::More | Event::Changed => {}
                 _ if scanned < n => return Poll::Ready(Err(self.too_much(n - scanned))),
                 event => return Poll::Ready(Ok(event)),
             }
@@ -415,18 +418,55 @@ fn hear_definitions(course: &mut Course, control: &Control, bytes: Option<&[u8]>
     }
 }
 
-/// Takes note of what a server has said of a statement, if that is what it was asked for.
-fn note_prepared(course: &mut Course, control: &Control, backend: &mut Backend, reply: &ReplyScanner) {
+/// Takes note of what a server has said of a statement, if that is what it was asked for, or has changed of one.
+fn note_statements(
+    course: &mut Course,
+    control: &Control,
+    backend: &mut Backend,
+    reply: &ReplyScanner,
+    outcome: Outcome,
+) {
+    if outcome.status().is_some_and(|status| status.contains(StatusFlags::METADATA_CHANGED)) {
+        backend.connection_mut().statements_mut().bind_all();
+    }
     if control.running.kind() == Some(Kind::StmtPrepare)
         && let Some(registry) = &mut course.prepared
     {
         let prepared = reply.prepared();
         if let Some(prepared) = &prepared {
             control.running.set_statement(prepared.id);
-            backend.connection_mut().note_prepared(prepared.id);
         }
-        registry.answered(course.hostgroup, prepared);
+        let origin = registry.answered(course.hostgroup, prepared);
+        if let Some(prepared) = prepared {
+            backend.connection_mut().statements_mut().note(prepared, origin);
+        }
     }
+}
+
+/// Takes note of the transaction that a packet tells, if anybody wants to know: one behind which a scan of `read` has stopped.
+#[inline]
+fn collect(course: &mut Course, worker: &Worker, reply: &ReplyScanner, event: Event, read: Option<&[u8]>) {
+    let Some(gtids) = &mut course.gtids else { return };
+    let is_told = match event {
+        Event::Changed => true,
+        Event::Done(outcome) => {
+            outcome.status().is_some_and(|status| status.contains(StatusFlags::SESSION_STATE_CHANGED))
+        }
+        Event::More | Event::LocalInfile => false,
+    };
+    let packet = read.zip(reply.last_len()).filter(|_| is_told);
+    if let Some(gtid) = packet.and_then(|(read, len)| gtids.trackers.look(read, len)) {
+        gtids.note(course.hostgroup, gtid);
+        worker.counts.note(Counter::GtidCollected);
+    }
+}
+
+/// What the client gets of these bytes of an answer.
+#[inline]
+fn told<'a>(course: &mut Course, reply: &ReplyScanner, event: Event, output: &'a [u8]) -> Cow<'a, [u8]> {
+    let Some(gtids) = &mut course.gtids else { return output.into() };
+    let cut = if event == Event::More { reply.cut_len() } else { 0 };
+    gtids.trackers.pass(output, cut).map_or(output.into(), Cow::from)
 }
 
 /// Whether an answer ends with what servers say of a statement without an open cursor (`ER_STMT_HAS_NO_OPEN_CURSOR`).
@@ -461,7 +501,8 @@ pub(super) fn note(status: &mut StatusFlags, outcome: Outcome) {
     match outcome.end {
         // The server has rolled the transaction back; an ERR packet carries no status that would say so.
         End::Err { code: ER_LOCK_DEADLOCK } => status.remove(StatusFlags::IN_TRANSACTION),
-        _ => *status = outcome.status().unwrap_or(*status),
+        // That the session has changed is said of one packet.
+        _ => *status = outcome.status().unwrap_or(*status) - StatusFlags::SESSION_STATE_CHANGED,
     }
 }
 

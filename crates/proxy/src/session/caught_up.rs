@@ -1,24 +1,28 @@
-//! Statements that must see a transaction (`min_gtid`): they go where it has been executed.
+//! Statements that must see a transaction (`min_gtid`, `gtid_from_hostgroup`): they go where it has been executed.
 //!
 //! There are two looks. The first is at the servers that the session may get, so that it does not take a connection in vain. The second is
 //! at the server of the connection that it has got, and that one counts: servers come and go while it waits for a place.
 
+use std::net::IpAddr;
 use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 
+use config::Endpoint;
 use monitor::Gtid;
-use route::Effects;
+use route::{Effects, Verdict};
 use tokio::time::{Instant, sleep, timeout_at};
 use wire::command::Kind;
 
 use super::Session;
+use super::course::Loss;
 use super::course::decided::Decided;
 use super::kill::while_waiting;
-use crate::backend::Target;
+use crate::backend::{Target, part};
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::ClientError;
+use crate::state::gtids::Gtids;
 use crate::worker::Worker;
 
 /// How often a session that waits looks at its servers. What there is to be seen changes with each transaction of each of them, and
@@ -30,16 +34,16 @@ const LOOK: Duration = Duration::from_millis(5);
 enum Look {
     /// Sessions get none of them at the moment.
     Nobody,
-    /// Not all of those that sessions may get are known to have executed it.
+    /// None of those that sessions may get is known to have executed it.
     Behind,
-    /// They are.
+    /// One of them is.
     CaughtUp,
 }
 
 fn look(worker: &Worker, hostgroup: u32, gtid: &Gtid) -> Look {
     let executed = &worker.shared.watching.executed;
     let has = |server: &pool::Server<Target>| executed.has(&server.endpoint().endpoint, gtid);
-    match worker.shared.pool.are_all(hostgroup, has) {
+    match worker.shared.pool.is_any(hostgroup, has) {
         None => Look::Nobody,
         Some(true) => Look::CaughtUp,
         Some(false) => Look::Behind,
@@ -59,7 +63,15 @@ struct Patience {
 impl Session {
     /// The transaction that the command in the backlog must see, if that matters for where it goes.
     pub(super) fn has_to_see(&self, decided: &Decided) -> Option<Gtid> {
-        decided.min_gtid().filter(|_| !self.stays(decided))
+        let orders = decided.orders.as_ref()?;
+        self.gtid_for(&orders.verdict).filter(|_| !self.stays(decided))
+    }
+
+    /// The transaction that a hint names, or the last one of the session where a rule says.
+    pub(super) fn gtid_for(&self, verdict: &Verdict) -> Option<Gtid> {
+        let hinted = verdict.min_gtid.as_deref().and_then(|gtid| gtid.parse().ok());
+        let last_of = |hostgroup| self.course.gtids.as_ref()?.last(hostgroup);
+        hinted.or_else(|| verdict.gtid_from_hostgroup.and_then(last_of))
     }
 
     /// Whether it stays wherever it was decided to go: in a transaction it would see nothing newer, and what asks about the statement
@@ -77,7 +89,7 @@ impl Session {
         session.locked_on == Some(hostgroup) || session.hold.is_some_and(|(_, at)| at == hostgroup)
     }
 
-    /// Gets to servers that have executed a transaction: readers of a pair that have not leave the command to their writer, others are
+    /// Gets to a server that has executed a transaction: where no reader of a pair has, its writer does the command; servers of others are
     /// waited for. Nothing if the client was told why it is refused.
     pub(super) async fn reach_caught_up(
         &mut self,
@@ -107,17 +119,49 @@ impl Session {
                 }
             }
         }
-        let reached = self.reach(decided).await?;
-        let Some(backend) = self.backend.as_ref().filter(|_| reached == Some(hostgroup)) else {
-            return Ok(reached);
-        };
-        let (server, peer) = (backend.server().endpoint().endpoint.clone(), backend.connection().peer_ip());
+        let reached = self.reach_one_with(gtid, decided).await?;
+        let Some((server, peer)) = self.server_at(reached, hostgroup) else { return Ok(reached) };
         let has = |worker: &Worker| worker.shared.watching.executed.has_at(&server, peer, &gtid);
         match writer {
             _ if has(&self.worker) => Ok(reached),
             Some(writer) => self.leave_to(writer, decided).await,
             None => Ok(if self.wait_to_catch_up(&patience, has).await? { reached } else { None }),
         }
+    }
+
+    /// Gets to a server of the command's hostgroup: one that has executed the transaction, if there is one with room. For that the session
+    /// parts with its connection to another one, if it loses nothing with it.
+    async fn reach_one_with(&mut self, gtid: Gtid, decided: &mut Decided) -> Result<Option<u32>, Ending> {
+        let hostgroup = decided.hostgroup;
+        let reached = self.reach_seeing(gtid, decided).await?;
+        let Some((server, peer)) = self.server_at(reached, hostgroup) else { return Ok(reached) };
+        let has_it = self.worker.shared.watching.executed.has_at(&server, peer, &gtid);
+        let is_elsewhere = look(&self.worker, hostgroup, &gtid) == Look::CaughtUp;
+        if has_it || !is_elsewhere || self.loss() != Loss::Nothing {
+            return Ok(reached);
+        }
+        if let Some(behind) = self.backend.take() {
+            self.lose_backend();
+            part(behind);
+        }
+        self.reach_seeing(gtid, decided).await
+    }
+
+    /// Gets to where the command goes; among servers to choose from, those that have executed the transaction come first.
+    async fn reach_seeing(&mut self, gtid: Gtid, decided: &mut Decided) -> Result<Option<u32>, Ending> {
+        let keeps = self.identity.keeps(false);
+        self.course.gtids.get_or_insert_with(|| Box::new(Gtids::new(keeps))).must_see = Some(gtid);
+        let reached = self.reach(decided).await;
+        if let Some(gtids) = &mut self.course.gtids {
+            gtids.must_see = None;
+        }
+        reached
+    }
+
+    /// The server of the backend in use, and the address at the other end; nothing if that is not in this hostgroup.
+    fn server_at(&self, reached: Option<u32>, hostgroup: u32) -> Option<(Endpoint, Option<IpAddr>)> {
+        let backend = self.backend.as_ref().filter(|_| reached == Some(hostgroup))?;
+        Some((backend.server().endpoint().endpoint.clone(), backend.connection().peer_ip()))
     }
 
     /// The writer of the pair does it.
@@ -146,7 +190,8 @@ impl Session {
         let error = match waited {
             Some(Ok(())) => return Ok(true),
             Some(Err(_)) => {
-                let why = format_args!("not all of its servers are known to have executed {gtid}");
+                let why =
+                    format_args!("none of its servers that could be had is known to have executed {gtid}");
                 ClientError::no_backend(*hostgroup, *limit, &why)
             }
             None => ClientError::interrupted(),

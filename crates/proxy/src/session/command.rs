@@ -198,7 +198,7 @@ impl Session {
         if let Some((measured, payload, missing)) = runs {
             self.begin_sent(measured, payload, missing);
             match paused {
-                Some(paused) => self.course.deadline = self.control.running.resume(&paused),
+                Some(paused) => self.course.deadline = self.control.running.resume(&paused).map(Box::new),
                 None => self.set_deadline(timeout),
             }
         }

@@ -30,6 +30,7 @@ use crate::error::ClientError;
 use crate::limit::Place;
 use crate::mirror::comparison::Watched;
 use crate::routing::{Judged, Reading};
+use crate::state::gtids::{Gtids, TRACK_GTIDS};
 use crate::state::substitute::Counted;
 use crate::state::{Mark, OPTION, Pin, Pins, Results, SCHEMA, Setting, Settings};
 use crate::statement::class::classify;
@@ -121,7 +122,7 @@ pub(super) struct Course {
     /// What a rule says about logging the command in the backlog.
     pub(super) log: Option<bool>,
     /// When the statement that runs is to be killed, if a rule or a hint says so.
-    pub(super) deadline: Option<Instant>,
+    pub(super) deadline: Option<Box<Instant>>,
     /// The answer that is on its way, if it is compared with another one.
     pub(super) watched: Option<Box<Watched>>,
     /// A statement that was refused by a server that takes no writes any more.
@@ -133,7 +134,7 @@ pub(super) struct Course {
     /// What a server has against a setting that it had taken before: the payload of its ERR packet.
     pub(super) refusal: Option<Box<[u8]>>,
     /// How long that may be said again.
-    pub(super) again_until: Option<Instant>,
+    pub(super) again_until: Option<Box<Instant>>,
     /// The statement in the backlog, if it was sent before, and goes on: it was counted then.
     pub(super) paused: Option<Box<Paused>>,
     /// How often the statement that runs was prepared anew because its server has asked for that.
@@ -146,6 +147,8 @@ pub(super) struct Course {
     pub(super) errand_lost: bool,
     /// The client's transaction is lost, and it has not been told yet: this.
     pub(super) rolled_back: Option<Box<ClientError>>,
+    /// The transactions that servers have told, where anybody wants to know.
+    pub(super) gtids: Option<Box<Gtids>>,
 }
 
 /// What a session loses with a connection.
@@ -230,6 +233,22 @@ impl Course {
             retries: None,
             errand_lost: false,
             rolled_back: None,
+            gtids: identity.tracking().by_default.then(|| Box::new(Gtids::new(identity.keeps(false)))),
+        }
+    }
+
+    /// An answer begins. Whether anybody wants to know which transactions it tells.
+    pub(super) fn begin_answer(&mut self) -> bool {
+        if let Some(gtids) = &mut self.gtids {
+            gtids.trackers.begin();
+        }
+        self.gtids.is_some()
+    }
+
+    /// Bytes of an answer have come.
+    pub(super) fn note_bytes(&self) {
+        if let Some(trace) = &self.trace {
+            trace.answers(Instant::now());
         }
     }
 
@@ -413,6 +432,8 @@ pub(super) enum Said {
     Option(Vec<u8>),
     /// The text of a statement.
     Statement(Vec<u8>),
+    /// The same of one that asks for GTIDs.
+    Tracking(Vec<u8>),
 }
 
 impl Said {
@@ -420,6 +441,7 @@ impl Said {
         match &*setting.key {
             SCHEMA => Self::Schema(setting.text.to_vec()),
             OPTION => Self::Option(setting.text.to_vec()),
+            TRACK_GTIDS => Self::Tracking(setting.text.to_vec()),
             _ => Self::Statement(setting.text.to_vec()),
         }
     }
@@ -429,6 +451,7 @@ impl Said {
         match self {
             Self::Schema(_) => Purpose::Schema,
             Self::Option(_) | Self::Statement(_) => Purpose::Setting,
+            Self::Tracking(_) => Purpose::Tracking,
         }
     }
 }

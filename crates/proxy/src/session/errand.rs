@@ -7,14 +7,17 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use tokio::time::{Instant, timeout};
+use wire::frame::HEADER_LEN;
 
 use super::Session;
 use super::answer::note;
 use super::trace::Part;
 use crate::backend::{Asked, Reply, ask};
 use crate::control::Signal;
+use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
+use crate::state::trackers::told_in;
 
 impl Session {
     /// Has the backend carry out commands, given as payloads, one after the other. An error of the server is an answer; if
@@ -53,6 +56,7 @@ impl Session {
             Ok(Ok(Ok(replies))) => {
                 for reply in &replies {
                     note(&mut self.status, reply.outcome);
+                    self.collect(reply);
                 }
                 return Ok(Ok(replies));
             }
@@ -65,6 +69,15 @@ impl Session {
         self.course.errand_lost = why.is_err() && rolled_back.is_none();
         let (Ok(why) | Err(why)) = why;
         Ok(Err(rolled_back.unwrap_or_else(|| ClientError::no_errand(server, &why))))
+    }
+
+    /// Takes note of a transaction that an answer tells.
+    fn collect(&mut self, reply: &Reply) {
+        let Some(gtids) = &mut self.course.gtids else { return };
+        if let Some(gtid) = reply.bytes.get(HEADER_LEN..).and_then(told_in) {
+            gtids.note(self.course.hostgroup, gtid);
+            self.worker.counts.note(Counter::GtidCollected);
+        }
     }
 
     /// Waits until the backend's socket has taken what was sent before.

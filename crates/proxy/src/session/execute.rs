@@ -2,7 +2,7 @@
 
 use route::Effects;
 use wire::command::{Kind, StmtExecute};
-use wire::frame::{HEADER_LEN, MAX_PAYLOAD, put_message};
+use wire::frame::{HEADER_LEN, MAX_PAYLOAD};
 use wire::reply::Answer;
 use wire::{Capabilities, Codec as _};
 
@@ -93,12 +93,13 @@ impl Session {
     /// Whether the backend in use knows the statement by the number that the client does, and its types.
     pub(super) fn is_known_here(&self, kind: Kind, input: &[u8]) -> bool {
         let payload = input.get(HEADER_LEN..).unwrap_or_default();
-        let Some((all, id)) = self.course.prepared.as_ref().zip(id(payload)) else { return true };
-        let Some(prepared) = all.get(id) else { return true };
+        let Some(id) = id(payload) else { return true };
+        let Some(prepared) = self.course.prepared.as_ref().and_then(|all| all.get(id)) else {
+            return self.left_as(id).is_empty();
+        };
         if kind == Kind::StmtClose && prepared.is_elsewhere(self.course.hostgroup) {
             return false;
         }
-        // MariaDB's number for the last statement means that of the connection.
         let known_as = prepared.id_at(self.course.hostgroup);
         let hostgroup = self.course.hostgroup;
         if kind == Kind::StmtExecute
@@ -106,8 +107,7 @@ impl Session {
         {
             return false;
         }
-        let same = known_as == Some(id) || id == u32::MAX && prepared.places() == 1;
-        same && (kind != Kind::StmtExecute || prepared.has_types_at(self.course.hostgroup))
+        known_as == Some(id) && (kind != Kind::StmtExecute || prepared.has_types_at(self.course.hostgroup))
     }
 
     /// Makes the statement of the command in the backlog one that the backend in use has, and names it in the command as
@@ -119,8 +119,12 @@ impl Session {
     ) -> Result<bool, Ending> {
         let Some(id) = id(front(&self.backlog)) else { return Ok(true) };
         let hostgroup = self.course.hostgroup;
-        let Some(all) = &mut self.course.prepared else { return Ok(true) };
-        let Some(prepared) = all.get(id) else { return Ok(true) };
+        let Some(prepared) = self.course.prepared.as_ref().and_then(|all| all.get(id)) else {
+            for left in self.left_as(id) {
+                self.close_at(hostgroup, left).await?;
+            }
+            return Ok(true);
+        };
         let home = prepared.home;
         if kind == Kind::StmtClose {
             return self.close_everywhere(id).await;
@@ -137,7 +141,7 @@ impl Session {
             self.close_here(id).await?;
         }
         let known_as = self.course.prepared.as_ref().and_then(|all| all.get(id)?.id_at(hostgroup));
-        let known_as = match known_as {
+        let known_as = match known_as.or_else(|| self.adopt(id)) {
             Some(known_as) => known_as,
             None => match self.prepare_again(id).await? {
                 Ok(known_as) => known_as,
@@ -196,11 +200,32 @@ impl Session {
         let hostgroup = self.course.hostgroup;
         let missing = self.course.prepared.as_ref().map(|all| all.missing_at(hostgroup).collect::<Vec<_>>());
         for id in missing.unwrap_or_default() {
-            if self.backend.is_some() {
+            if self.backend.is_some() && self.adopt(id).is_none() {
                 let _ = self.prepare_again(id).await?;
             }
         }
         Ok(())
+    }
+
+    /// The statements of other sessions at the backend in use that a client would mean by this number, which it does not have: they have to
+    /// be closed, so that the server says that it does not know it.
+    fn left_as(&self, id: u32) -> Vec<u32> {
+        // While one is being prepared, the last one is that.
+        let is_awaited = self.course.prepared.as_ref().is_some_and(|all| all.is_awaited(id));
+        let statements = self.backend.as_ref().map(|backend| backend.connection().statements());
+        statements.filter(|_| !is_awaited).map_or_else(Vec::new, |statements| statements.left_as(id))
+    }
+
+    /// A statement of the same text that another session has left at the backend in use is this session's from now on; the number that
+    /// it has there.
+    fn adopt(&mut self, id: u32) -> Option<u32> {
+        let all = self.course.prepared.as_mut()?;
+        let prepared = all.get(id)?;
+        let origin = prepared.origin()?;
+        let statements = self.backend.as_mut()?.connection_mut().statements_mut();
+        let found = statements.take(&origin, prepared.params(), prepared.columns())?;
+        all.add_place(id, self.course.hostgroup, found, false);
+        Some(found.id)
     }
 
     /// Prepares a statement at the backend in use; the number that it has there, or why it has none.
@@ -244,7 +269,10 @@ impl Session {
         };
         let hostgroup = self.course.hostgroup;
         if let Some(backend) = &mut self.backend {
-            backend.connection_mut().note_prepared(statement.id);
+            let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id));
+            let modes = self.course.modes();
+            let origin = prepared.filter(|one| one.is_preparable_in(modes)).and_then(Prepared::origin);
+            backend.connection_mut().statements_mut().note(statement, origin);
         }
         let same = self.course.prepared.as_ref().is_some_and(|all| all.is_same(id, statement, &reply.bytes));
         if !same {
@@ -297,18 +325,6 @@ impl Session {
             return Ok(());
         };
         self.close_at(hostgroup, known_as).await
-    }
-
-    /// Has the server of this hostgroup close a statement.
-    async fn close_at(&mut self, hostgroup: u32, known_as: u32) -> Result<(), Ending> {
-        let payload = [&[Kind::StmtClose as u8][..], &known_as.to_le_bytes()].concat();
-        let mut packet = Vec::new();
-        put_message(&mut packet, 0, &payload);
-        self.note_at_server(Kind::StmtClose);
-        if let Some(backend) = self.backend.as_mut().filter(|_| hostgroup == self.course.hostgroup) {
-            backend.connection_mut().note_closed(known_as);
-        }
-        self.send_aside(hostgroup, &packet).await
     }
 
     /// Whether an execution of the statement that a command names changes the session.
@@ -406,14 +422,14 @@ impl Session {
         if let Some(statement) = reply.prepared
             && let Some(all) = &mut self.course.prepared
         {
+            let told = keeps_definitions(self.identity.capabilities).then(|| Definitions::of(&reply.bytes));
             if let Some(backend) = &mut self.backend {
-                backend.connection_mut().note_prepared(statement.id);
+                backend.connection_mut().statements_mut().note(statement, preparing.origin(told));
             }
             if statement.warnings > 0 {
                 self.course.pins.note(Mark::begin(Pin::Warnings), hostgroup);
             }
             let id = all.client_id(statement.id);
-            let told = keeps_definitions(self.identity.capabilities).then(|| Definitions::of(&reply.bytes));
             all.enter(id, preparing, hostgroup, statement, told);
             if let Some(bytes) = reply.bytes.get_mut(HEADER_LEN + ID.start..HEADER_LEN + ID.end) {
                 bytes.copy_from_slice(&id.to_le_bytes());
@@ -436,12 +452,15 @@ impl Session {
             Kind::StmtClose => {
                 all.close_at(id, hostgroup);
                 if let Some(backend) = &mut self.backend {
-                    backend.connection_mut().note_closed(id);
+                    backend.connection_mut().statements_mut().close(id);
                 }
             }
             Kind::SendLongData => {
                 all.keep_home(id, hostgroup, true);
                 all.note_parts(id, hostgroup, true);
+                if let Some(backend) = &mut self.backend {
+                    backend.connection_mut().statements_mut().bind(id);
+                }
             }
             Kind::StmtReset => {
                 all.keep_home(id, hostgroup, false);
@@ -449,6 +468,11 @@ impl Session {
             }
             Kind::StmtExecute => {
                 all.keep_home(id, hostgroup, opens_cursor(payload));
+                if opens_cursor(payload)
+                    && let Some(backend) = &mut self.backend
+                {
+                    backend.connection_mut().statements_mut().bind(id);
+                }
                 let Some(prepared) = all.at(id, hostgroup) else { return };
                 prepared.note_executed();
                 if prepared.what.text.is_some()

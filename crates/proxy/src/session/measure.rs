@@ -1,6 +1,6 @@
 //! Counting what a session does: commands when they are sent, and statements when they are answered.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use querylog::AuditEvent;
 use tokio::time::Instant;
@@ -16,6 +16,7 @@ use super::course::decided::Decided;
 use super::execute::id;
 use crate::audit;
 use crate::backend::Reply;
+use crate::clock::unix_s;
 use crate::control::Control;
 use crate::control::running::{Also, Measured, Paused, Warned};
 use crate::counts::Counter;
@@ -331,7 +332,6 @@ fn done(took: Duration, received: u32, sent: u64, outcome: Option<Outcome>) -> D
 fn note_error(worker: &Worker, control: &Control, code: u16, message: &[u8], digest: Option<u64>) {
     let about = &control.about;
     let (Some(server), Some(user)) = (about.server(), about.user()) else { return };
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
     let message = message.get(..ERROR_MESSAGE_BYTES_MAX).unwrap_or(message);
     if worker.settings().variables.verbose_query_error
         && let Some(hidden) = worker.failed_statements.admit(Instant::now())
@@ -345,7 +345,7 @@ fn note_error(worker: &Worker, control: &Control, code: u16, message: &[u8], dig
         tracing::warn!(hostgroup, %server, %user, %schema, code, error, %digest, hidden, "a statement has failed");
     }
     let key = Key { server: server.id(), user: Name(user), schema: about.schema(), code };
-    worker.counts.errors.borrow_mut().note(key, message, now.as_secs());
+    worker.counts.errors.borrow_mut().note(key, message, unix_s());
 }
 
 /// The text of the ERR packet that `packets` end with, if all of it is there.

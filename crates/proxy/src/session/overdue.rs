@@ -23,7 +23,7 @@ const INTERRUPTED: u16 = 1317;
 impl Session {
     /// The statement that begins to run may take so long; nothing means what the variable says.
     pub(super) fn set_deadline(&mut self, limit: Option<Duration>) {
-        self.course.deadline = limit.and_then(|limit| self.control.running.expire_after(limit));
+        self.course.deadline = limit.and_then(|limit| self.control.running.expire_after(limit)).map(Box::new);
     }
 
     /// Relays answers as [`relay_answers`](Self::relay_answers) does; if they are not there by `deadline` the statement is killed.

@@ -19,7 +19,7 @@ use super::kill::while_waiting;
 use super::last_result::NOWHERE;
 use super::trace::Part;
 use crate::audit;
-use crate::backend::{AcquireError, Found, Full, QUIT, Target, acquire, check_login, open_in};
+use crate::backend::{AcquireError, Found, Full, QUIT, Target, Whom, acquire, check_login, open_in};
 use crate::client::login::{Dialogue, Identity, ok};
 use crate::client::proof::Claim;
 use crate::control::Signal;
@@ -133,8 +133,9 @@ impl Session {
         self.show_waiting();
         let acquired = {
             let asker = self.shares(hostgroup).then(|| self.course.asker(&self.identity, self.status));
-            let user = Some(&*self.identity.account.user);
-            let acquiring = pin!(acquire(&self.worker, hostgroup, full, user, asker.as_ref(), open));
+            let must_see = self.course.gtids.as_ref().and_then(|gtids| gtids.must_see.as_ref());
+            let whom = Whom { asker: asker.as_ref(), must_see, ..Whom::of(&self.identity.account.user) };
+            let acquiring = pin!(acquire(&self.worker, hostgroup, full, &whom, open));
             while_waiting(&self.control, &mut self.client, self.identity.capabilities, acquiring).await?
         };
         let acquired = acquired.unwrap_or_else(|| Err(AcquireError::Proxy(ClientError::interrupted())));

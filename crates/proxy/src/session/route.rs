@@ -117,7 +117,7 @@ impl Session {
         }
         match (&self.course.prepared, kind) {
             (Some(registry), Kind::StmtPrepare) => !registry.has_other_homes(self.course.hostgroup),
-            (Some(_), _) if names_statement(kind) => self.is_known_here(kind, input),
+            _ if names_statement(kind) => self.is_known_here(kind, input),
             _ => true,
         }
     }

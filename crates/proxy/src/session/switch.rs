@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 
 use wire::StatusFlags;
 use wire::command::Kind;
-use wire::frame::HEADER_LEN;
+use wire::frame::{HEADER_LEN, put_message};
 use wire::reply::Answer;
 
 use super::Session;
@@ -130,7 +130,7 @@ impl Session {
                 Said::Statement(text) if set_of(text) == SetOf::Names => {
                     self.worker.counts.note(Counter::ServerSetNames);
                 }
-                Said::Statement(_) | Said::Option(_) => {}
+                Said::Statement(_) | Said::Option(_) | Said::Tracking(_) => {}
             }
         }
         let commands: Vec<_> = missing.into_iter().map(|said| (said.purpose(), self.command(said))).collect();
@@ -165,17 +165,20 @@ impl Session {
     }
 
     /// Whether all of this may be said in front of the command in the backlog without waiting for an answer. At a connection that
-    /// was just opened this would not save much, and a command that was not sent can still go elsewhere. One that the client
-    /// would miss is not to be risked.
+    /// was just opened this would not save much, and a command that was not sent can still go elsewhere: there only goes first what
+    /// nothing depends on. One that the client would miss is not to be risked.
     fn may_say_first(&self, commands: &[(Purpose, Asked)]) -> bool {
         let Some(backend) = &self.backend else { return false };
         let (link, server) = (backend.connection(), backend.server().id());
         let user = &self.identity.account.user.name;
-        let is_known = |(purpose, (payload, _)): &(Purpose, Asked)| {
-            self.course.ahead.has(*purpose) && self.worker.taken.has(server, user, payload, link.opened())
+        let is_known = |purpose: Purpose, payload: &[u8]| {
+            purpose == Purpose::Tracking
+                || self.course.applied > 0 && self.worker.taken.has(server, user, payload, link.opened())
         };
-        self.course.applied > 0
-            && self.loss() == Loss::Nothing
+        let is_known = |(purpose, (payload, _)): &(Purpose, Asked)| {
+            self.course.ahead.has(*purpose) && is_known(*purpose, payload)
+        };
+        self.loss() == Loss::Nothing
             && !link.has_prologue()
             && !link.is_compressed()
             && commands.iter().all(is_known)
@@ -185,7 +188,7 @@ impl Session {
         match said {
             Said::Schema(schema) => ([&[Kind::InitDb as u8][..], &schema].concat(), Answer::Single),
             Said::Option(payload) => (payload, Answer::Single),
-            Said::Statement(text) => (self.query(&text), Answer::Result),
+            Said::Statement(text) | Said::Tracking(text) => (self.query(&text), Answer::Result),
         }
     }
 
@@ -210,19 +213,25 @@ impl Session {
         }
     }
 
-    /// Sends a command that is not answered over the session's connection to this hostgroup, if there is one.
-    pub(super) async fn send_aside(&mut self, hostgroup: u32, packet: &[u8]) -> Result<(), Ending> {
-        if hostgroup == self.course.hostgroup && self.backend.is_some() {
-            return poll_fn(|cx| Poll::Ready(self.send_to_backend(cx, packet))).await;
+    /// Closes a statement at the server of this hostgroup, if the session has a connection to it.
+    pub(super) async fn close_at(&mut self, hostgroup: u32, known_as: u32) -> Result<(), Ending> {
+        let payload = [&[Kind::StmtClose as u8][..], &known_as.to_le_bytes()].concat();
+        let mut packet = Vec::new();
+        put_message(&mut packet, 0, &payload);
+        self.note_at_server(Kind::StmtClose);
+        if let Some(backend) = self.backend.as_mut().filter(|_| hostgroup == self.course.hostgroup) {
+            backend.connection_mut().statements_mut().close(known_as);
+            return poll_fn(|cx| Poll::Ready(self.send_to_backend(cx, &packet))).await;
         }
         let other = self.course.others.iter().position(|other| other.hostgroup == hostgroup);
         let Some(at) = other else {
-            self.send_to_kept(hostgroup, packet);
+            self.close_at_kept(hostgroup, known_as, &packet);
             return Ok(());
         };
         let mut other = self.course.others.swap_remove(at);
-        let sent = poll_fn(|cx| Poll::Ready(other.backend.connection_mut().poll_write(cx, packet))).await;
-        match sent {
+        let link = other.backend.connection_mut();
+        link.statements_mut().close(known_as);
+        match poll_fn(|cx| Poll::Ready(link.poll_write(cx, &packet))).await {
             Poll::Ready(Ok(n)) if n == packet.len() => self.course.others.push(other),
             // What has taken a part of a command, or none of it, is not to be used again.
             _ => self.lose_other(&other, Gone::Closed)?,
@@ -232,13 +241,15 @@ impl Session {
 
     /// The same over a connection that others may have, if nobody has it yet. What has taken a part of a command is not silent, and
     /// nobody gets it.
-    fn send_to_kept(&mut self, hostgroup: u32, packet: &[u8]) {
+    fn close_at_kept(&self, hostgroup: u32, known_as: u32, packet: &[u8]) {
         let Some(aside) = self.course.aside.iter().find(|aside| aside.hostgroup == hostgroup) else { return };
         self.worker.kept.with(aside.ticket, |backend| {
             let mut cx = Context::from_waker(Waker::noop());
-            let sent = backend.connection_mut().poll_write(&mut cx, packet);
+            let link = backend.connection_mut();
+            link.statements_mut().close(known_as);
+            let sent = link.poll_write(&mut cx, packet);
             if !matches!(sent, Poll::Ready(Ok(n)) if n == packet.len()) {
-                backend.connection_mut().set_version(0);
+                link.set_version(0);
             }
         });
     }

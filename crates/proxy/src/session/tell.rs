@@ -1,7 +1,7 @@
 //! Answers to questions about where statements go and what the session knows: `EXPLAIN ROUTE`, the trace of the last statement,
 //! `PROXYSQL INTERNAL SESSION`.
 
-use route::Explanation;
+use route::{Explanation, Verdict};
 use wire::command::Kind;
 use wire::frame::{put_message, put_packet};
 use wire::packet::{self, TextRow};
@@ -9,7 +9,7 @@ use wire::{Capabilities, StatusFlags};
 
 use super::Session;
 use super::backlog::whole_front;
-use crate::choosing::candidates;
+use crate::choosing::{candidates, must_see};
 use crate::client::login::ok;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -83,7 +83,13 @@ impl Session {
         let shared = &self.worker.shared;
         let candidates = |hostgroup| candidates(&shared.pool, hostgroup, shared.uptime());
         let routing = self.worker.routing.borrow();
-        explain(routing.routes(), text, is_whole, at, &candidates)
+        let must_see = |verdict: &Verdict, hostgroup| {
+            let gtid = self.gtid_for(verdict)?;
+            let is_looked_at =
+                !self.worker.settings().is_writer(hostgroup) && at.session.transaction != Some(hostgroup);
+            is_looked_at.then(|| must_see(shared, hostgroup, &gtid))
+        };
+        explain(routing.routes(), text, is_whole, at, &candidates, &must_see)
     }
 }
 

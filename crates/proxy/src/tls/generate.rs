@@ -5,13 +5,14 @@ use std::io::{self, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use rcgen::{
     BasicConstraints, Certificate, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose,
     IsCa, Issuer, KeyPair, KeyUsagePurpose, PKCS_ECDSA_P256_SHA256, SanType, date_time_ymd,
 };
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+
+use crate::clock::unix_s;
 
 /// The certificate, in `datadir`.
 pub(super) const CERT_FILE: &str = "pointsman-cert.pem";
@@ -82,7 +83,7 @@ fn params(name: &str) -> CertificateParams {
 /// The year, give or take a day.
 fn this_year() -> i32 {
     const SECONDS_PER_YEAR: u64 = 31_556_952;
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let seconds = unix_s();
     i32::try_from(1970 + seconds / SECONDS_PER_YEAR).unwrap_or(1970)
 }
 

@@ -6,7 +6,7 @@ use wire::Capabilities;
 use wire::command::{Kind, StmtExecute};
 
 use super::pipeline::accept_with;
-use super::split::prepare;
+use super::split_prepared::prepare;
 use super::support::{Client, Database, log_in, log_in_as, options, pair_of_servers, play, stage};
 
 const ANNOUNCED: Capabilities = CAPABILITIES.union(Capabilities::QUERY_ATTRIBUTES);
@@ -83,7 +83,7 @@ fn an_execution_goes_where_its_attribute_says() {
         }
         client.send_command(Kind::StmtExecute, &execution(id, &[OTHER, ASKS_TO_WRITE])).await;
         writer.expect_command(Kind::StmtPrepare, sql).await;
-        super::split::prepared(&mut writer, 3).await;
+        super::split_prepared::prepared(&mut writer, 3).await;
         let at_writer = 3_u32.to_le_bytes();
         writer.expect_command(Kind::StmtExecute, &execution(at_writer, &[OTHER, ASKS_TO_WRITE])).await;
         writer.ok().await;
@@ -106,7 +106,7 @@ fn an_execution_with_doubtful_effects_may_be_sent_to_a_reader() {
         run(&mut client, &mut writer, (id, id), &[]).await;
         client.send_command(Kind::StmtExecute, &execution(id, &[ASKS_TO_READ])).await;
         reader.expect_command(Kind::StmtPrepare, sql).await;
-        super::split::prepared(&mut reader, 3).await;
+        super::split_prepared::prepared(&mut reader, 3).await;
         reader.expect_command(Kind::StmtExecute, &execution(3_u32.to_le_bytes(), &[ASKS_TO_READ])).await;
         reader.ok().await;
         client.expect_ok().await;
@@ -129,7 +129,7 @@ fn types_that_are_said_again_are_those_of_the_parameters() {
         let rest = b"\x08\x01\0\0\0\x01\0\0\x06\0\0\0";
         client.send_command(Kind::StmtExecute, &[&id[..], rest].concat()).await;
         writer.expect_command(Kind::StmtPrepare, sql).await;
-        super::split::prepared(&mut writer, 3).await;
+        super::split_prepared::prepared(&mut writer, 3).await;
         let told = b"\x03\0\0\0\x08\x01\0\0\0\x01\0\x01\x03\0\0\x06\0\0\0";
         writer.expect_command(Kind::StmtExecute, told).await;
         writer.ok().await;

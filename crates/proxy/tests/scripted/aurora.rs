@@ -2,20 +2,16 @@
 
 use std::cell::RefCell;
 use std::collections::HashSet;
+use std::io;
 use std::rc::Rc;
-use std::time::Duration;
 
 use config::{AuroraHostgroups, Config, Server};
 use proxy::memory::End;
 use proxy::stage::Stage;
-use testkit::script::ScriptedServer;
 use tokio::time::sleep;
 use wire::command::Kind;
 
-use super::support::{CAPACITY, Client, Database, config as usual, database, log_in, ms, play, stage_with};
-
-/// What clients may wait for.
-const PATIENCE: Duration = Duration::from_hours(1);
+use super::support::{Client, Database, config as usual, database, lets_in, log_in, ms, play, watched};
 
 /// A cluster.
 #[derive(Default)]
@@ -51,12 +47,11 @@ impl World {
         let config = cluster();
         let world = Rc::new(Self { writer: RefCell::new("a"), ..Self::default() });
         world.readers.borrow_mut().push(("b", "20.5"));
-        let away = Rc::clone(&world);
-        let refused = move |endpoint: &config::Endpoint| away.gone.borrow().contains(&endpoint.to_string());
-        let (stage, servers) = stage_with(config, CAPACITY, refused);
-        let served = Rc::clone(&world);
-        servers.converse(move |name, end| converse(Rc::clone(&served), name, end));
-        stage.watch();
+        let refused = |world: &Self, endpoint: &config::Endpoint| {
+            let is_gone = world.gone.borrow().contains(&endpoint.to_string());
+            is_gone.then(|| io::ErrorKind::ConnectionRefused.into())
+        };
+        let stage = watched(config, &world, refused, converse);
         (world, stage)
     }
 
@@ -67,11 +62,7 @@ impl World {
 }
 
 async fn converse(world: Rc<World>, name: String, end: End) {
-    let mut server = ScriptedServer::new(end);
-    server.patience(PATIENCE);
-    server.greet().await;
-    let login = server.read_login().await;
-    server.let_in(&login).await;
+    let mut server = lets_in(end).await;
     while let Some(command) = server.next_command().await {
         if world.gone.borrow().contains(&name) {
             return;

@@ -21,7 +21,7 @@ fn mirrored() -> Config {
 fn c24_no_copy_waits_for_a_server_that_is_found_down_while_it_is_connected_to() {
     play(async || {
         let (world, stage) = World::of(mirrored());
-        world.frozen.borrow_mut().insert("copies:3306".to_owned());
+        world.freeze("copies");
         let mut client = log_in(&stage).await;
         let begun = Instant::now();
         say(&mut client, "SELECT 1").await;
@@ -40,7 +40,7 @@ fn c24_no_copy_waits_for_the_answer_of_a_server_that_is_found_down() {
         say(&mut client, "SELECT 1").await;
         sleep(ms(100)).await;
         assert_eq!(world.told("SELECT 1"), ["a:3306", "copies:3306"]);
-        world.frozen.borrow_mut().insert("copies:3306".to_owned());
+        world.freeze("copies");
         say(&mut client, "SELECT 2").await;
         until(&stage, (1, "copies", "SHUNNED")).await;
         sleep(ms(10)).await;
@@ -59,7 +59,7 @@ fn a_copy_goes_to_a_server_that_is_well_when_the_one_it_knows_is_found_down() {
         say(&mut client, "SELECT 1").await;
         sleep(ms(100)).await;
         assert_eq!(world.told("SELECT 1"), ["a:3306", "copies:3306"]);
-        world.frozen.borrow_mut().insert("copies:3306".to_owned());
+        world.freeze("copies");
         while status(&stage, 1, "copies") == Some("ONLINE") {
             sleep(ms(1)).await;
         }
@@ -77,7 +77,7 @@ fn a_copy_that_runs_at_a_server_that_leaves_may_end() {
         config.monitor.writer_is_also_reader = false;
         config.query_rules = vec![QueryRule { mirror_hostgroup: Some(1), ..rule(1, "^SELECT") }];
         let (world, stage) = World::of(config);
-        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        world.demote("b");
         let mut client = log_in(&stage).await;
         world.slow.borrow_mut().insert("b:3306".to_owned());
         say(&mut client, "SELECT 1").await;

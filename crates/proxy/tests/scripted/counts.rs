@@ -4,7 +4,8 @@ use proxy::stage::Stage;
 use wire::StatusFlags;
 use wire::command::Kind;
 
-use super::split::{Scene, prepare, prepared, scene};
+use super::split::{Scene, scene};
+use super::split_prepared::{prepare, prepared};
 use super::support::{pair_of_servers, play, run};
 
 /// What clients have sent of a command, and what servers have got.

@@ -12,10 +12,7 @@ fn c24_nobody_waits_for_a_server_that_froze_while_it_was_told_what_the_client_ha
         let mut config = pair();
         config.variables.read_write_split = true;
         (config.monitor.ping_interval, config.monitor.ping_timeout) = (ms(1_000), ms(500));
-        let (world, stage) = World::of(config);
-        world.read_only.borrow_mut().insert("b:3306".to_owned());
-        sleep(ms(100)).await;
-        let mut client = log_in(&stage).await;
+        let (world, stage, mut client) = World::with_replica(config).await;
         // Connections to both, of which the reader's has not heard the last word.
         while !world.told("SELECT 1 FROM t").contains(&"b:3306".to_owned()) {
             client = log_in(&stage).await;
@@ -23,7 +20,7 @@ fn c24_nobody_waits_for_a_server_that_froze_while_it_was_told_what_the_client_ha
         }
         say(&mut client, "SET NAMES latin1").await;
         say(&mut client, "INSERT 1").await;
-        world.frozen.borrow_mut().insert("b:3306".to_owned());
+        world.freeze("b");
         let begun = Instant::now();
         say(&mut client, "SELECT 2 FROM t").await;
         assert!(begun.elapsed() <= ms(4_000), "{:?}", begun.elapsed());
@@ -40,7 +37,7 @@ fn c24_a_frozen_server_is_shunned_and_comes_back_with_the_first_answer() {
         sleep(ms(100)).await;
         let mut client = log_in(&stage).await;
         say(&mut client, "SELECT 1").await;
-        world.frozen.borrow_mut().insert("db:3306".to_owned());
+        world.freeze("db");
         let frozen = Instant::now();
         client.send_query("INSERT 2").await;
         // The ping that comes after at most 8 s, and two more: a second for each.
@@ -70,7 +67,7 @@ fn c24_a_server_that_accepts_and_never_answers_is_shunned() {
         config.servers = vec![database("mute"), database("well")];
         (config.monitor.ping_interval, config.monitor.ping_timeout) = (ms(1_000), ms(500));
         let (world, stage) = World::of(config);
-        world.frozen.borrow_mut().insert("mute:3306".to_owned());
+        world.freeze("mute");
         let begun = Instant::now();
         until(&stage, (0, "mute", "SHUNNED")).await;
         assert!(begun.elapsed() <= ms(3_000), "{:?}", begun.elapsed());
@@ -91,7 +88,7 @@ fn a_server_that_flaps_is_used_each_time_it_is_there() {
         let mut client = log_in(&stage).await;
         for round in 1..=20 {
             world.gone.borrow_mut().insert("a:3306".to_owned());
-            world.frozen.borrow_mut().insert("a:3306".to_owned());
+            world.freeze("a");
             while status(&stage, 0, "a") != Some("SHUNNED") {
                 sleep(ms(10)).await;
             }
@@ -113,7 +110,7 @@ fn c24_nobody_waits_for_a_server_that_is_found_down_while_it_is_connected_to() {
         config.variables.connect_timeout_server = ms(30_000);
         config.variables.connect_timeout_server_max = ms(60_000);
         let (world, stage) = World::of(config);
-        world.frozen.borrow_mut().insert("frozen:3306".to_owned());
+        world.freeze("frozen");
         let mut client = log_in(&stage).await;
         let begun = Instant::now();
         say(&mut client, "DO 1").await;

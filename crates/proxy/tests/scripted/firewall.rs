@@ -5,7 +5,7 @@ use proxy::stage::Stage;
 use wire::StatusFlags;
 use wire::command::Kind;
 
-use super::split::prepared;
+use super::split_prepared::prepared;
 use super::support::{
     Client, Database, Servers, config, first_query, log_in, messages, play, rule, run, stage,
 };

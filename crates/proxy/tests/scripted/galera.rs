@@ -7,11 +7,10 @@ use std::time::Duration;
 use config::{ClusterHostgroups, Config};
 use proxy::memory::End;
 use proxy::stage::Stage;
-use testkit::script::ScriptedServer;
 use tokio::time::sleep;
 use wire::command::Kind;
 
-use super::support::{CAPACITY, config as usual, database, log_in, ms, play, stage_with};
+use super::support::{config as usual, database, lets_in, log_in, ms, play, watched};
 
 /// Longer than the tests: whatever the monitor does, it was asked to.
 const LONG: Duration = Duration::from_hours(1);
@@ -38,20 +37,13 @@ impl World {
         config.monitor.enabled = true;
         config.monitor.galera_interval = LONG;
         let world = Rc::new(Self::default());
-        let (stage, servers) = stage_with(config, CAPACITY, |_| false);
-        let served = Rc::clone(&world);
-        servers.converse(move |name, end| converse(Rc::clone(&served), name, end));
-        stage.watch();
+        let stage = watched(config, &world, |_, _| None, converse);
         (world, stage)
     }
 }
 
 async fn converse(world: Rc<World>, name: String, end: End) {
-    let mut server = ScriptedServer::new(end);
-    server.patience(LONG);
-    server.greet().await;
-    let login = server.read_login().await;
-    server.let_in(&login).await;
+    let mut server = lets_in(end).await;
     while let Some(command) = server.next_command().await {
         let text = String::from_utf8_lossy(command.get(1..).unwrap_or_default()).into_owned();
         let is_lost = *world.lost.borrow() == name;

@@ -7,10 +7,10 @@ use config::{Config, Server, ServerStatus};
 use proxy::memory::End;
 use proxy::stage::Stage;
 use testkit::script::ScriptedServer;
-use tokio::time::{Duration, Instant, sleep};
+use tokio::time::{Instant, sleep};
 use wire::StatusFlags;
 
-use super::support::{CAPACITY, Client, database, log_in, ms, pair_of_servers, play, stage_with};
+use super::support::{Client, database, lets_in, log_in, ms, pair_of_servers, play, watched};
 
 const UUID: &str = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
 
@@ -27,10 +27,7 @@ struct World {
 impl World {
     fn of(config: Config) -> (Rc<Self>, Stage) {
         let world = Rc::new(Self::default());
-        let (stage, servers) = stage_with(config, CAPACITY, |_| false);
-        let served = Rc::clone(&world);
-        servers.converse(move |name, end| converse(Rc::clone(&served), name, end));
-        stage.watch();
+        let stage = watched(config, &world, |_, _| None, converse);
         (world, stage)
     }
 
@@ -47,9 +44,8 @@ impl World {
 }
 
 async fn converse(world: Rc<World>, name: String, end: End) {
-    let mut server = ScriptedServer::new(end);
-    server.patience(Duration::from_hours(1));
     if name.ends_with(":3310") {
+        let mut server = ScriptedServer::new(end);
         while !world.closes.get() {
             let lines = world.lines.take().concat();
             if !lines.is_empty() {
@@ -59,9 +55,7 @@ async fn converse(world: Rc<World>, name: String, end: End) {
         }
         return;
     }
-    server.greet().await;
-    let login = server.read_login().await;
-    server.let_in(&login).await;
+    let mut server = lets_in(end).await;
     while let Some(command) = server.next_command().await {
         let text = String::from_utf8_lossy(command.get(1..).unwrap_or_default()).into_owned();
         match &*text {
@@ -211,8 +205,41 @@ fn servers_that_are_not_chosen_are_not_asked_but_for_one_that_the_session_has() 
         read(&mut other, 4).await;
         assert_eq!(world.last(), "reader:3306", "nobody gets the other one any more");
         read(&mut with_old, 4).await;
-        assert_eq!(world.last(), "db:3306", "nothing is known of the server that it has");
+        assert_eq!(world.last(), "reader:3306", "nothing is known of the server that it had");
+        read(&mut with_old, 5).await;
+        assert_eq!(world.last(), "db:3306");
     });
+}
+
+#[test]
+fn servers_that_lack_it_are_skipped() {
+    for is_pair in [true, false] {
+        play(async || {
+            let mut config = pair();
+            if !is_pair {
+                config.replication_hostgroups.clear();
+                config.variables.read_write_split = false;
+            }
+            for late in ["late1", "late2", "late3"] {
+                config.servers.push(Server { hostgroup_id: 1, weight: 1_000, ..database(late) });
+            }
+            let (world, stage) = World::of(config);
+            world.say(&format!("ST={UUID}:1-4")).await;
+            for had_another in [false, true] {
+                let mut client = log_in(&stage).await;
+                if had_another {
+                    while !world.last().starts_with("late") {
+                        client = log_in(&stage).await;
+                        say(&mut client, "/* hostgroup=1 */ SELECT 1 FROM t").await;
+                    }
+                }
+                say(&mut client, &format!("/* hostgroup=1;min_gtid={UUID}:4 */ SELECT 1 FROM t")).await;
+                assert_eq!(world.last(), "reader:3306", "pair: {is_pair}, another one before: {had_another}");
+                say(&mut client, "/* hostgroup=1 */ SELECT 1 FROM t").await;
+                assert_eq!(world.last(), "reader:3306", "it has that one now");
+            }
+        });
+    }
 }
 
 #[test]

@@ -10,10 +10,11 @@ use wire::command::Kind;
 use wire::frame::MAX_PAYLOAD;
 use wire::{Capabilities, StatusFlags, packet};
 
-use super::split::{Scene, prepare, scene};
+use super::split::{Scene, scene};
+use super::split_prepared::prepare;
 use super::support::{
     Client, Database, config, expect_alive, expect_nothing_left, first_query, log_in, messages, options,
-    pair_of_servers, pieces, play, play_all, session, session_of, settle, stage_with,
+    pair_of_servers, pieces, play, play_all, prepare_ok, session, session_of, settle, stage_with,
 };
 
 const LOAD: &str = "LOAD DATA LOCAL INFILE '/f' INTO TABLE t";
@@ -63,8 +64,7 @@ fn a_file_may_be_for_a_prepared_statement() {
         let (_stage, mut client, mut server) = session().await;
         client.send_command(Kind::StmtPrepare, LOAD.as_bytes()).await;
         server.expect_command(Kind::StmtPrepare, LOAD.as_bytes()).await;
-        let prepared =
-            packet::PrepareOk { statement_id: 1, columns: 0, params: 0, warnings: 0, metadata_follows: None };
+        let prepared = prepare_ok(1);
         server.send_packet(&prepared).await;
         client.read().await;
         let execute = [1, 0, 0, 0, 0, 1, 0, 0, 0];
@@ -88,8 +88,7 @@ fn a_file_may_be_for_a_statement_that_was_prepared_beside_those_of_other_hostgro
         prepare(&mut client, &mut reader, b"SELECT a FROM t WHERE b = ?", 1).await;
         client.send_command(Kind::StmtPrepare, LOAD.as_bytes()).await;
         writer.expect_command(Kind::StmtPrepare, LOAD.as_bytes()).await;
-        let prepared =
-            packet::PrepareOk { statement_id: 9, columns: 0, params: 0, warnings: 0, metadata_follows: None };
+        let prepared = prepare_ok(9);
         writer.send_packet(&prepared).await;
         client.read().await;
         let execute = [9, 0, 0, 0, 0, 1, 0, 0, 0];

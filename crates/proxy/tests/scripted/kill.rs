@@ -2,12 +2,12 @@
 
 use config::Config;
 use tokio::time::Instant;
+use wire::Codec as _;
 use wire::command::Kind;
-use wire::{Codec as _, packet};
 
 use super::support::{
     Client, Database, Servers, config, connect, expect_alive, expect_nothing_left, first_query, log_in,
-    messages, options, options_for, play, run, settle, stage, user,
+    messages, options, options_for, play, prepare, prepare_ok, run, settle, stage, user,
 };
 use proxy::stage::Stage;
 use testkit::client::Options;
@@ -154,17 +154,6 @@ fn a_session_that_does_nothing_loses_nothing_by_kill_query() {
     });
 }
 
-/// The client prepares a statement, which the server calls 5.
-async fn prepare(client: &mut Client, server: &mut Database, sql: &str) {
-    client.send_command(Kind::StmtPrepare, sql.as_bytes()).await;
-    server.expect_command(Kind::StmtPrepare, sql.as_bytes()).await;
-    let ok =
-        packet::PrepareOk { statement_id: 5, columns: 0, params: 0, warnings: 0, metadata_follows: None };
-    server.send_packet(&ok).await;
-    let answer = ok.encode(client.capabilities());
-    client.expect(&answer).await;
-}
-
 /// The server was asked for a thread that the session had when the statement was prepared, and has no more.
 #[test]
 fn a_prepared_kill_is_executed_like_any_other() {
@@ -173,7 +162,7 @@ fn a_prepared_kill_is_executed_like_any_other() {
         let (mut client, id) = log_in_with_id(&stage, &options()).await;
         let mut killer = log_in(&stage).await;
         let mut own = first_query(&mut killer, &mut servers).await;
-        prepare(&mut killer, &mut own, &format!("KILL QUERY {id}")).await;
+        prepare(&mut killer, &mut own, format!("KILL QUERY {id}").as_bytes(), 5).await;
         let execute = [5, 0, 0, 0, 0, 1, 0, 0, 0];
         // There is nothing to kill.
         killer.send_command(Kind::StmtExecute, &execute).await;
@@ -212,8 +201,7 @@ fn a_kill_is_executed_right_behind_its_preparation() {
         let both = [messages(0, &[&prepare]), messages(0, &[&execute])].concat();
         killer.send_bytes(&both).await;
         own.expect_command(Kind::StmtPrepare, sql.as_bytes()).await;
-        let ok =
-            packet::PrepareOk { statement_id: 5, columns: 0, params: 0, warnings: 0, metadata_follows: None };
+        let ok = prepare_ok(5);
         own.send_packet(&ok).await;
         killer.packets().expect_seq(1);
         let answer = ok.encode(killer.capabilities());

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use config::{Config, Server};
+use proxy::memory::End;
 use proxy::stage::Stage;
 use testkit::script::ScriptedServer;
 use tokio::time::{Instant, timeout};
@@ -274,30 +275,49 @@ fn a_drain_lets_a_kill_end_and_its_deadline_does_not() {
     }
 }
 
-/// One server with one connection, which the sessions of one user share; another user may kill them.
-async fn shared_by_two() -> (Stage, Servers, Client, u32, Client, Client, Database) {
-    let mut config = shared();
-    config.users.push(user("other", "secret"));
-    config.variables.connect_timeout_server_max = Duration::from_secs(20);
-    let (stage, mut servers) = stage(config);
-    let (mut one, id) = log_in_with_id(&stage, &options()).await;
-    let server = first_query(&mut one, &mut servers).await;
-    let two = log_in(&stage).await;
-    let other = log_in_as(&stage, &options_for("other", "secret")).await;
-    (stage, servers, one, id, two, other, server)
+/// A session that another user wants to have killed, while sessions of its own user wait for its connection.
+struct Aimed {
+    _stage: Stage,
+    servers: Servers,
+    /// Who is meant.
+    one: Client,
+    /// Of the same user.
+    two: Client,
+    /// Who has said it.
+    other: Client,
+    /// The one connection of all sessions, which the first has had.
+    server: Database,
+    /// What it is to be killed over; nobody is logged in there yet.
+    side: End,
+}
+
+impl Aimed {
+    /// The other user has said this, and the id of the session that it means, which then runs a statement.
+    async fn by(kill: &str) -> Self {
+        let mut config = shared();
+        config.users.push(user("other", "secret"));
+        config.variables.connect_timeout_server_max = Duration::from_secs(20);
+        let (stage, mut servers) = stage(config);
+        let (mut one, id) = log_in_with_id(&stage, &options()).await;
+        let mut server = first_query(&mut one, &mut servers).await;
+        let two = log_in(&stage).await;
+        let mut other = log_in_as(&stage, &options_for("other", "secret")).await;
+        other.send_query(&format!("{kill} {id}")).await;
+        let side = servers.dialled().await.1;
+        run(&mut one, &mut server, "SELECT 1").await;
+        Self { _stage: stage, servers, one, two, other, server, side }
+    }
 }
 
 #[test]
 fn c03_a_kill_by_another_user_does_not_hit_who_has_the_connection_next() {
     play(async || {
-        let (_stage, mut servers, mut one, id, mut two, mut other, mut server) = shared_by_two().await;
-        other.send_query(&format!("KILL {id}")).await;
-        let dialled = servers.dialled().await.1;
+        let Aimed { mut servers, mut one, mut two, mut other, mut server, side, .. } =
+            Aimed::by("KILL").await;
         // Until the server has been told, the connection stays with the session that is meant.
-        run(&mut one, &mut server, "SELECT 1").await;
         two.send_query("SELECT 2").await;
         expect_silence(&mut server).await;
-        let (mut side, _) = ScriptedServer::accept(dialled).await;
+        let (mut side, _) = ScriptedServer::accept(side).await;
         side.expect_query("KILL CONNECTION 7").await;
         side.ok().await;
         other.expect_ok().await;
@@ -313,12 +333,9 @@ fn c03_a_kill_by_another_user_does_not_hit_who_has_the_connection_next() {
 #[test]
 fn a_connection_is_shared_again_when_a_kill_was_refused() {
     play(async || {
-        let (_stage, mut servers, mut one, id, mut two, mut other, mut server) = shared_by_two().await;
-        other.send_query(&format!("KILL {id}")).await;
-        let dialled = servers.dialled().await.1;
-        run(&mut one, &mut server, "SELECT 1").await;
+        let Aimed { mut two, mut other, mut server, side, one: _one, .. } = Aimed::by("KILL").await;
         two.send_query("SELECT 2").await;
-        let (mut side, _) = ScriptedServer::accept(dialled).await;
+        let (mut side, _) = ScriptedServer::accept(side).await;
         side.expect_query("KILL CONNECTION 7").await;
         side.err(1095, "HY000", "You are not owner of thread 7").await;
         other.expect_err(1095).await;
@@ -331,11 +348,8 @@ fn a_connection_is_shared_again_when_a_kill_was_refused() {
 #[test]
 fn c03_a_kill_by_another_user_of_nothing_does_not_hit_what_runs_later() {
     play(async || {
-        let (_stage, mut servers, mut one, id, _two, mut other, mut server) = shared_by_two().await;
-        other.send_query(&format!("KILL QUERY {id}")).await;
-        let dialled = servers.dialled().await.1;
-        run(&mut one, &mut server, "SELECT 1").await;
-        let (mut side, _) = ScriptedServer::accept(dialled).await;
+        let Aimed { mut other, side, one: _one, server: _server, .. } = Aimed::by("KILL QUERY").await;
+        let (mut side, _) = ScriptedServer::accept(side).await;
         assert_eq!(side.next_command().await, None, "what was meant is over");
         other.expect_ok().await;
     });

@@ -20,7 +20,7 @@ fn c12_a_replica_that_lags_gets_no_reads() {
         world.lag.borrow_mut().extend([("a:3306".to_owned(), Some("0")), ("b:3306".to_owned(), Some("10"))]);
         sleep(ms(3_000)).await;
         assert_eq!(events(&stage), []);
-        world.lag.borrow_mut().insert("b:3306".to_owned(), Some("11"));
+        world.lags("b", Some("11"));
         sleep(ms(2_100)).await;
         assert_eq!(status(&stage, 0, "b"), Some("SHUNNED_REPLICATION_LAG"));
         for _ in 0..20 {
@@ -28,10 +28,10 @@ fn c12_a_replica_that_lags_gets_no_reads() {
         }
         assert!(!world.told("SELECT 1").contains(&"b:3306".to_owned()));
         // Replication has stopped: a minute, if nobody says anything else.
-        world.lag.borrow_mut().insert("b:3306".to_owned(), None);
+        world.lags("b", None);
         sleep(ms(2_000)).await;
         assert_eq!(status(&stage, 0, "b"), Some("SHUNNED_REPLICATION_LAG"));
-        world.lag.borrow_mut().insert("b:3306".to_owned(), Some("3"));
+        world.lags("b", Some("3"));
         sleep(ms(1_100)).await;
         assert_eq!((status(&stage, 0, "b"), events(&stage).len()), (Some("ONLINE"), 2));
         assert_eq!(stage.checks(proxy::Check::Lag).last().and_then(|check| check.value), Some(3));
@@ -49,15 +49,15 @@ fn c12_sessions_leave_a_replica_that_lags() {
             config.monitor.writer_is_also_reader = false;
             config.monitor.replication_lag_interval = ms(1_000);
             let (world, stage) = World::of(config);
-            world.read_only.borrow_mut().insert("b:3306".to_owned());
-            world.lag.borrow_mut().insert("b:3306".to_owned(), Some("3"));
+            world.demote("b");
+            world.lags("b", Some("3"));
             sleep(ms(2_000)).await;
             let mut client = log_in(&stage).await;
             say(&mut client, "SELECT 1 FROM t").await;
-            world.lag.borrow_mut().insert("b:3306".to_owned(), Some("11"));
+            world.lags("b", Some("11"));
             until(&stage, (1, "b", "SHUNNED_REPLICATION_LAG")).await;
             say(&mut client, "SELECT 2 FROM t").await;
-            world.lag.borrow_mut().insert("b:3306".to_owned(), Some("3"));
+            world.lags("b", Some("3"));
             until(&stage, (1, "b", "CAUGHT_UP")).await;
             say(&mut client, "SELECT 3 FROM t").await;
             let told = [1, 2, 3].map(|number| world.told(&format!("SELECT {number} FROM t")).concat());
@@ -73,14 +73,14 @@ fn c12_a_replica_that_is_promoted_takes_writes_though_it_does_not_know_its_lag()
         config.servers[1].max_replication_lag = Duration::from_secs(10);
         config.monitor.replication_lag_interval = ms(1_000);
         let (world, stage) = World::of(config);
-        world.read_only.borrow_mut().insert("b:3306".to_owned());
-        world.lag.borrow_mut().insert("b:3306".to_owned(), None);
+        world.demote("b");
+        world.lags("b", None);
         until(&stage, (1, "b", "SHUNNED_REPLICATION_LAG")).await;
-        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        world.demote("a");
         until(&stage, (0, "a", "LEFT")).await;
         let mut client = log_in(&stage).await;
         client.send_query("INSERT 1").await;
-        world.read_only.borrow_mut().remove("b:3306");
+        world.promote("b");
         client.expect_ok().await;
         sleep(Duration::from_mins(1)).await;
         say(&mut client, "INSERT 2").await;

@@ -105,7 +105,7 @@ fn servers_that_answer_garbage_do_no_harm_and_are_back_when_they_make_sense() {
         config.monitor.read_only_interval = ms(100);
         config.monitor.replication_lag_interval = ms(100);
         let (world, stage) = World::of(config);
-        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        world.demote("b");
         let mut client = log_in(&stage).await;
         for greets in [false, true] {
             world.greets_with_garbage.set(greets);
@@ -131,10 +131,10 @@ fn c30_the_monitor_only_reads() {
             config.servers[1].max_replication_lag = Duration::from_secs(10);
             config.monitor.replication_lag_use_percona_heartbeat = heartbeat.to_owned();
             let (world, stage) = World::of(config);
-            world.lag.borrow_mut().insert("b:3306".to_owned(), Some("3"));
+            world.lags("b", Some("3"));
             sleep(Duration::from_mins(5)).await;
-            world.read_only.borrow_mut().insert("a:3306".to_owned());
-            world.frozen.borrow_mut().insert("b:3306".to_owned());
+            world.demote("a");
+            world.freeze("b");
             until(&stage, (1, "b", "SHUNNED")).await;
             let asked = world.asked.borrow();
             let is_read = |command: &Vec<u8>| match command.split_first() {

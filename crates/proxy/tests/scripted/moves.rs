@@ -12,7 +12,7 @@ use super::world::{World, pair, say, status, until};
 fn without_a_monitor_servers_are_where_their_rows_are() {
     play(async || {
         let (world, stage) = World::of(pair());
-        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        world.demote("a");
         until(&stage, (0, "a", "LEFT")).await;
         stage.apply(pair()).unwrap();
         sleep(ms(100)).await;
@@ -26,7 +26,7 @@ fn without_a_monitor_servers_are_where_their_rows_are() {
 fn what_was_found_holds_until_the_last_session_has_gone() {
     play(async || {
         let (world, stage) = World::of(pair());
-        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        world.demote("a");
         until(&stage, (0, "a", "LEFT")).await;
         stage.stop_watching();
         sleep(ms(100)).await;
@@ -46,7 +46,7 @@ fn c29_nothing_stays_open_to_a_replica_that_is_forgotten() {
         attributes.hostgroup_settings.forget_replicas_after = Some(5);
         config.hostgroup_attributes.push(attributes);
         let (world, stage) = World::of(config);
-        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        world.demote("b");
         world.followers.borrow_mut().insert("a:3306".to_owned(), "b");
         until(&stage, (1, "b", "JOINED")).await;
         sleep(ms(20_000)).await;

@@ -10,19 +10,16 @@ use super::world::{World, events, pair, say, status, until};
 #[test]
 fn c13_a_demoted_primary_never_gets_a_write() {
     play(async || {
-        let (world, stage) = World::of(pair());
-        world.read_only.borrow_mut().insert("b:3306".to_owned());
-        sleep(ms(100)).await;
-        let mut client = log_in(&stage).await;
+        let (world, stage, mut client) = World::with_replica(pair()).await;
         say(&mut client, "INSERT 1").await;
-        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        world.demote("a");
         until(&stage, (0, "a", "LEFT")).await;
         // There is no writer: the write waits, and nobody is asked in vain.
         let begun = Instant::now();
         client.send_query("INSERT 2").await;
         sleep(ms(3_000)).await;
         assert_eq!(world.told("INSERT 2"), [""; 0]);
-        world.read_only.borrow_mut().remove("b:3306");
+        world.promote("b");
         client.expect_ok().await;
         assert!(begun.elapsed() <= ms(4_100), "{:?}", begun.elapsed());
         assert_eq!(
@@ -49,7 +46,7 @@ fn c13_the_wait_for_a_writer_has_an_end() {
         assert_eq!(begun.elapsed(), ms(10_000));
         assert!(error.message.contains("the monitor knows no server"), "{error:?}");
         // The session goes on.
-        world.read_only.borrow_mut().remove("b:3306");
+        world.promote("b");
         say(&mut client, "INSERT 2").await;
     });
 }
@@ -57,18 +54,15 @@ fn c13_the_wait_for_a_writer_has_an_end() {
 #[test]
 fn c13_a_write_that_the_old_primary_refuses_is_done_by_the_new_one() {
     play(async || {
-        let (world, stage) = World::of(pair());
-        world.read_only.borrow_mut().insert("b:3306".to_owned());
-        sleep(ms(100)).await;
-        let mut client = log_in(&stage).await;
+        let (world, stage, mut client) = World::with_replica(pair()).await;
         say(&mut client, "INSERT 1").await;
-        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        world.demote("a");
         // The monitor does not know yet, and nobody writes for a while.
         let begun = Instant::now();
         client.send_query("INSERT 2").await;
         sleep(ms(500)).await;
         assert!(events(&stage).contains(&(0, "a".to_owned(), "LEFT")), "it has looked at once");
-        world.read_only.borrow_mut().remove("b:3306");
+        world.promote("b");
         client.expect_ok().await;
         assert!(begun.elapsed() <= ms(1_600), "{:?}", begun.elapsed());
         assert_eq!(world.told("INSERT 2"), ["b:3306"]);
@@ -76,7 +70,13 @@ fn c13_a_write_that_the_old_primary_refuses_is_done_by_the_new_one() {
     });
 }
 
-/// What was counted since the last time: questions, executions by their digests, and errors of servers.
+/// How many questions were counted; digests are counted anew.
+fn questions(stage: &Stage) -> u64 {
+    let _ = stage.take_digests();
+    stage.global("Questions")
+}
+
+/// What was counted since then: questions, executions by their digests, and errors of servers.
 fn counted(stage: &Stage, before: u64) -> (u64, u64, Vec<u16>) {
     let executed = stage.take_digests().iter().map(|digest| digest.count).sum();
     let errors = stage.errors(true).iter().map(|error| error.code).collect();
@@ -87,19 +87,15 @@ fn counted(stage: &Stage, before: u64) -> (u64, u64, Vec<u16>) {
 #[test]
 fn a_write_that_is_said_again_is_one_statement() {
     play(async || {
-        let (world, stage) = World::of(pair());
-        world.read_only.borrow_mut().insert("b:3306".to_owned());
-        sleep(ms(100)).await;
-        let mut client = log_in(&stage).await;
+        let (world, stage, mut client) = World::with_replica(pair()).await;
         say(&mut client, "INSERT 1").await;
-        world.read_only.borrow_mut().insert("a:3306".to_owned());
-        let before = stage.global("Questions");
-        let _ = stage.take_digests();
+        world.demote("a");
+        let before = questions(&stage);
         client.send_query("INSERT 2").await;
         sleep(ms(2_000)).await;
         let running = &stage.processes()[0];
         assert!(running.time >= ms(2_000), "{running:?}");
-        world.read_only.borrow_mut().remove("b:3306");
+        world.promote("b");
         client.expect_ok().await;
         assert_eq!(counted(&stage, before), (1, 1, vec![]));
     });
@@ -108,15 +104,11 @@ fn a_write_that_is_said_again_is_one_statement() {
 #[test]
 fn a_write_whose_refusal_the_client_hears_is_one_statement_with_one_error() {
     play(async || {
-        let (world, stage) = World::of(pair());
-        world.read_only.borrow_mut().insert("b:3306".to_owned());
-        sleep(ms(100)).await;
-        let mut client = log_in(&stage).await;
+        let (world, stage, mut client) = World::with_replica(pair()).await;
         say(&mut client, "INSERT 1").await;
         stage.stop_watching();
-        world.read_only.borrow_mut().insert("a:3306".to_owned());
-        let before = stage.global("Questions");
-        let _ = stage.take_digests();
+        world.demote("a");
+        let before = questions(&stage);
         client.send_query("INSERT 2").await;
         client.expect_err(1290).await;
         assert_eq!(counted(&stage, before), (1, 1, vec![1290]));
@@ -127,12 +119,9 @@ fn a_write_whose_refusal_the_client_hears_is_one_statement_with_one_error() {
 #[test]
 fn c13_a_refusal_behind_another_answer_takes_that_answer_not_away() {
     play(async || {
-        let (world, stage) = World::of(pair());
-        world.read_only.borrow_mut().insert("b:3306".to_owned());
-        sleep(ms(100)).await;
-        let mut client = log_in(&stage).await;
+        let (world, stage, mut client) = World::with_replica(pair()).await;
         say(&mut client, "BEGIN").await;
-        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        world.demote("a");
         // Both go out in one write, and both answers come in one.
         client.send_query("UPDATE 1").await;
         client.send_query("INSERT 2").await;
@@ -151,10 +140,7 @@ fn c31_a_refusal_is_passed_on_where_nothing_has_changed() {
         let mut config = pair();
         config.users[0].default_hostgroup = 1;
         config.monitor.writer_is_also_reader = false;
-        let (world, stage) = World::of(config);
-        world.read_only.borrow_mut().insert("b:3306".to_owned());
-        sleep(ms(100)).await;
-        let mut client = log_in(&stage).await;
+        let (world, _stage, mut client) = World::with_replica(config).await;
         let begun = Instant::now();
         client.send_query("INSERT 1").await;
         client.expect_err(1290).await;
@@ -169,17 +155,14 @@ fn c13_a_write_that_was_decided_for_a_primary_goes_to_its_successor() {
     play(async || {
         let mut config = pair();
         config.query_rules.push(QueryRule { delay: Some(ms(5_000)), ..rule(1, "UPDATE") });
-        let (world, stage) = World::of(config);
-        world.read_only.borrow_mut().insert("b:3306".to_owned());
-        sleep(ms(100)).await;
-        let mut client = log_in(&stage).await;
+        let (world, stage, mut client) = World::with_replica(config).await;
         say(&mut client, "INSERT 1").await;
         // While it waits, the servers change places.
         client.send_query("UPDATE 1").await;
         sleep(ms(1_000)).await;
-        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        world.demote("a");
         until(&stage, (0, "a", "LEFT")).await;
-        world.read_only.borrow_mut().remove("b:3306");
+        world.promote("b");
         client.expect_ok().await;
         assert_eq!(world.told("UPDATE 1"), ["b:3306"]);
     });
@@ -192,11 +175,11 @@ fn c24_a_statement_at_a_primary_that_has_left_for_its_silence_is_broken_off() {
         // It has left the hostgroup before it is known not to answer.
         (config.monitor.read_only_interval, config.monitor.read_only_timeout) = (ms(100), ms(100));
         let (world, stage) = World::of(config);
-        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        world.demote("b");
         sleep(ms(1_000)).await;
         let mut client = log_in(&stage).await;
         say(&mut client, "INSERT 1").await;
-        world.frozen.borrow_mut().insert("a:3306".to_owned());
+        world.freeze("a");
         client.send_query("INSERT 2").await;
         let error = client.expect_err(9009).await;
         assert!(error.message.contains("server a:3306 does not answer"), "{error:?}");
@@ -209,13 +192,10 @@ fn c24_a_statement_at_a_primary_that_has_left_for_its_silence_is_broken_off() {
 #[test]
 fn c14_a_transaction_at_a_demoted_primary_is_over() {
     play(async || {
-        let (world, stage) = World::of(pair());
-        world.read_only.borrow_mut().insert("b:3306".to_owned());
-        sleep(ms(100)).await;
-        let mut client = log_in(&stage).await;
+        let (world, stage, mut client) = World::with_replica(pair()).await;
         say(&mut client, "BEGIN").await;
         say(&mut client, "UPDATE 1").await;
-        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        world.demote("a");
         until(&stage, (0, "a", "LEFT")).await;
         client.send_query("UPDATE 2").await;
         let error = client.expect_err(1213).await;
@@ -223,7 +203,7 @@ fn c14_a_transaction_at_a_demoted_primary_is_over() {
             error.to_string(),
             "1213 (40001): Transaction was rolled back: server a:3306 has left the hostgroup; try restarting transaction"
         );
-        world.read_only.borrow_mut().remove("b:3306");
+        world.promote("b");
         say(&mut client, "BEGIN").await;
         say(&mut client, "UPDATE 2").await;
         say(&mut client, "COMMIT").await;
@@ -237,16 +217,12 @@ fn c14_a_transaction_at_a_demoted_primary_is_over() {
 #[test]
 fn c14_a_write_that_is_refused_in_a_transaction_ends_it() {
     play(async || {
-        let (world, stage) = World::of(pair());
-        world.read_only.borrow_mut().insert("b:3306".to_owned());
-        sleep(ms(100)).await;
-        let mut client = log_in(&stage).await;
+        let (world, stage, mut client) = World::with_replica(pair()).await;
         say(&mut client, "BEGIN").await;
         // The monitor does not know yet.
-        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        world.demote("a");
         let begun = Instant::now();
-        let before = stage.global("Questions");
-        let _ = stage.take_digests();
+        let before = questions(&stage);
         client.send_query("INSERT 1").await;
         let error = client.expect_err(1213).await;
         assert_eq!(
@@ -256,7 +232,7 @@ fn c14_a_write_that_is_refused_in_a_transaction_ends_it() {
         );
         assert!(error.message.contains("server a:3306 has left the hostgroup"), "{error:?}");
         assert!(begun.elapsed() < ms(500), "{:?}", begun.elapsed());
-        world.read_only.borrow_mut().remove("b:3306");
+        world.promote("b");
         say(&mut client, "BEGIN").await;
         say(&mut client, "INSERT 1").await;
         assert_eq!(world.told("INSERT 1"), ["b:3306"]);
@@ -266,12 +242,9 @@ fn c14_a_write_that_is_refused_in_a_transaction_ends_it() {
 #[test]
 fn what_is_left_at_a_demoted_primary_ends_the_session() {
     play(async || {
-        let (world, stage) = World::of(pair());
-        world.read_only.borrow_mut().insert("b:3306".to_owned());
-        sleep(ms(100)).await;
-        let mut client = log_in(&stage).await;
+        let (world, _stage, mut client) = World::with_replica(pair()).await;
         say(&mut client, "CREATE TEMPORARY TABLE t (a INT)").await;
-        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        world.demote("a");
         client.packets().expect_seq(1);
         let error = client.expect_err(1053).await;
         assert!(error.message.contains("server a:3306 has left the hostgroup"), "{error:?}");
@@ -283,15 +256,15 @@ fn what_is_left_at_a_demoted_primary_ends_the_session() {
 fn c13_a_primary_that_comes_back_gets_nothing_before_it_has_said_that_it_writes() {
     play(async || {
         let (world, stage) = World::of(pair());
-        world.read_only.borrow_mut().insert("b:3306".to_owned());
+        world.demote("b");
         sleep(ms(100)).await;
         world.gone.borrow_mut().insert("a:3306".to_owned());
-        world.frozen.borrow_mut().insert("a:3306".to_owned());
+        world.freeze("a");
         until(&stage, (0, "a", "SHUNNED")).await;
-        world.read_only.borrow_mut().remove("b:3306");
+        world.promote("b");
         until(&stage, (0, "b", "JOINED")).await;
         // It comes back as a replica.
-        world.read_only.borrow_mut().insert("a:3306".to_owned());
+        world.demote("a");
         world.gone.borrow_mut().clear();
         world.frozen.borrow_mut().clear();
         until(&stage, (1, "a", "ONLINE")).await;

@@ -1,13 +1,14 @@
 //! Prepared statements that a server wants to have prepared again (error 1615), and those that cannot be executed twice.
 
+use proxy::stage::Stage;
 use testkit::client::CAPABILITIES;
 use testkit::script::{CAPABILITIES as SERVERS, NONCE, ScriptedServer};
 use wire::command::Kind;
 use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
 use super::support::{
-    CLASSIC, Client, Database, Servers, begin, config, first_query, log_in, log_in_as, options, play, secs,
-    session, settle, stage,
+    self, CLASSIC, Client, Database, Servers, begin, config, first_query, log_in, log_in_as, options, play,
+    prepare_ok, secs, session, settle, stage,
 };
 
 /// The text of every statement here.
@@ -24,18 +25,14 @@ fn execute(id: u32) -> Vec<u8> {
 /// The server prepares the statement, and calls it `id`.
 async fn prepared(server: &mut Database, id: u32) -> packet::PrepareOk {
     server.expect_command(Kind::StmtPrepare, TEXT).await;
-    let ok =
-        packet::PrepareOk { statement_id: id, columns: 0, params: 0, warnings: 0, metadata_follows: None };
+    let ok = prepare_ok(id);
     server.send_packet(&ok).await;
     ok
 }
 
 /// The client prepares a statement, which the server calls 5.
 async fn prepare(client: &mut Client, server: &mut Database) {
-    client.send_command(Kind::StmtPrepare, TEXT).await;
-    let ok = prepared(server, 5).await;
-    let answer = ok.encode(client.capabilities());
-    client.expect(&answer).await;
+    support::prepare(client, server, TEXT, 5).await;
 }
 
 /// The server is asked to execute what it calls `id`, and wants to have it prepared again.
@@ -153,8 +150,7 @@ fn a_statement_is_killed_while_it_is_prepared_again() {
         let id = stage.processes().iter().map(|row| row.id).min().unwrap();
         other.send_query(&format!("KILL QUERY {id}")).await;
         settle().await;
-        let ok =
-            packet::PrepareOk { statement_id: 6, columns: 0, params: 0, warnings: 0, metadata_follows: None };
+        let ok = prepare_ok(6);
         server.send_packet(&ok).await;
         client.expect_err(1317).await;
         other.expect_ok().await;
@@ -244,6 +240,21 @@ async fn accept(servers: &mut Servers) -> Database {
     server
 }
 
+/// A client of MariaDB's with these capabilities, which keeps what it is told of columns. It is known that its server can do that: another
+/// one has been there.
+async fn keeps_columns(capabilities: Capabilities) -> (Stage, Servers, Client) {
+    let (stage, mut servers) = stage(config());
+    let mut first = log_in(&stage).await;
+    first.send_query("DO 0").await;
+    let mut known = accept(&mut servers).await;
+    known.expect_query("DO 0").await;
+    known.ok().await;
+    first.expect_ok().await;
+    let caches = (capabilities - Capabilities::LONG_PASSWORD) | Capabilities::MARIADB_CACHE_METADATA;
+    let client = log_in_as(&stage, &options().capabilities(caches)).await;
+    (stage, servers, client)
+}
+
 /// A statement with one column, and what the server says of that.
 async fn tells(server: &mut Database, id: u32, column: &[u8]) {
     server.expect_command(Kind::StmtPrepare, TEXT).await;
@@ -258,16 +269,7 @@ async fn tells(server: &mut Database, id: u32, column: &[u8]) {
 fn c15_a_client_that_keeps_columns_hears_that_they_are_others() {
     for (again, is_same) in [(&b"a column"[..], true), (b"another one", false)] {
         play(async || {
-            let (stage, mut servers) = stage(config());
-            // From now on it is known what the server can do.
-            let mut first = log_in(&stage).await;
-            first.send_query("DO 0").await;
-            let mut known = accept(&mut servers).await;
-            known.expect_query("DO 0").await;
-            known.ok().await;
-            first.expect_ok().await;
-            let caches = (CAPABILITIES - Capabilities::LONG_PASSWORD) | Capabilities::MARIADB_CACHE_METADATA;
-            let mut client = log_in_as(&stage, &options().capabilities(caches)).await;
+            let (_stage, mut servers, mut client) = keeps_columns(CAPABILITIES).await;
             client.send_command(Kind::StmtPrepare, TEXT).await;
             let mut server = accept(&mut servers).await;
             tells(&mut server, 5, b"a column").await;
@@ -294,15 +296,7 @@ fn c15_a_client_that_keeps_columns_hears_that_they_are_others() {
 #[test]
 fn c15_columns_are_the_same_whatever_is_said_of_the_session() {
     play(async || {
-        let (stage, mut servers) = stage(config());
-        let mut first = log_in(&stage).await;
-        first.send_query("DO 0").await;
-        let mut known = accept(&mut servers).await;
-        known.expect_query("DO 0").await;
-        known.ok().await;
-        first.expect_ok().await;
-        let caches = (CLASSIC - Capabilities::LONG_PASSWORD) | Capabilities::MARIADB_CACHE_METADATA;
-        let mut client = log_in_as(&stage, &options().capabilities(caches)).await;
+        let (_stage, mut servers, mut client) = keeps_columns(CLASSIC).await;
         client.send_command(Kind::StmtPrepare, TEXT).await;
         let mut server = accept(&mut servers).await;
         tells(&mut server, 5, b"a column").await;
@@ -330,18 +324,7 @@ fn a_statement_whose_text_is_not_kept_stays_where_it_is() {
         let text = [TEXT, &vec![b' '; 60_000]].concat();
         let last = u32::try_from(KEPT / text.len()).unwrap() + 1;
         for id in 1..=last {
-            client.send_command(Kind::StmtPrepare, &text).await;
-            server.expect_command(Kind::StmtPrepare, &text).await;
-            let ok = packet::PrepareOk {
-                statement_id: id,
-                columns: 0,
-                params: 0,
-                warnings: 0,
-                metadata_follows: None,
-            };
-            server.send_packet(&ok).await;
-            let answer = ok.encode(client.capabilities());
-            client.expect(&answer).await;
+            support::prepare(&mut client, &mut server, &text, id).await;
         }
         client.send_command(Kind::StmtExecute, &execute(last)).await;
         wants_it_again(&mut server, last).await;
@@ -364,13 +347,7 @@ fn c16_a_statement_that_came_in_pieces_outlives_its_server() {
             let mut client = log_in(&stage).await;
             let mut server = first_query(&mut client, &mut servers).await;
             let text = [TEXT, &vec![b' '; 1 << 20], b"WHERE a = 1"].concat();
-            let ok = packet::PrepareOk {
-                statement_id: 5,
-                columns: 0,
-                params: 0,
-                warnings: 0,
-                metadata_follows: None,
-            };
+            let ok = prepare_ok(5);
             tokio::join!(
                 client.send_command(Kind::StmtPrepare, &text),
                 server.expect_command(Kind::StmtPrepare, &text),
@@ -401,8 +378,7 @@ fn c16_a_statement_that_came_in_pieces_is_not_prepared_anew_without_the_last_one
             client.send_command(Kind::StmtPrepare, &text),
             server.expect_command(Kind::StmtPrepare, &text),
         );
-        let ok =
-            packet::PrepareOk { statement_id: 5, columns: 0, params: 0, warnings: 0, metadata_follows: None };
+        let ok = prepare_ok(5);
         server.send_packet(&ok).await;
         let answer = ok.encode(client.capabilities());
         client.expect(&answer).await;

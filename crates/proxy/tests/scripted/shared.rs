@@ -19,10 +19,11 @@ const QUESTION: &str = "SELECT 1 FROM DUAL WHERE @@init_connect <> ''";
 pub(super) const CHARSET: &str =
     "SET character_set_client = 45, character_set_results = 45, collation_connection = 45";
 
-/// One server with one connection, which all sessions share.
+/// One server with one connection, which all sessions share. No prepared statement stays there when they take turns.
 pub(super) fn config() -> Config {
     let mut config = usual();
     config.variables.multiplexing = true;
+    config.variables.max_stmts_per_connection = 0;
     config.servers[0].max_connections = 1;
     config.variables.connect_timeout_server_max = ms(100);
     config

@@ -17,7 +17,7 @@ pub(super) async fn prepared(server: &mut Database, id: u8, columns: u8) {
 }
 
 /// The definition of a column, and one row of it.
-const COLUMN: [u8; 23] = *b"\x03def\0\0\0\x01a\0\x0c\x3f\0\x0b\0\0\0\x03\0\0\0\0\0";
+pub(super) const COLUMN: [u8; 23] = *b"\x03def\0\0\0\x01a\0\x0c\x3f\0\x0b\0\0\0\x03\0\0\0\0\0";
 pub(super) const EXECUTE: [u8; 9] = [1, 0, 0, 0, 0, 1, 0, 0, 0];
 
 /// The second session has the connection, which is as it wants it.

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::fmt::Debug;
 use std::io;
 use std::net::SocketAddr;
+use std::rc::Rc;
 use std::time::Duration;
 
 use config::{CheckLogins, Config, Endpoint, QueryRule, ReplicationHostgroups, Server, User};
@@ -15,8 +16,9 @@ use testkit::client::{CAPABILITIES, Options};
 use testkit::script::{ScriptedClient, ScriptedServer};
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use wire::command::Kind;
 use wire::frame::put_message;
-use wire::{Capabilities, StatusFlags};
+use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
 /// Bytes that a connection made of memory holds per direction, unless a test is about full sockets.
 pub(super) const CAPACITY: usize = 16 * 1024;
@@ -215,6 +217,31 @@ pub(super) fn stage_failing(
     (stage, Servers(receiver))
 }
 
+/// A proxy that watches its servers, which answer by themselves, each connection as a conversation of its own. Connections do not come
+/// about because of what `failure` returns.
+pub(super) fn watched<W: 'static, T: Future<Output = ()> + 'static>(
+    config: Config,
+    world: &Rc<W>,
+    failure: impl Fn(&W, &Endpoint) -> Option<io::Error> + 'static,
+    conversation: impl Fn(Rc<W>, String, End) -> T + 'static,
+) -> Stage {
+    let (away, served) = (Rc::clone(world), Rc::clone(world));
+    let (stage, servers) = stage_failing(config, CAPACITY, move |endpoint| failure(&away, endpoint));
+    servers.converse(move |name, end| conversation(Rc::clone(&served), name, end));
+    stage.watch();
+    stage
+}
+
+/// The side of a server that lets whoever it is in, and waits for commands as long as tests take.
+pub(super) async fn lets_in(end: End) -> Database {
+    let mut server = ScriptedServer::new(end);
+    server.patience(Duration::from_hours(1));
+    server.greet().await;
+    let login = server.read_login().await;
+    server.let_in(&login).await;
+    server
+}
+
 /// The end of a client's connection, before its login.
 pub(super) fn connect(stage: &Stage) -> End {
     stage.client(CAPACITY).expect("room for a client")
@@ -286,7 +313,7 @@ pub(super) async fn expect_nothing_left(stage: &Stage) {
 /// The payload of a `COM_QUERY` of this many bytes.
 pub(super) fn long_query(len: usize) -> Vec<u8> {
     let mut payload = vec![b'x'; len];
-    payload[0] = wire::command::Kind::Query as u8;
+    payload[0] = Kind::Query as u8;
     payload
 }
 
@@ -311,4 +338,19 @@ pub(super) fn pieces<'a>(mut bytes: &'a [u8], lens: &[usize]) -> Vec<&'a [u8]> {
     pieces.push(bytes);
     pieces.retain(|piece| !piece.is_empty());
     pieces
+}
+
+/// What a server says of a statement that it has prepared: this number, no parameter, no column.
+pub(super) const fn prepare_ok(id: u32) -> packet::PrepareOk {
+    packet::PrepareOk { statement_id: id, columns: 0, params: 0, warnings: 0, metadata_follows: None }
+}
+
+/// The client prepares a statement without parameters and columns, which the server calls `id`.
+pub(super) async fn prepare(client: &mut Client, server: &mut Database, text: &[u8], id: u32) {
+    client.send_command(Kind::StmtPrepare, text).await;
+    server.expect_command(Kind::StmtPrepare, text).await;
+    let ok = prepare_ok(id);
+    server.send_packet(&ok).await;
+    let answer = ok.encode(client.capabilities());
+    client.expect(&answer).await;
 }

@@ -14,7 +14,7 @@ use tokio::time::sleep;
 use wire::StatusFlags;
 use wire::command::Kind;
 
-use super::support::{CAPACITY, Client, Database, database, ms, pair_of_servers, stage_failing};
+use super::support::{Client, Database, database, log_in, ms, pair_of_servers, watched};
 
 /// Longer than any pause between two checks.
 pub(super) const PATIENCE: Duration = Duration::from_hours(1);
@@ -58,17 +58,42 @@ impl World {
     pub(super) fn of(mut config: Config) -> (Rc<Self>, Stage) {
         config.monitor.enabled = true;
         let world = Rc::new(Self::default());
-        let away = Rc::clone(&world);
-        let failure = move |endpoint: &config::Endpoint| {
-            let gone = away.gone.borrow().contains(&endpoint.to_string());
-            let starved = away.starved.get().map(io::Error::from_raw_os_error);
+        let failure = |world: &Self, endpoint: &config::Endpoint| {
+            let gone = world.gone.borrow().contains(&endpoint.to_string());
+            let starved = world.starved.get().map(io::Error::from_raw_os_error);
             starved.or_else(|| gone.then(|| io::ErrorKind::ConnectionRefused.into()))
         };
-        let (stage, servers) = stage_failing(config, CAPACITY, failure);
-        let served = Rc::clone(&world);
-        servers.converse(move |name, end| converse(Rc::clone(&served), name, end));
-        stage.watch();
+        let stage = watched(config, &world, failure, converse);
         (world, stage)
+    }
+
+    /// The servers of `config`, of which `b` is a replica, as the monitor has seen; and a client.
+    pub(super) async fn with_replica(config: Config) -> (Rc<Self>, Stage, Client) {
+        let (world, stage) = Self::of(config);
+        world.demote("b");
+        sleep(ms(100)).await;
+        let client = log_in(&stage).await;
+        (world, stage, client)
+    }
+
+    /// This server takes no writes from now on.
+    pub(super) fn demote(&self, host: &str) {
+        self.read_only.borrow_mut().insert(format!("{host}:3306"));
+    }
+
+    /// This server takes writes from now on.
+    pub(super) fn promote(&self, host: &str) {
+        self.read_only.borrow_mut().remove(&format!("{host}:3306"));
+    }
+
+    /// This server does not answer any more.
+    pub(super) fn freeze(&self, host: &str) {
+        self.frozen.borrow_mut().insert(format!("{host}:3306"));
+    }
+
+    /// What this server says of its lag from now on.
+    pub(super) fn lags(&self, host: &str, lag: Option<&'static str>) {
+        self.lag.borrow_mut().insert(format!("{host}:3306"), lag);
     }
 
     pub(super) fn told(&self, sql: &str) -> Vec<String> {

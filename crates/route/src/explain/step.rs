@@ -100,6 +100,11 @@ pub enum Step {
     NoSplit(&'static str),
     /// Where the statement goes.
     Destination(Destination),
+    /// What its server must have executed.
+    MustSee {
+        /// The transaction.
+        gtid: String,
+    },
     /// A server of that hostgroup.
     Candidate(Candidate),
     /// That hostgroup has no servers.
@@ -171,6 +176,9 @@ impl Step {
                 if *taken { "candidate" } else { "passed over" },
                 reason.clone(),
             ),
+            Self::MustSee { gtid } => {
+                row("must see", gtid, "servers that have executed it come first".to_owned())
+            }
             Self::NoServers => row("server", "none", "the hostgroup has no servers".to_owned()),
             Self::Instead { hostgroup } => {
                 row("instead", &format!("hostgroup {hostgroup}"), "no reader can be reached".to_owned())

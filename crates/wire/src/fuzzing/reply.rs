@@ -54,6 +54,7 @@ fn scan(
             match scan.event {
                 Event::Done(outcome) => return Ok((total, Some(outcome))),
                 Event::LocalInfile => scanner.file_sent(scanner.next_seq()),
+                Event::Changed => {}
                 Event::More => break,
             }
         }

@@ -45,6 +45,9 @@ pub struct Scan {
 pub enum Event {
     /// The answer goes on; the whole input belongs to it.
     More,
+    /// The answer goes on with another result, behind a packet that tells of changes in the session: only told to who has
+    /// [asked](super::ReplyScanner::stopping_at_changes).
+    Changed,
     /// The server asks the client for a file. The client sends packets up to an empty one, and
     /// [`ReplyScanner::file_sent`](super::ReplyScanner::file_sent) resumes the scan; until then it stands still.
     LocalInfile,
@@ -103,6 +106,16 @@ pub enum End {
     /// Something that says nothing about the connection: no answer, statistics, a prepare answer without EOF
     /// packets, a login packet that the client must answer.
     Other,
+}
+
+impl End {
+    /// The connection's status; none where the packet does not tell it.
+    pub(super) const fn status(&self) -> StatusFlags {
+        match self {
+            Self::Ok { status, .. } | Self::Eof { status, .. } => *status,
+            Self::Err { .. } | Self::Other => StatusFlags::empty(),
+        }
+    }
 }
 
 impl Outcome {

@@ -98,7 +98,7 @@ impl Phase {
             Self::Columns { left } => Ok(Step::Next(Self::Columns { left: left - 1 })),
             Self::ColumnsEnd if terminator => {
                 let end = head::terminator(head, len, caps)?;
-                let status = status(&end);
+                let status = end.status();
                 Ok(if cursor && status.contains(StatusFlags::CURSOR_EXISTS) {
                     end_of_result(end)
                 } else if status.contains(StatusFlags::PS_OUT_PARAMS.union(StatusFlags::MORE_RESULTS)) {
@@ -146,15 +146,8 @@ fn first_of_result(head: &[u8], caps: Capabilities) -> Result<Step, WireError> {
 
 /// An OK packet or a terminator: the end of the answer unless it announces another result.
 fn end_of_result(end: End) -> Step {
-    let more = status(&end).contains(StatusFlags::MORE_RESULTS);
+    let more = end.status().contains(StatusFlags::MORE_RESULTS);
     if more { Step::Result(end) } else { Step::End(end) }
-}
-
-const fn status(end: &End) -> StatusFlags {
-    match end {
-        End::Ok { status, .. } | End::Eof { status, .. } => *status,
-        End::Err { .. } | End::Other => StatusFlags::empty(),
-    }
 }
 
 const fn after_columns(caps: Capabilities) -> Phase {

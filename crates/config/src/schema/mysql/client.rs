@@ -200,9 +200,15 @@ pub(super) const FIELDS: &[Field] = &[
         "default_session_track_gtids",
         "OFF",
         &["OFF", "OWN_GTID"],
-        "the session_track_gtids that servers are asked for",
-    ),
-    switch("client_session_track_gtid", true, "honour clients that ask for session_track_gtids"),
+        "OWN_GTID: servers are asked to tell the GTID of each write, for `gtid_from_hostgroup` of rules",
+    )
+    .built(),
+    switch(
+        "client_session_track_gtid",
+        true,
+        "clients that set session_track_gtids are told GTIDs; else that has no effect",
+    )
+    .built(),
     int("data_packets_history_size", 0, COUNT, "packets kept for debugging")
     .superseded("packets are passed on where they are read; no copy is made that could be kept"),
     switch("session_debug", true, "debug builds of ProxySQL only").superseded("it does nothing in ProxySQL's releases either"),

@@ -106,9 +106,9 @@ pub(super) const FIELDS: &[Field] = &[
         "max_stmts_per_connection",
         20,
         (1, 1_024),
-        "prepared statements of a connection above which it is reset",
+        "prepared statements that stay at a connection when it becomes another session's; more are closed",
     )
-    .superseded("statements that were prepared for a session are closed when its connection becomes another one's"),
+    .built(),
     int("max_stmts_cache", 10_000, (128, 1_048_576), "prepared statements kept in the process")
     .superseded("a text that sessions of a thread have prepared is kept once, 256 MiB of texts in all; a statement beyond that is executed where it was prepared"),
     bytes(

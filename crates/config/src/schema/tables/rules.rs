@@ -66,9 +66,10 @@ const RULE: &[Field] = &[
     int("multiplex", 0, (0, 2), "sharing of the connection: 0 off, 1 on, 2 not switched off by this")
         .null()
         .built(),
-    int("gtid_from_hostgroup", 0, UNSIGNED, "wait for what was last written there")
+    int("gtid_from_hostgroup", 0, UNSIGNED, "the server must have what the session has last written there")
         .null()
-        .sql_type("INT UNSIGNED"),
+        .sql_type("INT UNSIGNED")
+        .built(),
     switch("log", false, "write the statement to the query log and the slow log").null().built(),
     switch("apply", false, "stop here").built(),
     json(

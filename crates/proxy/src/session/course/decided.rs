@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use monitor::Gtid;
 use route::Effects;
 
 use super::change::Change;
@@ -79,12 +78,6 @@ impl Decided {
     pub(in crate::session) const fn after_its_turn(mut self) -> Self {
         self.had_its_turn = true;
         self
-    }
-
-    /// The transaction that its statement must see, if its first comment names one.
-    pub(in crate::session) fn min_gtid(&self) -> Option<Gtid> {
-        let min_gtid = self.orders.as_ref()?.verdict.min_gtid.as_deref()?;
-        min_gtid.parse().ok()
     }
 
     /// Whether it is one statement that reads, and leaves nothing behind.

@@ -20,7 +20,8 @@ use sites::Sites;
 pub(in crate::session) use statement::Prepared;
 
 use super::Change;
-use crate::limits::PREPARED_BYTES_MAX;
+use crate::backend::Origin;
+use crate::limits::{LEFT_TEXT_MAX, PREPARED_BYTES_MAX};
 use crate::routing::Screened;
 use crate::session::modes::Modes;
 use crate::statement::Kill;
@@ -64,6 +65,14 @@ pub(in crate::session) struct Preparing {
 }
 
 impl Preparing {
+    /// What it is made of, where a client was told this of it and keeps that; nothing if it must not outlive its session: it is told of what
+    /// ran before it, or its text is not kept or long.
+    pub(in crate::session) fn origin(&self, told: Option<u64>) -> Option<Origin> {
+        let text = self.text.as_ref().filter(|text| text.len() <= LEFT_TEXT_MAX)?;
+        let outlives = !self.effects.any_of(Effects::LAST_RESULT);
+        outlives.then(|| Origin { text: text.clone(), modes: self.modes, told })
+    }
+
     fn bytes(&self) -> usize {
         self.text.as_ref().map_or(0, |text| text.len()) + self.digest_text.len()
     }
@@ -125,12 +134,18 @@ impl Registry {
         self.last = LAST;
     }
 
-    /// The server of this hostgroup has answered the first statement that was awaited: with this, or with an error.
-    pub(in crate::session) fn answered(&mut self, hostgroup: u32, statement: Option<reply::Prepared>) {
+    /// The server of this hostgroup has answered the first statement that was awaited: with this, or with an error. Returns what it is made
+    /// of, if it may outlive its session.
+    pub(in crate::session) fn answered(
+        &mut self,
+        hostgroup: u32,
+        statement: Option<reply::Prepared>,
+    ) -> Option<Origin> {
         let told = self.hearing.take().map(|heard| heard.finish());
-        if let Some((what, statement)) = self.awaiting.pop_front().zip(statement) {
-            self.enter(statement.id, what, hostgroup, statement, told);
-        }
+        let (what, statement) = self.awaiting.pop_front().zip(statement)?;
+        let origin = what.origin(told);
+        self.enter(statement.id, what, hostgroup, statement, told);
+        origin
     }
 
     /// Enters a statement that the client will know as `id`. Its texts are forgotten if there are too many.
@@ -190,6 +205,11 @@ impl Registry {
             one.home == hostgroup && could_be && one.id_at(hostgroup).is_none()
         };
         self.by_id.iter().filter(is_missing).map(|(id, _)| *id)
+    }
+
+    /// Whether a number in a command means a statement that is being prepared.
+    pub(in crate::session) fn is_awaited(&self, id: u32) -> bool {
+        id == LAST && !self.awaiting.is_empty()
     }
 
     /// The number in a command, in which MariaDB's clients may mean the last one.

@@ -12,6 +12,7 @@ use super::decided::Decided;
 use super::{Course, Ran, TWO_BYTE_QUOTES};
 use crate::alike::{Beginning, caller};
 use crate::client::login::Identity;
+use crate::state::gtids::{Gtids, TRACK_GTIDS, Tracking};
 use crate::state::{Mark, Pin, SCHEMA, Setting};
 use crate::statement::class::Class;
 
@@ -95,6 +96,13 @@ impl Course {
             pins.reset();
             Rc::make_mut(&mut settings).reset();
             let applied = settings.version();
+            if identity.tracking().by_default {
+                settings = Rc::new(Tracking::with_first(&settings));
+            }
+            let gtids = self.gtids.take().map(|mut gtids| {
+                gtids.trackers.keep(identity.keeps(false));
+                gtids
+            });
             let was_reset = true;
             let beginning = Beginning {
                 account: Rc::clone(&self.account),
@@ -109,6 +117,7 @@ impl Course {
                 is_admitted,
                 was_reset,
                 pins,
+                gtids,
                 ran: Ran::command(),
                 ..Self::new(identity, beginning)
             };
@@ -209,7 +218,11 @@ impl Course {
     }
 
     fn set(&mut self, identity: &Identity, settings: Vec<Setting>) {
-        for setting in settings {
+        let mut besides = None;
+        for mut setting in settings {
+            if &*setting.key == TRACK_GTIDS {
+                (setting, besides) = self.track(identity, setting);
+            }
             if &*setting.key == SCHEMA {
                 self.caller = Arc::new(caller(identity, &setting.text));
                 self.who = None;
@@ -231,5 +244,18 @@ impl Course {
         }
         // The backend in use has it by what the client said.
         self.applied = self.settings.version();
+        if let Some(setting) = besides {
+            Rc::make_mut(&mut self.settings).set(setting);
+        }
+    }
+
+    /// The client has set whether it wants to be told GTIDs. The setting as it is kept, and another one that servers are to hear behind it.
+    fn track(&mut self, identity: &Identity, setting: Setting) -> (Setting, Option<Setting>) {
+        let (asks, kept, besides) = identity.tracking().judge(setting);
+        let keeps = identity.keeps(asks);
+        if asks || self.gtids.is_some() {
+            self.gtids.get_or_insert_with(|| Box::new(Gtids::new(keeps))).trackers.keep(keeps);
+        }
+        (kept, besides)
     }
 }

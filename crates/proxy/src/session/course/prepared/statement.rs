@@ -7,6 +7,7 @@ use wire::reply;
 use super::Preparing;
 use super::definitions::Definitions;
 use super::sites::Freedom;
+use crate::backend::Origin;
 use crate::session::modes::Modes;
 
 /// A prepared statement.
@@ -177,6 +178,16 @@ impl Prepared {
     pub(in crate::session) fn tells_columns_of(&mut self, hostgroup: u32) -> bool {
         let columns = self.at(hostgroup).map_or(self.columns, |place| place.statement.columns);
         std::mem::replace(&mut self.columns, columns) != columns
+    }
+
+    /// What it is made of; nothing if it must not outlive its session.
+    pub(in crate::session) fn origin(&self) -> Option<Origin> {
+        self.what.origin(self.told)
+    }
+
+    /// How many columns the client knows of.
+    pub(in crate::session) const fn columns(&self) -> u16 {
+        self.columns
     }
 
     /// How many values an execution needs.

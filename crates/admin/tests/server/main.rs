@@ -1,6 +1,9 @@
 //! The admin port over real sockets: logins, commands, large and broken input, many clients.
 
+#[path = "../common/mod.rs"]
 mod common;
+mod http;
+mod listeners;
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -340,64 +343,6 @@ async fn statements_that_are_no_text_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn listeners_follow_their_variable() {
-    let admin = Admin::start();
-    let mut client = admin.client().await;
-    let path = admin.folder.path().join("other.sock");
-    client.query(&format!("SET admin-mysql_ifaces='{}'", path.display())).await.unwrap();
-    client.query("LOAD ADMIN VARIABLES TO RUNTIME").await.unwrap();
-    let options = Options::unix(&path, "admin", "admin");
-    while Client::connect(&options).await.is_err() {
-        tokio::task::yield_now().await;
-    }
-    while TcpStream::connect(admin.tcp()).await.is_ok() {
-        tokio::task::yield_now().await;
-    }
-    client.query("SELECT 1").await.unwrap();
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_listener_stays_until_there_is_another() {
-    let admin = Admin::start();
-    let mut client = admin.client().await;
-    let port = admin.tcp().port();
-    let mut listen = async |addresses: &str| {
-        client.query(&format!("SET admin-mysql_ifaces='{addresses}'")).await.unwrap();
-        client.query("LOAD ADMIN VARIABLES TO RUNTIME").await.unwrap();
-    };
-    let connects = async |host: &str| TcpStream::connect((host, port)).await.is_ok();
-    let path = |name: &str| admin.folder.path().join(name);
-    let until_there = async |name: &str| {
-        while tokio::net::UnixStream::connect(path(name)).await.is_err() {
-            tokio::task::yield_now().await;
-        }
-    };
-    // The old listener is in the way of the new one.
-    listen(&format!("0.0.0.0:{port}")).await;
-    while !connects("127.0.0.2").await {
-        tokio::task::yield_now().await;
-    }
-    // One that cannot be had at all: others can.
-    listen(&format!("192.0.2.1:{port};{}", path("a").display())).await;
-    until_there("a").await;
-    assert!(connects("127.0.0.2").await);
-    // One that somebody else has.
-    let taken = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    for name in ["b", "c"] {
-        listen(&format!("{};{}", taken.local_addr().unwrap(), path(name).display())).await;
-        until_there(name).await;
-    }
-    while !connects("127.0.0.2").await {
-        tokio::task::yield_now().await;
-    }
-    listen(&path("c").display().to_string()).await;
-    while connects("127.0.0.2").await {
-        tokio::task::yield_now().await;
-    }
-    until_there("c").await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn who_asks_for_a_new_version_of_the_servers_stops_nobody() {
     let admin = Admin::start();
     let (mut waiting, mut other) = (admin.client().await, admin.client().await);
@@ -405,110 +350,6 @@ async fn who_asks_for_a_new_version_of_the_servers_stops_nobody() {
     assert_eq!(other.query("SELECT 1 AS one").await.unwrap().first().as_deref(), Some("1"));
     let newer = other.query("PULL VERSION MYSQL SERVERS 6 3600000").await.unwrap();
     assert_eq!(newer.first().as_deref(), Some("7"));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn rest_serves_metrics_and_scripts_while_it_is_switched_on() {
-    let admin = Admin::start();
-    let mut client = admin.client().await;
-    let port = testkit::net::free_port().unwrap();
-    for sql in [
-        "INSERT INTO restapi_routes (id, timeout_ms, method, uri, script) VALUES (1, 10000, 'GET', 'echo', '/bin/echo')",
-        "LOAD RESTAPI TO RUNTIME",
-        &format!("SET admin-restapi_port={port}"),
-        "SET admin-restapi_enabled='true'",
-        "LOAD ADMIN VARIABLES TO RUNTIME",
-    ] {
-        client.query(sql).await.unwrap();
-    }
-    let get = async |path: &str| {
-        let mut stream = loop {
-            match TcpStream::connect(("127.0.0.1", port)).await {
-                Ok(stream) => break stream,
-                Err(_) => tokio::task::yield_now().await,
-            }
-        };
-        let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-        stream.write_all(request.as_bytes()).await.unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await.unwrap();
-        answer
-    };
-    let metrics = get("/metrics").await;
-    assert!(
-        metrics.starts_with("HTTP/1.1 200") && metrics.contains("proxysql_questions_total 1000\n"),
-        "{metrics}"
-    );
-    let echo = get("/sync/echo?a=b%20c").await;
-    assert!(echo.starts_with("HTTP/1.1 200") && echo.ends_with("{\"a\":\"b c\"}\n"), "{echo}");
-    assert!(get("/sync/nothing").await.starts_with("HTTP/1.1 400"));
-    assert!(get("/nothing").await.starts_with("HTTP/1.1 404"));
-    client.query("SET admin-restapi_enabled='false'").await.unwrap();
-    client.query("LOAD ADMIN VARIABLES TO RUNTIME").await.unwrap();
-    while TcpStream::connect(("127.0.0.1", port)).await.is_ok() {
-        tokio::task::yield_now().await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn health_checks_are_answered_where_the_variable_says() {
-    let admin = Admin::start();
-    let mut client = admin.client().await;
-    let port = testkit::net::free_port().unwrap();
-    client.query(&format!("SET pointsman-health_address='127.0.0.1:{port}'")).await.unwrap();
-    client.query("LOAD POINTSMAN VARIABLES TO RUNTIME").await.unwrap();
-    let ask = async |request: &str| {
-        let mut stream = loop {
-            match TcpStream::connect(("127.0.0.1", port)).await {
-                Ok(stream) => break stream,
-                Err(_) => tokio::task::yield_now().await,
-            }
-        };
-        stream.write_all(format!("{request} HTTP/1.0\r\n\r\n").as_bytes()).await.unwrap();
-        let mut answer = String::new();
-        // Though nobody asked for that, the connection is closed.
-        stream.read_to_string(&mut answer).await.unwrap();
-        let code = answer.split(' ').nth(1).unwrap().to_owned();
-        (code, answer.split_once("\r\n\r\n").unwrap().1.to_owned())
-    };
-    let told = |code: &str, body: &str| (code.to_owned(), format!("{body}\n"));
-    assert_eq!(ask("GET /health").await, told("200", "{\"status\":\"ok\"}"));
-    let ready =
-        "{\"hostgroup\":0,\"not_ready\":[\"its weight is 0\"],\"ready\":1,\"servers\":2,\"status\":\"ok\"}";
-    assert_eq!(ask("GET /health/hostgroup/0").await, told("200", ready));
-    assert_eq!(ask("HEAD /health/hostgroup/0").await, ("200".to_owned(), String::new()));
-    let down = "{\"hostgroup\":1,\"not_ready\":[\"it does not answer the monitor\"],\"ready\":0,\
-                \"reason\":\"no server of this hostgroup can be taken\",\"servers\":1,\"status\":\"unavailable\"}";
-    assert_eq!(ask("GET /health/hostgroup/1").await, told("503", down));
-    for (hostgroup, why) in [
-        (2, "no server is configured for this hostgroup"),
-        (3, "the monitor knows no server that belongs into it"),
-    ] {
-        let (code, body) = ask(&format!("GET /health/hostgroup/{hostgroup}")).await;
-        assert!(code == "503" && body.contains(why), "{body}");
-    }
-    for path in ["/", "/health/hostgroup/x", "/health/hostgroup/-1", "/health/", "/metrics"] {
-        assert_eq!(ask(&format!("GET {path}")).await.0, "404", "{path}");
-    }
-    assert_eq!(ask("POST /health").await.0, "405");
-    client.query("PROXYSQL PAUSE").await.unwrap();
-    for path in ["/health", "/health/hostgroup/0"] {
-        let (code, body) = ask(&format!("GET {path}")).await;
-        assert!(code == "503" && body.contains("no new clients are accepted"), "{body}");
-    }
-    client.query("PROXYSQL RESUME").await.unwrap();
-    assert_eq!(ask("GET /health").await.0, "200");
-    // The same port at all addresses, which the old listener is in the way of.
-    client.query(&format!("SET pointsman-health_address='0.0.0.0:{port}'")).await.unwrap();
-    client.query("LOAD POINTSMAN VARIABLES TO RUNTIME").await.unwrap();
-    while TcpStream::connect(("127.0.0.2", port)).await.is_err() {
-        tokio::task::yield_now().await;
-    }
-    client.query("SET pointsman-health_address=''").await.unwrap();
-    client.query("LOAD POINTSMAN VARIABLES TO RUNTIME").await.unwrap();
-    while TcpStream::connect(("127.0.0.1", port)).await.is_ok() {
-        tokio::task::yield_now().await;
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

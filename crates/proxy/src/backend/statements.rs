@@ -1,0 +1,205 @@
+//! The statements that are prepared at a connection.
+//!
+//! One whose text is kept outlives the session that has prepared it: the next session that executes this text, where texts mean the
+//! same, finds it there. One session has it at a time, because servers remember the types of a statement's parameters.
+
+use wire::command::Kind;
+use wire::frame::put_message;
+use wire::reply::Prepared;
+
+use crate::texts::Text;
+
+/// MariaDB: the statement that was prepared last.
+const LAST: u32 = u32::MAX;
+
+/// What a statement was made of.
+#[derive(Debug, Clone)]
+pub(crate) struct Origin {
+    pub(crate) text: Text,
+    /// What texts meant then ([`Settings::modes`](crate::state::Settings::modes)).
+    pub(crate) modes: u64,
+    /// What the client was told of parameters and columns, if it keeps that.
+    pub(crate) told: Option<u64>,
+}
+
+impl Origin {
+    fn is(&self, other: &Self) -> bool {
+        self.text.is(&other.text) && (self.modes, self.told) == (other.modes, other.told)
+    }
+}
+
+#[derive(Debug)]
+struct Statement {
+    prepared: Prepared,
+    /// Nothing of one that another session could not execute.
+    origin: Option<Origin>,
+    /// The session that has the connection executes it.
+    is_taken: bool,
+}
+
+/// All of one connection; at the end is the one that was prepared or taken last.
+#[derive(Debug, Default)]
+pub(crate) struct Statements(Vec<Statement>);
+
+impl Statements {
+    /// The session has prepared a statement; without its `origin` it remains the session's.
+    pub(crate) fn note(&mut self, prepared: Prepared, origin: Option<Origin>) {
+        self.0.push(Statement { prepared, origin, is_taken: true });
+    }
+
+    /// A statement that is made of this, if it is as large as the session's is: from now on it is the session's.
+    pub(crate) fn take(&mut self, origin: &Origin, params: u16, columns: u16) -> Option<Prepared> {
+        let is_it = |one: &Statement| {
+            !one.is_taken
+                && (one.prepared.params, one.prepared.columns) == (params, columns)
+                && one.origin.as_ref().is_some_and(|its| its.is(origin))
+        };
+        let at = self.0.iter().rposition(is_it)?;
+        let found = self.0.remove(at);
+        let prepared = found.prepared;
+        self.0.push(Statement { is_taken: true, ..found });
+        Some(prepared)
+    }
+
+    /// Those that the session does not have, and the server would execute as this number, which may mean the last one.
+    pub(crate) fn left_as(&self, id: u32) -> Vec<u32> {
+        let is_it = |one: &&Statement| !one.is_taken && (id == LAST || one.prepared.id == id);
+        self.0.iter().filter(is_it).map(|one| one.prepared.id).collect()
+    }
+
+    /// A statement was closed.
+    pub(crate) fn close(&mut self, id: u32) {
+        self.0.retain(|one| one.prepared.id != id);
+    }
+
+    /// A statement has got values or a cursor: nobody else gets it.
+    pub(crate) fn bind(&mut self, id: u32) {
+        if let Some(one) = self.0.iter_mut().find(|one| one.prepared.id == id) {
+            one.origin = None;
+        }
+    }
+
+    /// A table has changed: what servers have said of statements may be wrong. Nobody else gets one of them.
+    pub(crate) fn bind_all(&mut self) {
+        for one in &mut self.0 {
+            one.origin = None;
+        }
+    }
+
+    /// All are gone.
+    pub(crate) fn clear(&mut self) {
+        self.0 = Vec::new();
+    }
+
+    /// Whether some have to be closed before another session gets the connection, of which `max` may stay.
+    pub(crate) fn has_surplus(&self, max: u32) -> bool {
+        (0..self.0.len()).any(|at| self.is_surplus(at, max))
+    }
+
+    /// Another session gets the connection, and `max` of them at most: the commands that close the others. Those are not answered.
+    pub(crate) fn change_hands(&mut self, max: u32) -> Vec<u8> {
+        let mut packets = Vec::new();
+        let stays: Vec<bool> = (0..self.0.len()).map(|at| !self.is_surplus(at, max)).collect();
+        let mut stays = stays.into_iter();
+        self.0.retain_mut(|one| {
+            one.is_taken = false;
+            let stays = stays.next().unwrap_or_default();
+            if !stays {
+                let payload = [&[Kind::StmtClose as u8][..], &one.prepared.id.to_le_bytes()].concat();
+                put_message(&mut packets, 0, &payload);
+            }
+            stays
+        });
+        packets
+    }
+
+    /// Whether one is of no use to others, or there are as many behind it, or another one that is made of the same.
+    fn is_surplus(&self, at: usize, max: u32) -> bool {
+        let Some(origin) = self.0.get(at).and_then(|one| one.origin.as_ref()) else { return true };
+        let behind = self.0.get(at + 1..).unwrap_or_default();
+        let is_same = |one: &Statement| one.origin.as_ref().is_some_and(|its| its.is(origin));
+        behind.len() >= max as usize || behind.iter().any(is_same)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::texts::Texts;
+
+    fn statement(id: u32) -> Prepared {
+        Prepared { id, params: 1, columns: 2, warnings: 0 }
+    }
+
+    /// The numbers in these commands.
+    fn closed(packets: &[u8]) -> Vec<u8> {
+        packets.chunks(9).map(|packet| packet[5]).collect()
+    }
+
+    struct Origins(Texts);
+
+    impl Origins {
+        fn of(&self, text: &str) -> Origin {
+            Origin { text: self.0.keep(text.as_bytes()).unwrap(), modes: 7, told: None }
+        }
+    }
+
+    #[test]
+    fn one_session_has_a_statement_at_a_time() {
+        let (origins, mut all) = (Origins(Texts::new(100)), Statements::default());
+        let origin = origins.of("a");
+        all.note(statement(1), Some(origin.clone()));
+        assert_eq!(all.take(&origin, 1, 2), None, "it is the session's already");
+        assert_eq!(all.change_hands(9), b"");
+        assert_eq!(all.take(&origins.of("a"), 1, 2), Some(statement(1)));
+        assert_eq!(all.take(&origin, 1, 2), None);
+    }
+
+    #[test]
+    fn c15_what_is_not_the_same_is_not_taken() {
+        let (origins, mut all) = (Origins(Texts::new(100)), Statements::default());
+        all.note(statement(1), Some(origins.of("a")));
+        all.change_hands(9);
+        let is_taken = |origin: &Origin, params, columns| {
+            let mut all = Statements(vec![]);
+            all.note(statement(1), Some(origins.of("a")));
+            all.change_hands(9);
+            all.take(origin, params, columns).is_some()
+        };
+        assert!(is_taken(&origins.of("a"), 1, 2));
+        assert!(!is_taken(&origins.of("b"), 1, 2));
+        assert!(!is_taken(&Origin { modes: 8, ..origins.of("a") }, 1, 2));
+        assert!(!is_taken(&Origin { told: Some(1), ..origins.of("a") }, 1, 2));
+        assert!(!is_taken(&origins.of("a"), 1, 3));
+        assert!(!is_taken(&origins.of("a"), 0, 2));
+    }
+
+    #[test]
+    fn what_nobody_else_can_use_is_closed() {
+        let (origins, mut all) = (Origins(Texts::new(100)), Statements::default());
+        all.note(statement(1), Some(origins.of("a")));
+        all.note(statement(2), None);
+        all.note(statement(3), Some(origins.of("a")));
+        all.note(statement(4), Some(origins.of("b")));
+        all.note(statement(5), Some(origins.of("c")));
+        all.bind(4);
+        assert!(all.has_surplus(9));
+        assert_eq!(closed(&all.change_hands(9)), [1, 2, 4]);
+        assert!(!all.has_surplus(9));
+        all.bind_all();
+        assert_eq!(closed(&all.change_hands(9)), [3, 5]);
+    }
+
+    #[test]
+    fn those_that_were_used_last_stay() {
+        let (origins, mut all) = (Origins(Texts::new(100)), Statements::default());
+        for (id, text) in [(1, "a"), (2, "b"), (3, "c")] {
+            all.note(statement(id), Some(origins.of(text)));
+        }
+        all.change_hands(3);
+        all.take(&origins.of("a"), 1, 2).unwrap();
+        assert_eq!(closed(&all.change_hands(2)), [2]);
+        all.close(3);
+        assert_eq!(closed(&all.change_hands(0)), [1]);
+    }
+}

@@ -1,0 +1,209 @@
+//! Prepared statements that stay at a connection when it becomes another session's: who executes them there, and who must not.
+
+use config::Config;
+use wire::command::Kind;
+
+use super::shared::{comes, config, two_of};
+use super::shared_traces::{COLUMN, prepared};
+use super::support::{Client, Database, Servers, options, play, run};
+use proxy::stage::Stage;
+
+/// As many statements may stay.
+fn config_with(max_stmts_per_connection: u32) -> Config {
+    let mut config = config();
+    config.variables.max_stmts_per_connection = max_stmts_per_connection;
+    config
+}
+
+async fn two() -> (Stage, Servers, Client, Client, Database) {
+    two_of(config_with(20), &options(), &options()).await
+}
+
+/// The client prepares a statement, and the server calls it `id`.
+async fn prepares(client: &mut Client, server: &mut Database, sql: &str, id: u8) {
+    client.send_command(Kind::StmtPrepare, sql.as_bytes()).await;
+    server.expect_command(Kind::StmtPrepare, sql.as_bytes()).await;
+    prepared(server, id, 0).await;
+    client.read().await;
+}
+
+/// An execution of a statement without parameters.
+fn execution(id: u8) -> [u8; 9] {
+    [id, 0, 0, 0, 0, 1, 0, 0, 0]
+}
+
+/// What the client knows as `own` is executed as `id` at once.
+async fn executes(client: &mut Client, server: &mut Database, own: u8, id: u8) {
+    client.send_command(Kind::StmtExecute, &execution(own)).await;
+    server.expect_command(Kind::StmtExecute, &execution(id)).await;
+    server.ok().await;
+    client.expect_ok().await;
+}
+
+async fn expect_close(server: &mut Database, id: u8) {
+    server.expect_command(Kind::StmtClose, &u32::from(id).to_le_bytes()).await;
+}
+
+#[test]
+fn c16_sessions_execute_what_another_one_has_left() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        prepares(&mut one, &mut server, "DO 1", 1).await;
+        run(&mut two, &mut server, "SELECT 2").await;
+        executes(&mut one, &mut server, 1, 1).await;
+        // Its client may call it something else.
+        prepares(&mut two, &mut server, "SELECT 3", 2).await;
+        prepares(&mut two, &mut server, "DO 1", 3).await;
+        // Of two that are the same the later one stays.
+        one.send_command(Kind::StmtExecute, &execution(1)).await;
+        expect_close(&mut server, 1).await;
+        server.expect_command(Kind::StmtExecute, &execution(3)).await;
+        server.ok().await;
+        one.expect_ok().await;
+        executes(&mut two, &mut server, 3, 3).await;
+        executes(&mut two, &mut server, 2, 2).await;
+    });
+}
+
+/// Servers remember the types of a statement's parameters, for whoever has executed it last.
+#[test]
+fn c15_two_statements_of_one_text_remain_two() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        prepares(&mut one, &mut server, "DO 1", 1).await;
+        prepares(&mut one, &mut server, "DO 1", 2).await;
+        executes(&mut one, &mut server, 1, 1).await;
+        two.send_query("SELECT 2").await;
+        expect_close(&mut server, 1).await;
+        comes(&mut two, &mut server, "SELECT 2").await;
+        executes(&mut one, &mut server, 1, 2).await;
+        one.send_command(Kind::StmtExecute, &execution(2)).await;
+        server.expect_command(Kind::StmtPrepare, b"DO 1").await;
+        prepared(&mut server, 3, 0).await;
+        server.expect_command(Kind::StmtExecute, &execution(3)).await;
+        server.ok().await;
+        one.expect_ok().await;
+    });
+}
+
+#[test]
+fn c15_the_types_of_another_session_are_not_taken_for_ones_own() {
+    /// An execution with one value, a number of eight bytes.
+    const NUMBER: [u8; 21] = [2, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 8, 0, 7, 0, 0, 0, 0, 0, 0, 0];
+    /// The same with a text, and with another one, whose type is not told again.
+    const TEXT: [u8; 15] = [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 253, 0, 1, b'a'];
+    const TEXT_AGAIN: [u8; 13] = [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, b'b'];
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        for (client, id, execution) in [(&mut one, 1, &TEXT[..]), (&mut two, 2, &NUMBER)] {
+            client.send_command(Kind::StmtPrepare, b"DO ?").await;
+            server.expect_command(Kind::StmtPrepare, b"DO ?").await;
+            server.send(&[0, id, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0]).await;
+            server.send(&COLUMN).await;
+            client.read().await;
+            client.read().await;
+            client.send_command(Kind::StmtExecute, execution).await;
+            server.expect_command(Kind::StmtExecute, execution).await;
+            server.ok().await;
+            client.expect_ok().await;
+        }
+        one.send_command(Kind::StmtExecute, &TEXT_AGAIN).await;
+        expect_close(&mut server, 1).await;
+        server.expect_command(Kind::StmtExecute, &[2, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 253, 0, 1, b'b']).await;
+        server.ok().await;
+        one.expect_ok().await;
+    });
+}
+
+#[test]
+fn c15_what_a_server_has_changed_is_closed() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        prepares(&mut one, &mut server, "DO 1", 1).await;
+        one.send_command(Kind::StmtExecute, &execution(1)).await;
+        server.expect_command(Kind::StmtExecute, &execution(1)).await;
+        // SERVER_STATUS_METADATA_CHANGED, and autocommit.
+        server.send(&[0, 0, 0, 2, 4, 0, 0]).await;
+        one.read().await;
+        two.send_query("SELECT 2").await;
+        expect_close(&mut server, 1).await;
+        comes(&mut two, &mut server, "SELECT 2").await;
+    });
+}
+
+#[test]
+fn c16_a_statement_that_has_got_values_is_nobody_elses() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        prepares(&mut one, &mut server, "DO 1", 1).await;
+        one.send_command(Kind::SendLongData, &[1, 0, 0, 0, 0, 0, b'x']).await;
+        server.expect_command(Kind::SendLongData, &[1, 0, 0, 0, 0, 0, b'x']).await;
+        one.send_command(Kind::StmtReset, &1_u32.to_le_bytes()).await;
+        server.expect_command(Kind::StmtReset, &1_u32.to_le_bytes()).await;
+        server.ok().await;
+        one.expect_ok().await;
+        two.send_query("SELECT 2").await;
+        expect_close(&mut server, 1).await;
+        comes(&mut two, &mut server, "SELECT 2").await;
+    });
+}
+
+#[test]
+fn what_a_session_closes_nobody_executes() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        prepares(&mut one, &mut server, "DO 1", 1).await;
+        prepares(&mut two, &mut server, "DO 1", 2).await;
+        two.send_command(Kind::StmtClose, &2_u32.to_le_bytes()).await;
+        expect_close(&mut server, 2).await;
+        executes(&mut one, &mut server, 1, 1).await;
+        one.send_command(Kind::StmtClose, &1_u32.to_le_bytes()).await;
+        expect_close(&mut server, 1).await;
+        prepares(&mut two, &mut server, "DO 1", 3).await;
+    });
+}
+
+#[test]
+fn c29_no_more_stay_than_may() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) =
+            two_of(config_with(2), &options(), &options()).await;
+        for (sql, id) in [("DO 1", 1), ("DO 2", 2), ("DO 3", 3)] {
+            prepares(&mut one, &mut server, sql, id).await;
+        }
+        two.send_query("SELECT 2").await;
+        expect_close(&mut server, 1).await;
+        comes(&mut two, &mut server, "SELECT 2").await;
+        executes(&mut one, &mut server, 3, 3).await;
+        executes(&mut one, &mut server, 2, 2).await;
+    });
+}
+
+/// Each of two clients may call a statement 1.
+#[test]
+fn c02_a_number_that_the_client_does_not_have_is_no_statement_of_another_session() {
+    for kind in [Kind::StmtExecute, Kind::StmtReset] {
+        play(async || {
+            let (_stage, _servers, mut one, mut two, mut server) = two().await;
+            prepares(&mut one, &mut server, "DELETE FROM t", 1).await;
+            let command = if kind == Kind::StmtExecute { &execution(1)[..] } else { &[1, 0, 0, 0] };
+            two.send_command(kind, command).await;
+            expect_close(&mut server, 1).await;
+            server.expect_command(kind, command).await;
+            server.err(1243, "HY000", "Unknown prepared statement handler").await;
+            two.expect_err(1243).await;
+        });
+    }
+}
+
+#[test]
+fn c02_nor_can_it_be_closed() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        prepares(&mut one, &mut server, "DO 1", 1).await;
+        run(&mut two, &mut server, "SELECT 2").await;
+        two.send_command(Kind::StmtClose, &1_u32.to_le_bytes()).await;
+        run(&mut two, &mut server, "SELECT 3").await;
+        executes(&mut one, &mut server, 1, 1).await;
+    });
+}

@@ -1,0 +1,170 @@
+//! Prepared statements of a session that writes and reads at different servers.
+
+use config::{Config, QueryRule};
+use tokio::join;
+use wire::StatusFlags;
+use wire::command::Kind;
+
+use super::split::{Scene, rule, scene};
+use super::support::{Client, Database, pair_of_servers, play, run};
+
+/// The answer to a `COM_STMT_PREPARE`: this number, one parameter, no column.
+pub(super) async fn prepared(server: &mut Database, id: u32) {
+    let head = [&[0][..], &id.to_le_bytes(), &[0, 0, 1, 0, 0, 0, 0]].concat();
+    server.send(&head).await;
+    server.send(b"\x03def\0\0\0\x01?\0\x0c\x3f\0\0\0\0\0\x03\0\0\0\0\0").await;
+}
+
+/// Has a statement prepared by `server`, which calls it `id`; what the client calls it.
+pub(super) async fn prepare(client: &mut Client, server: &mut Database, sql: &[u8], id: u32) -> [u8; 4] {
+    client.send_command(Kind::StmtPrepare, sql).await;
+    server.expect_command(Kind::StmtPrepare, sql).await;
+    prepared(server, id).await;
+    let answer = client.read().await;
+    client.read().await;
+    answer[1..5].try_into().unwrap()
+}
+
+#[test]
+fn c16_a_prepared_read_goes_where_it_belongs_each_time() {
+    play(async || {
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair_of_servers()).await;
+        let sql = b"SELECT a FROM t WHERE b = ?";
+        client.send_command(Kind::StmtPrepare, sql).await;
+        reader.expect_command(Kind::StmtPrepare, sql).await;
+        prepared(&mut reader, 7).await;
+        let answer = client.read().await;
+        assert_eq!(answer[..5], [0, 7, 0, 0, 0]);
+        client.read().await;
+        // A value of a type, and the next one of the same.
+        let first = b"\x07\0\0\0\0\x01\0\0\0\0\x01\x03\0\x05\0\0\0";
+        client.send_command(Kind::StmtExecute, first).await;
+        reader.expect_command(Kind::StmtExecute, first).await;
+        reader.ok().await;
+        client.expect_ok().await;
+        writer.status |= StatusFlags::IN_TRANSACTION;
+        run(&mut client, &mut writer, "BEGIN").await;
+        client.send_command(Kind::StmtExecute, b"\x07\0\0\0\0\x01\0\0\0\0\0\x06\0\0\0").await;
+        writer.expect_command(Kind::StmtPrepare, sql).await;
+        prepared(&mut writer, 2).await;
+        let told = b"\x02\0\0\0\0\x01\0\0\0\0\x01\x03\0\x06\0\0\0";
+        writer.expect_command(Kind::StmtExecute, told).await;
+        writer.ok().await;
+        client.expect_ok().await;
+        // A statement that the writer calls like the reader calls the other one.
+        let sql = b"UPDATE t SET a = ?";
+        client.send_command(Kind::StmtPrepare, sql).await;
+        writer.expect_command(Kind::StmtPrepare, sql).await;
+        prepared(&mut writer, 7).await;
+        let answer = client.read().await;
+        let id = &answer[1..5];
+        assert_ne!(id, [7, 0, 0, 0]);
+        client.read().await;
+        let execute = |id: &[u8]| [id, b"\0\x01\0\0\0\0\x01\x03\0\x05\0\0\0"].concat();
+        client.send_command(Kind::StmtExecute, &execute(id)).await;
+        writer.expect_command(Kind::StmtExecute, &execute(b"\x07\0\0\0")).await;
+        writer.ok().await;
+        client.expect_ok().await;
+        // Closed wherever it is.
+        client.send_command(Kind::StmtClose, b"\x07\0\0\0").await;
+        reader.expect_command(Kind::StmtClose, b"\x07\0\0\0").await;
+        writer.expect_command(Kind::StmtClose, b"\x02\0\0\0").await;
+        client.send_command(Kind::StmtExecute, b"\x07\0\0\0\0\x01\0\0\0\0\0\x06\0\0\0").await;
+        writer.expect_command(Kind::StmtExecute, b"\x07\0\0\0\0\x01\0\0\0\0\0\x06\0\0\0").await;
+    });
+}
+
+#[test]
+fn c16_types_are_added_to_an_execution_of_any_size() {
+    play(async || {
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair_of_servers()).await;
+        let sql = b"SELECT a FROM t WHERE b = ?";
+        let id = prepare(&mut client, &mut reader, sql, 1).await;
+        let first = [&id[..], b"\0\x01\0\0\0\0\x01\xfd\0\x01x"].concat();
+        client.send_command(Kind::StmtExecute, &first).await;
+        reader.expect_command(Kind::StmtExecute, &first).await;
+        reader.ok().await;
+        client.expect_ok().await;
+        writer.status |= StatusFlags::IN_TRANSACTION;
+        run(&mut client, &mut writer, "BEGIN").await;
+        // More than is waited for; its length stands in front of it.
+        let value = [&b"\xfd\x40\x0d\x03"[..], &b"x".repeat(200_000)].concat();
+        let second = [&id[..], b"\0\x01\0\0\0\0\0", &value].concat();
+        let serve = async {
+            writer.expect_command(Kind::StmtPrepare, sql).await;
+            prepared(&mut writer, 9).await;
+            let told = [&b"\x09\0\0\0\0\x01\0\0\0\0\x01\xfd\0"[..], &value].concat();
+            writer.expect_command(Kind::StmtExecute, &told).await;
+            writer.ok().await;
+        };
+        join!(client.send_command(Kind::StmtExecute, &second), serve);
+        client.expect_ok().await;
+    });
+}
+
+#[test]
+fn a_large_statement_is_prepared_beside_others_elsewhere() {
+    play(async || {
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair_of_servers()).await;
+        let read = prepare(&mut client, &mut reader, b"SELECT a FROM t WHERE b = ?", 1).await;
+        let sql = [&b"INSERT INTO t VALUES (?), ('"[..], &b"x".repeat(200_000), b"')"].concat();
+        let serve = async {
+            writer.expect_command(Kind::StmtPrepare, &sql).await;
+            prepared(&mut writer, 1).await;
+        };
+        join!(client.send_command(Kind::StmtPrepare, &sql), serve);
+        let answer = client.read().await;
+        client.read().await;
+        assert_ne!(answer[1..5], read, "it has a number of its own");
+    });
+}
+
+#[test]
+fn what_is_prepared_is_not_the_next_transaction() {
+    play(async || {
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair_of_servers()).await;
+        run(&mut client, &mut writer, "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE").await;
+        let id = prepare(&mut client, &mut writer, b"SELECT a FROM t WHERE b = ?", 1).await;
+        client.send_command(Kind::Ping, b"").await;
+        writer.expect_command(Kind::Ping, b"").await;
+        writer.ok().await;
+        client.expect_ok().await;
+        let execute = [&id[..], b"\0\x01\0\0\0\0\x01\x03\0\x05\0\0\0"].concat();
+        client.send_command(Kind::StmtExecute, &execute).await;
+        writer.expect_command(Kind::StmtExecute, &execute).await;
+        writer.ok().await;
+        client.expect_ok().await;
+        run(&mut client, &mut reader, "SELECT a FROM t").await;
+    });
+}
+
+/// MariaDB's clients execute what they have prepared last without waiting for its number. If that was refused it is not the one before.
+#[test]
+fn nothing_is_the_last_statement_where_the_last_one_was_refused() {
+    play(async || {
+        let refusal = QueryRule { error_msg: Some("not today".to_owned()), ..rule(1, "^DELETE FROM u") };
+        let config = Config { query_rules: vec![refusal], ..pair_of_servers() };
+        let Scene { mut client, mut writer, .. } = scene(config).await;
+        let sql = b"UPDATE t SET a = ?";
+        client.send_command(Kind::StmtPrepare, sql).await;
+        writer.expect_command(Kind::StmtPrepare, sql).await;
+        prepared(&mut writer, 7).await;
+        client.read().await;
+        client.read().await;
+        let execute = |id: &[u8]| [id, b"\0\x01\0\0\0\0\x01\x03\0\x05\0\0\0"].concat();
+        let last = execute(b"\xff\xff\xff\xff");
+        client.send_command(Kind::StmtExecute, &last).await;
+        // A server's last one may be another session's.
+        writer.expect_command(Kind::StmtExecute, &execute(b"\x07\0\0\0")).await;
+        writer.ok().await;
+        client.expect_ok().await;
+        client.send_command(Kind::StmtPrepare, b"DELETE FROM u WHERE a = ?").await;
+        client.expect_err(1148).await;
+        client.send_command(Kind::StmtExecute, &last).await;
+        client.expect_err(1243).await;
+        client.send_command(Kind::StmtExecute, &execute(b"\x07\0\0\0")).await;
+        writer.expect_command(Kind::StmtExecute, &execute(b"\x07\0\0\0")).await;
+        writer.ok().await;
+        client.expect_ok().await;
+    });
+}
