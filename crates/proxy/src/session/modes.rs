@@ -13,8 +13,8 @@ use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 
 use super::Session;
-use super::execute::NotPrepared;
 use super::last_result::NOWHERE;
+use super::prepare::NotPrepared;
 use crate::backend::{Asked, only_row};
 use crate::ending::Ending;
 use crate::error::Gone;

@@ -8,9 +8,10 @@ use wire::reply::{End, Outcome};
 
 use super::Session;
 use super::course::decided::Decided;
-use super::execute::{NotPrepared, id};
+use super::execute::id;
 use super::kill::killed_here;
 use super::measure::answered;
+use super::prepare::NotPrepared;
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::limits::RENEWALS_MAX;

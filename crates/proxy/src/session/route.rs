@@ -1,25 +1,19 @@
-//! Where the next command goes: decided before it is sent, and carried out if it cannot simply go on to the backend in use.
+//! Where the next command goes: decided before it is sent.
 
 use std::sync::Arc;
 
 use route::{AccessMode, Effects};
-use tokio::time::Instant;
 use wire::command::{Attribute, Kind, Query, StmtExecute};
 use wire::frame::{HEADER_LEN, Header, MAX_PAYLOAD};
-use wire::reply::Answer;
-use wire::{Capabilities, Codec as _, StatusFlags, packet};
+use wire::{Capabilities, Codec as _};
 
 use super::Session;
-use super::backlog::{front, len_of_cut, whole_front};
+use super::backlog::len_of_cut;
 use super::course::Loss;
-use super::course::decided::{Decided, Reply};
-use super::course::prepared::{Preparing, Registry};
-use super::execute::ID;
-use super::trace::Part;
-use crate::backend::{AcquireError, Ahead, Backend, Full};
-use crate::ending::Ending;
-use crate::error::ClientError;
-use crate::limits::{BEHIND_PROLOGUE_MAX, ERRANDS_LOST_MAX, JUDGED_BYTES_MAX, PREPARED_BYTES_MAX};
+use super::course::decided::Decided;
+use super::course::prepared::Preparing;
+use crate::backend::Backend;
+use crate::limits::{JUDGED_BYTES_MAX, PREPARED_BYTES_MAX};
 use crate::routing::Circumstances;
 use crate::statement::kill_of;
 
@@ -27,7 +21,7 @@ use crate::statement::kill_of;
 const ACCESS_MODE: &[u8] = b"access_mode";
 
 /// What may depend on `LAST_INSERT_ID()`, or tell by it whether it has changed.
-const NEEDS_LAST_ID: Effects =
+pub(super) const NEEDS_LAST_ID: Effects =
     Effects::LAST_INSERT_ID.with(Effects::WRITES).with(Effects::FUNCTION).with(Effects::UNKNOWN);
 
 impl Session {
@@ -124,7 +118,7 @@ impl Session {
 
     /// The length of a statement that is to be prepared, comes in pieces, and is kept as a whole: without the last ones it could not
     /// be prepared anew.
-    fn len_to_complete(&self, input: &[u8]) -> Option<usize> {
+    pub(super) fn len_to_complete(&self, input: &[u8]) -> Option<usize> {
         let max = self.worker.settings().variables.max_allowed_packet as usize;
         len_of_cut(input).filter(|len| *len <= max.min(PREPARED_BYTES_MAX))
     }
@@ -235,201 +229,6 @@ impl Session {
         }
         let execute = StmtExecute::decode(payload, self.capabilities()).ok()?;
         asked_by(execute.attributes(params, self.capabilities()))
-    }
-
-    /// Does what was decided about the command in the backlog, up to the point where it can be forwarded.
-    pub(super) async fn carry_out(&mut self, kind: Kind, mut decided: Decided) -> Result<(), Ending> {
-        self.course.log = decided.orders.as_ref().and_then(|orders| orders.verdict.log);
-        self.course.errand_lost = false;
-        self.course.changed = None;
-        if let Some(id) = decided.renamed.take() {
-            // The connection for which it was named otherwise is gone.
-            self.splice_front(ID, &id.to_le_bytes());
-        }
-        if decided.answer.is_some() {
-            self.note_ruling(kind, front(&self.backlog), &decided);
-        }
-        if let Some(reply) = decided.answer {
-            return self.reply_as_decided(kind, *reply).await;
-        }
-        // Where there is no room for its text it goes on in pieces.
-        if kind == Kind::StmtPrepare
-            && let Some(len) = self.len_to_complete(&self.backlog)
-            && let Some(room) = self.worker.texts.reserve(len)
-        {
-            self.complete_front().await?;
-            drop(room);
-        }
-        if decided.commits_first {
-            return self.commit_first(kind).await;
-        }
-        if !decided.had_its_turn {
-            decided.had_its_turn = true;
-            let begun = Instant::now();
-            let has_turn = self.wait_for_turn(kind, decided.orders.as_deref()).await?;
-            if let Some(trace) = &self.course.trace {
-                trace.add(Part::Queue, begun.elapsed());
-            }
-            if !has_turn {
-                return Ok(());
-            }
-        }
-        if let Some(orders) = &mut decided.orders {
-            if let Some(flag) = orders.verdict.next_query_flag_in {
-                self.course.flag_in = flag;
-            }
-            if let Some(text) = orders.text.take() {
-                self.rewrite(kind, &text);
-            }
-        }
-        if kind == Kind::StmtClose && !self.is_prepared_anywhere() {
-            return self.forget_statement().await;
-        }
-        let reached = if let Some(gtid) = self.has_to_see(&decided) {
-            // Boxed: most must see none.
-            Box::pin(self.reach_caught_up(kind, gtid, &mut decided)).await?
-        } else {
-            self.course.ahead = self.ahead(kind, &decided);
-            let reached = self.reach(&mut decided).await;
-            self.course.ahead = Ahead::Nothing;
-            reached?
-        };
-        let Some(hostgroup) = reached else { return self.keep(decided) };
-        if decided.effects.any_of(NEEDS_LAST_ID) && !self.bring_last_id(kind, &mut decided).await? {
-            return self.keep(decided);
-        }
-        if decided.effects.any_of(Effects::LAST_RESULT) && self.is_away() {
-            self.tell_last_result(kind).await?;
-        }
-        if self.has_to_prepare(kind, &decided) && !self.keep_modes().await? {
-            self.prepare_missing().await?;
-        }
-        if names_statement(kind) && !self.bring_statement(kind, &mut decided).await? {
-            return self.keep(decided);
-        }
-        let has_other_homes = |all: &Registry| all.has_other_homes(hostgroup);
-        if kind == Kind::StmtPrepare && self.course.prepared.as_deref().is_some_and(has_other_homes) {
-            return self.prepare_for_client(decided).await;
-        }
-        decided.is_ready = true;
-        self.course.decided = Some(decided);
-        Ok(())
-    }
-
-    /// What may be said in front of the command in the backlog without waiting for an answer.
-    pub(super) fn ahead(&self, kind: Kind, decided: &Decided) -> Ahead {
-        let is_simple = matches!(kind, Kind::Query | Kind::StmtPrepare | Kind::StmtExecute);
-        let is_short = self.backlog.len() <= BEHIND_PROLOGUE_MAX && whole_front(&self.backlog).is_some();
-        match (is_simple && is_short && self.course.trace.is_none(), decided.is_plain_read()) {
-            (false, _) => Ahead::Nothing,
-            (true, false) => Ahead::Settings,
-            (true, true) => Ahead::All,
-        }
-    }
-
-    /// Gives the command in the backlog the answer that was decided on.
-    async fn reply_as_decided(&mut self, kind: Kind, reply: Reply) -> Result<(), Ending> {
-        if let Some(all) = self.course.prepared.as_mut().filter(|_| kind == Kind::StmtPrepare) {
-            all.forget_last();
-        }
-        let text = match reply {
-            Reply::Ok(text) => text,
-            Reply::Error(error) => return self.refuse_here(kind, &error).await,
-        };
-        let packet = packet::Ok { info: text.as_bytes(), ..packet::Ok::plain(self.status) };
-        self.answer_here(kind, &packet.encode(self.capabilities())).await
-    }
-
-    /// Commits the open transaction for the command in the backlog, which is judged anew after that: it may belong elsewhere.
-    async fn commit_first(&mut self, kind: Kind) -> Result<(), Ending> {
-        let commit = (self.query(b"COMMIT"), Answer::Result);
-        match self.errand(&[commit]).await? {
-            Err(error) => self.refuse_here(kind, &error.of_commit()).await,
-            Ok(replies) if self.status.contains(StatusFlags::IN_TRANSACTION) => {
-                let refusal = replies.first().map_or(&[][..], |reply| front(&reply.bytes));
-                self.answer_here(kind, refusal).await
-            }
-            Ok(_) => Ok(()),
-        }
-    }
-
-    /// Gets to where the command in the backlog was decided to go. A read that the split sends to a reader does without it: if
-    /// there is none, or it lacks what the session needs, the writer does it; so it is for a listener that falls back. Nothing if the client was told why there is no
-    /// server.
-    pub(super) async fn reach(&mut self, decided: &mut Decided) -> Result<Option<u32>, Ending> {
-        let hostgroup = decided.hostgroup;
-        let instead = self.course.account.instead_of(hostgroup, decided.is_split);
-        let full = if instead.is_some() { Full::Elsewhere } else { Full::TryAgain };
-        let Err(why) = self.go_to(hostgroup, full).await? else { return Ok(Some(hostgroup)) };
-        let is_lack = match &why {
-            AcquireError::Proxy(error) => error.is_of_server(),
-            AcquireError::Server(_) => true,
-        };
-        let Some(writer) = instead.filter(|_| is_lack) else {
-            if !self.tries_again(decided) {
-                self.refuse_unserved(why).await?;
-            }
-            return Ok(None);
-        };
-        (decided.hostgroup, decided.is_split) = (writer, false);
-        self.course.errand_lost = false;
-        match self.go_to(writer, Full::TryAgain).await? {
-            Ok(()) => Ok(Some(writer)),
-            Err(_) if self.tries_again(decided) => Ok(None),
-            Err(why) => self.refuse_unserved(why).await.map(|()| None),
-        }
-    }
-
-    /// Whether the command in the backlog, which was not sent, is brought to another connection because an errand has lost the
-    /// one in use.
-    pub(super) fn tries_again(&mut self, decided: &mut Decided) -> bool {
-        let tries = self.course.errand_lost && decided.lost < ERRANDS_LOST_MAX;
-        self.course.errand_lost = tries;
-        decided.lost += u8::from(tries);
-        tries
-    }
-
-    /// The command in the backlog has had its answer, or is brought to another connection.
-    #[expect(clippy::unnecessary_wraps, reason = "it is what is left to be said of a command")]
-    pub(super) fn keep(&mut self, decided: Decided) -> Result<(), Ending> {
-        if std::mem::take(&mut self.course.errand_lost) {
-            self.course.decided = Some(decided);
-        }
-        Ok(())
-    }
-
-    /// Puts a rule's text in the place of the client's into the command in the backlog. Of a larger one there is no whole text
-    /// that a rule could have seen.
-    pub(super) fn rewrite(&mut self, kind: Kind, text: &[u8]) {
-        let Some(payload) = whole_front(&self.backlog) else { return };
-        let begin = match kind {
-            Kind::Query => payload.len() - self.statement(payload).len(),
-            _ => 1,
-        };
-        self.splice_front(begin..payload.len(), text);
-    }
-
-    /// Answers the command in the backlog with one packet.
-    pub(super) async fn answer_here(&mut self, kind: Kind, payload: &[u8]) -> Result<(), Ending> {
-        self.begin_own(kind);
-        let seq = self.skip_command().await?;
-        self.reply(seq, payload).await?;
-        self.answered_here(0);
-        Ok(())
-    }
-
-    /// Answers the command in the backlog with an error.
-    pub(super) async fn refuse_here(&mut self, kind: Kind, error: &ClientError) -> Result<(), Ending> {
-        self.begin_own(kind);
-        self.refuse_counted(error).await
-    }
-
-    /// The same if the command was counted before.
-    pub(super) async fn refuse_counted(&mut self, error: &ClientError) -> Result<(), Ending> {
-        let seq = self.skip_command().await?;
-        self.reply_error(seq, error).await?;
-        self.answered_here(error.code());
-        Ok(())
     }
 
     /// Takes note of a command that is being sent to the backend.

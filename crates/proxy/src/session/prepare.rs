@@ -1,0 +1,187 @@
+//! Preparing statements at servers: anew where they are not, and for the client where other statements have their numbers.
+
+use route::Effects;
+use wire::command::Kind;
+use wire::frame::{HEADER_LEN, MAX_PAYLOAD};
+use wire::reply::Answer;
+
+use super::Session;
+use super::backlog::whole_front;
+use super::course::decided::Decided;
+use super::course::prepared::Prepared;
+use super::course::prepared::definitions::Definitions;
+use super::execute::{ID, keeps_definitions};
+use crate::backend::{Asked, Reply};
+use crate::ending::Ending;
+use crate::error::ClientError;
+use crate::state::substitute::with_numbers;
+use crate::state::{Mark, Pin};
+
+/// Why a statement could not be prepared at a server.
+pub(super) enum NotPrepared {
+    /// The server says so: the payload of its ERR packet.
+    Refused(Vec<u8>),
+    /// The connection is lost.
+    Lost(ClientError),
+    /// It has other parameters or columns there, or has got them since.
+    Changed,
+    /// Its text is not kept.
+    Cannot,
+}
+
+impl Session {
+    /// Whether the command changes what texts mean, while statements that were prepared before are not at the backend in use: they would
+    /// be prepared as other ones afterwards.
+    pub(super) fn has_to_prepare(&self, kind: Kind, decided: &Decided) -> bool {
+        let Some(all) = &self.course.prepared else { return false };
+        let sets_modes =
+            kind == Kind::InitDb || decided.change.as_ref().is_some_and(|change| change.sets_modes());
+        sets_modes && all.missing_at(decided.hostgroup).next().is_some()
+    }
+
+    /// Prepares them there; from then on they bind the connection to the session. Those that cannot be are prepared when they are
+    /// executed.
+    pub(super) async fn prepare_missing(&mut self) -> Result<(), Ending> {
+        let hostgroup = self.course.hostgroup;
+        let missing = self.course.prepared.as_ref().map(|all| all.missing_at(hostgroup).collect::<Vec<_>>());
+        for id in missing.unwrap_or_default() {
+            if self.backend.is_some() && self.adopt(id).is_none() {
+                let _ = self.prepare_again(id).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Prepares a statement at the backend in use; the number that it has there, or why it has none.
+    pub(super) async fn prepare_again(&mut self, id: u32) -> Result<Result<u32, NotPrepared>, Ending> {
+        self.note_at_server(Kind::StmtPrepare);
+        let modes = self.course.prepared.as_ref().and_then(|all| all.get(id)).and_then(Prepared::modes);
+        if let Some(modes) = modes {
+            // Boxed: few are prepared in other modes than those of the day.
+            return Box::pin(self.prepare_in(&modes, id)).await;
+        }
+        let Some((command, is_told)) = self.preparation(id) else { return Ok(Err(NotPrepared::Cannot)) };
+        let mut replies = match self.errand(&[command]).await? {
+            Ok(replies) => replies,
+            Err(error) => return Ok(Err(NotPrepared::Lost(error))),
+        };
+        let Some(reply) = replies.pop() else { return Ok(Err(NotPrepared::Cannot)) };
+        self.note_placed(id, reply, is_told).await
+    }
+
+    /// The command that prepares a statement at the backend in use, and whether that is good for one execution: what it asks about is known
+    /// here, for this once.
+    pub(super) fn preparation(&self, id: u32) -> Option<(Asked, bool)> {
+        let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id))?;
+        let text = prepared.what.text.as_deref()?;
+        let asks = prepared.what.effects.any_of(Effects::LAST_RESULT);
+        let told = if asks && self.is_away() { with_numbers(text, self.unknown_here()) } else { None };
+        let command = [&[Kind::StmtPrepare as u8][..], told.as_deref().unwrap_or(text)].concat();
+        Some(((command, Answer::Prepare), told.is_some()))
+    }
+
+    /// The backend in use has answered when it was to prepare a statement; the number that it has there, or why it has none.
+    pub(super) async fn note_placed(
+        &mut self,
+        id: u32,
+        reply: Reply,
+        is_told: bool,
+    ) -> Result<Result<u32, NotPrepared>, Ending> {
+        let Some(statement) = reply.prepared else {
+            let refusal = reply.bytes.get(HEADER_LEN..).map(<[u8]>::to_vec);
+            return Ok(Err(refusal.map_or(NotPrepared::Cannot, NotPrepared::Refused)));
+        };
+        let hostgroup = self.course.hostgroup;
+        if let Some(backend) = &mut self.backend {
+            let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id));
+            let modes = self.course.modes();
+            let origin = prepared.filter(|one| one.is_preparable_in(modes)).and_then(Prepared::origin);
+            backend.connection_mut().statements_mut().note(statement, origin);
+        }
+        let same = self.course.prepared.as_ref().is_some_and(|all| all.is_same(id, statement, &reply.bytes));
+        if !same {
+            // It must not be executed there.
+            self.close_at(hostgroup, statement.id).await?;
+            return Ok(Err(NotPrepared::Changed));
+        }
+        if let Some(all) = &mut self.course.prepared {
+            all.add_place(id, hostgroup, statement, is_told);
+        }
+        Ok(Ok(statement.id))
+    }
+
+    /// Closes a statement at the backend in use, if it is there; the client goes on having it.
+    pub(super) async fn close_here(&mut self, id: u32) -> Result<(), Ending> {
+        let hostgroup = self.course.hostgroup;
+        let all = self.course.prepared.as_mut();
+        let Some(known_as) = all.and_then(|all| all.leave_place(id, hostgroup)) else {
+            return Ok(());
+        };
+        self.close_at(hostgroup, known_as).await
+    }
+
+    /// A statement of the same text that another session has left at the backend in use is this session's from now on; the number that
+    /// it has there.
+    pub(super) fn adopt(&mut self, id: u32) -> Option<u32> {
+        let all = self.course.prepared.as_mut()?;
+        let prepared = all.get(id)?;
+        let origin = prepared.origin()?;
+        let statements = self.backend.as_mut()?.connection_mut().statements_mut();
+        let found = statements.take(&origin, prepared.params(), prepared.columns())?;
+        all.add_place(id, self.course.hostgroup, found, false);
+        Some(found.id)
+    }
+
+    /// Prepares the statement in the backlog, and names it to the client by a number that no other one has.
+    pub(super) async fn prepare_for_client(&mut self, mut decided: Decided) -> Result<(), Ending> {
+        self.complete_front().await?;
+        let Some(payload) = whole_front(&self.backlog).map(<[u8]>::to_vec) else {
+            let max = u32::try_from(MAX_PAYLOAD).unwrap_or(u32::MAX);
+            return self.refuse_here(Kind::StmtPrepare, &ClientError::packet_too_large(max)).await;
+        };
+        self.may_ask_for_file = self.may_ask_for_file(Kind::StmtPrepare, &payload, true);
+        let paused = self.course.paused.take();
+        let measured = self.measure(Kind::StmtPrepare, &payload, &decided, paused.as_deref());
+        decided.is_counted = true;
+        self.begin_running(measured, payload.get(1..).unwrap_or_default());
+        if let Some(paused) = paused {
+            self.control.running.resume(&paused);
+        }
+        let command = [(payload, Answer::Prepare)];
+        let replies = match self.errand(&command).await? {
+            Ok(replies) => replies,
+            Err(_) if self.tries_again(&mut decided) => {
+                self.end_running();
+                return self.keep(decided);
+            }
+            Err(error) => return self.refuse_counted(&error).await,
+        };
+        self.skip_command().await?;
+        let [(payload, _)] = &command;
+        let preparing = self.preparing(payload.get(1..).unwrap_or_default(), &mut decided);
+        let Some(mut reply) = replies.into_iter().next() else { return Err(Ending::Silent) };
+        let hostgroup = self.course.hostgroup;
+        if let Some(statement) = reply.prepared
+            && let Some(all) = &mut self.course.prepared
+        {
+            let told = keeps_definitions(self.identity.capabilities).then(|| Definitions::of(&reply.bytes));
+            if let Some(backend) = &mut self.backend {
+                backend.connection_mut().statements_mut().note(statement, preparing.origin(told));
+            }
+            if statement.warnings > 0 {
+                self.course.pins.note(Mark::begin(Pin::Warnings), hostgroup);
+            }
+            let id = all.client_id(statement.id);
+            all.enter(id, preparing, hostgroup, statement, told);
+            if let Some(bytes) = reply.bytes.get_mut(HEADER_LEN + ID.start..HEADER_LEN + ID.end) {
+                bytes.copy_from_slice(&id.to_le_bytes());
+            }
+            self.control.running.set_statement(id);
+        }
+        self.answered_at_server(&reply);
+        if reply.error().is_some() {
+            self.course.note_error();
+        }
+        self.write_to_client(&reply.bytes).await
+    }
+}
