@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use pool::Off;
+use wire::command::Kind;
 use wire::frame::put_packet;
 use wire::{Capabilities, packet};
 
@@ -225,6 +226,19 @@ impl ClientError {
     /// 1243: there is no prepared statement with this number.
     pub(crate) fn no_statement(id: u32) -> Self {
         Self::new(1243, *b"HY000", format!("Unknown prepared statement handler ({id}) given to Pointsman"))
+    }
+
+    /// 1243 in MariaDB's words, whose number for the last statement this is: there is none.
+    pub(crate) fn no_last_statement(kind: Kind) -> Self {
+        let what = match kind {
+            Kind::StmtFetch => "fetch",
+            Kind::StmtReset => "reset",
+            Kind::StmtBulkExecute => "bulk_execute",
+            _ => "execute",
+        };
+        let message =
+            format!("Unknown prepared statement handler ({}) given to mysqld_stmt_{what}", u32::MAX);
+        Self::new(1243, *b"HY000", message)
     }
 
     /// 1907: the statement took longer than a rule, a hint or a variable allows; the code is ProxySQL's.

@@ -66,7 +66,7 @@ impl Session {
         let known = self.course.prepared.as_ref().zip(id(payload));
         let awaited = known.and_then(|(all, id)| all.executed(id, hostgroup));
         if awaited.is_none() && id(payload) == Some(LAST) && kind.answer() != Answer::None {
-            decided.answer = Some(Box::new(decided::Reply::Error(ClientError::no_statement(LAST))));
+            decided.answer = Some(Box::new(decided::Reply::Error(ClientError::no_last_statement(kind))));
         }
         self.screen_execution(kind, awaited, decided)
     }

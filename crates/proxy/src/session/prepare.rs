@@ -181,6 +181,9 @@ impl Session {
         self.answered_at_server(&reply);
         if reply.error().is_some() {
             self.course.note_error();
+            if let Some(all) = &mut self.course.prepared {
+                all.forget_last();
+            }
         }
         self.write_to_client(&reply.bytes).await
     }

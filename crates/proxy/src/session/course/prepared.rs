@@ -129,7 +129,7 @@ impl Registry {
         self.hearing.get_or_insert_default().read(bytes);
     }
 
-    /// The client was refused a statement, which no server has heard of: none is the last one.
+    /// The client was refused a statement: none is the last one.
     pub(in crate::session) const fn forget_last(&mut self) {
         self.last = LAST;
     }
@@ -142,7 +142,11 @@ impl Registry {
         statement: Option<reply::Prepared>,
     ) -> Option<Origin> {
         let told = self.hearing.take().map(|heard| heard.finish());
-        let (what, statement) = self.awaiting.pop_front().zip(statement)?;
+        let what = self.awaiting.pop_front()?;
+        let Some(statement) = statement else {
+            self.forget_last();
+            return None;
+        };
         let origin = what.origin(told);
         self.enter(statement.id, what, hostgroup, statement, told);
         origin
