@@ -116,8 +116,6 @@ pub(crate) struct Session {
     listing: Option<Box<Listing>>,
     /// The connection's status, as the backend told it last.
     status: StatusFlags,
-    /// Whether the last statement that was sent may ask the client for a file.
-    may_ask_for_file: bool,
     past: Past,
     /// Whether the client was seen to have sent more while an answer was on its way; until that is over, nobody
     /// needs to look again.
@@ -173,7 +171,6 @@ impl Session {
             owed: Owed::default(),
             listing: None,
             status,
-            may_ask_for_file: false,
             past: Past::default(),
             client_waits: false,
             refused_changes: 0,
@@ -218,13 +215,8 @@ impl Session {
                 Command::Forwarded(Answer::Endless) => return Box::pin(self.tunnel()).await,
                 Command::Forwarded(answer) => self.relay_answers(answer, 1).await?,
                 Command::Cut(upload) => Box::pin(self.finish_upload(upload)).await?,
-                Command::Own(kind) => {
-                    Box::pin(self.handle(kind)).await?;
-                    // It may be another user's now. What is behind it says less: the firewall may have been switched off meanwhile.
-                    if kind == Kind::ChangeUser && self.is_fast_forward() {
-                        return Box::pin(self.fast_forward()).await;
-                    }
-                }
+                Command::Own(Kind::ChangeUser) => Box::pin(self.become_another()).await?,
+                Command::Own(kind) => Box::pin(self.handle(kind)).await?,
                 Command::Unknown => Box::pin(self.refuse_unknown()).await?,
             }
             if let Some(warned) = self.control.running.take_warned() {
@@ -240,6 +232,16 @@ impl Session {
             self.set_idle();
             self.lay_aside();
         }
+    }
+
+    /// The session becomes another user's. Whether nobody looks at its commands from now on is decided here, and not behind each command: the
+    /// firewall may be switched off meanwhile.
+    async fn become_another(&mut self) -> Result<(), Ending> {
+        self.handle(Kind::ChangeUser).await?;
+        if self.is_fast_forward() {
+            return Box::pin(self.fast_forward()).await.map(|never| match never {});
+        }
+        Ok(())
     }
 
     /// The session waits for its client from now on.

@@ -75,10 +75,10 @@ pub(crate) async fn acquire(
     worker: &Rc<Worker>,
     hostgroup: u32,
     full: Full,
-    whom: &Whom<'_>,
+    whom: Whom<'_>,
     open: impl AsyncFn(&Target) -> Result<Connection, OpenError>,
 ) -> Result<Found, AcquireError> {
-    let found = search(worker, hostgroup, full, whom, open).await;
+    let found = search(worker, hostgroup, full, &whom, open).await;
     match &found {
         Ok(_) => {
             worker.counts.note(Counter::GotConnection);
@@ -117,9 +117,12 @@ async fn search(
         let limited = quota.filter(|(_, quota)| share.is_none() && quota.is_limited() && has_room());
         let place = match limited {
             None => {
-                let lacks = |target: &Target| whom.lacks(worker, target);
-                let avoid = |target: &Target| failures.contain(target) || lacks(target);
-                if let Some(place) = take(worker, hostgroup, avoid, full, asker) {
+                // In a block, so that who waits does not carry it.
+                let taken = {
+                    let avoid = |target: &Target| failures.contain(target) || whom.lacks(worker, target);
+                    take(worker, hostgroup, avoid, full, asker)
+                };
+                if let Some(place) = taken {
                     place
                 } else {
                     // Others of the user may have more use for it meanwhile.

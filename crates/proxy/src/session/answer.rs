@@ -167,7 +167,7 @@ impl Session {
                 }
             };
             let takes_files = self.owed.is_empty() && caps.contains(Capabilities::LOCAL_FILES);
-            if event == Event::LocalInfile && !(self.may_ask_for_file && takes_files) {
+            if event == Event::LocalInfile && !(self.course.may_ask_for_file && takes_files) {
                 return Poll::Ready(Err(self.file_not_expected(between_packets, seq)));
             }
             let output = input.get(..scanned).unwrap_or(input);

@@ -39,7 +39,7 @@ impl Session {
             && let Some(len) = self.len_to_complete(&self.backlog)
             && let Some(room) = self.worker.texts.reserve(len)
         {
-            self.complete_front().await?;
+            Box::pin(self.complete_front()).await?;
             drop(room);
         }
         if decided.commits_first {
@@ -84,14 +84,14 @@ impl Session {
             self.tell_last_result(kind).await?;
         }
         if self.has_to_prepare(kind, &decided) && !self.keep_modes().await? {
-            self.prepare_missing().await?;
+            Box::pin(self.prepare_missing()).await?;
         }
         if names_statement(kind) && !self.bring_statement(kind, &mut decided).await? {
             return self.keep(decided);
         }
         let has_other_homes = |all: &Registry| all.has_other_homes(hostgroup);
         if kind == Kind::StmtPrepare && self.course.prepared.as_deref().is_some_and(has_other_homes) {
-            return self.prepare_for_client(decided).await;
+            return Box::pin(self.prepare_for_client(decided)).await;
         }
         decided.is_ready = true;
         self.course.decided = Some(decided);

@@ -157,7 +157,7 @@ impl Session {
             self.check_size(&scanner)?;
             sent += scanned.len;
             let payload = input.get(start + HEADER_LEN..sent).unwrap_or_default();
-            self.may_ask_for_file = self.may_ask_for_file(kind, payload, scanned.done);
+            self.course.may_ask_for_file = self.may_ask_for_file(kind, payload, scanned.done);
             let goes_on = paused.as_deref().filter(|_| start == 0);
             let mut measured = self.measure(kind, payload, &decided, goes_on);
             if !scanned.done {
@@ -247,7 +247,8 @@ impl Session {
     /// Where it goes may depend on the answer to the one before. So nothing follows what changes the session, and where there
     /// is more than one way nothing follows that has to be decided about.
     fn next_of_pipeline(&mut self, before: &Upload, rest: &[u8]) -> Option<(Kind, Decided)> {
-        let is_last = self.may_ask_for_file || before.answer == Answer::Endless || self.course.is_changing();
+        let is_last =
+            self.course.may_ask_for_file || before.answer == Answer::Endless || self.course.is_changing();
         if !before.complete || is_last || !is_visible(rest) {
             return None;
         }

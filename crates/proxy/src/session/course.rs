@@ -139,6 +139,8 @@ pub(super) struct Course {
     pub(super) paused: Option<Box<Paused>>,
     /// How often the statement that runs was prepared anew because its server has asked for that.
     pub(super) renewals: u8,
+    /// Whether the last statement that was sent may ask the client for a file.
+    pub(super) may_ask_for_file: bool,
     /// How often the statement that runs was sent again because its server was lost.
     pub(super) tries: u32,
     /// How often it may be, if a rule or a hint says so.
@@ -229,6 +231,7 @@ impl Course {
             again_until: None,
             paused: None,
             renewals: 0,
+            may_ask_for_file: false,
             tries: 0,
             retries: None,
             errand_lost: false,

@@ -138,7 +138,7 @@ impl Session {
                 }
                 // What it cannot do there it can do where it was prepared.
                 Err(_) if hostgroup != home => {
-                    if let Err(why) = self.go_to(home, Full::TryAgain).await? {
+                    if let Err(why) = Box::pin(self.go_to(home, Full::TryAgain)).await? {
                         if !self.tries_again(decided) {
                             self.refuse_unserved(why).await?;
                         }

@@ -135,7 +135,7 @@ impl Session {
             let asker = self.shares(hostgroup).then(|| self.course.asker(&self.identity, self.status));
             let must_see = self.course.gtids.as_ref().and_then(|gtids| gtids.must_see.as_ref());
             let whom = Whom { asker: asker.as_ref(), must_see, ..Whom::of(&self.identity.account.user) };
-            let acquiring = pin!(acquire(&self.worker, hostgroup, full, &whom, open));
+            let acquiring = pin!(acquire(&self.worker, hostgroup, full, whom, open));
             while_waiting(&self.control, &mut self.client, self.identity.capabilities, acquiring).await?
         };
         let acquired = acquired.unwrap_or_else(|| Err(AcquireError::Proxy(ClientError::interrupted())));

@@ -139,7 +139,7 @@ impl Session {
             let max = u32::try_from(MAX_PAYLOAD).unwrap_or(u32::MAX);
             return self.refuse_here(Kind::StmtPrepare, &ClientError::packet_too_large(max)).await;
         };
-        self.may_ask_for_file = self.may_ask_for_file(Kind::StmtPrepare, &payload, true);
+        self.course.may_ask_for_file = self.may_ask_for_file(Kind::StmtPrepare, &payload, true);
         let paused = self.course.paused.take();
         let measured = self.measure(Kind::StmtPrepare, &payload, &decided, paused.as_deref());
         decided.is_counted = true;
