@@ -171,6 +171,8 @@ fn admins_are_logged_and_files_are_rotated_and_switched_off() {
         assert_eq!(global(&mut admin, "Audit_log_dropped").await, 0);
         admin.query("SET mysql-auditlog_filename = ''").await.unwrap();
         admin.query("LOAD MYSQL VARIABLES TO RUNTIME").await.unwrap();
+        // What was said before is written.
+        flush(&proxy).await;
         let before = all(&folder).len();
         Client::connect(&proxy.options()).await.unwrap().quit().await.unwrap();
         flush(&proxy).await;
