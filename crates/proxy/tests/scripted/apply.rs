@@ -8,7 +8,7 @@ use testkit::script::ScriptedServer;
 use super::acquire::no_server;
 use super::support::{
     Client, config as usual, connect, database, expect_alive, expect_nothing_left, first_query, log_in,
-    log_in_as, ms, options, options_for, play, run, settle, stage, user,
+    log_in_as, ms, options, options_for, play, run, session_in, settle, stage, user,
 };
 
 /// One server with this name.
@@ -28,9 +28,7 @@ fn full() -> Config {
 #[test]
 fn users_come_and_go_and_their_sessions_stay() {
     play(async || {
-        let (stage, mut servers) = stage(usual());
-        let mut client = log_in(&stage).await;
-        let mut server = first_query(&mut client, &mut servers).await;
+        let (stage, mut servers, mut client, mut server) = session_in(usual()).await;
         let mut config = usual();
         config.users = vec![user("new", "other")];
         stage.apply(config).unwrap();
@@ -64,9 +62,7 @@ fn a_limit_of_a_user_counts_sessions_of_before() {
 #[test]
 fn a_server_is_replaced_under_running_sessions() {
     play(async || {
-        let (stage, mut servers) = stage(only("old"));
-        let mut client = log_in(&stage).await;
-        let mut server = first_query(&mut client, &mut servers).await;
+        let (stage, mut servers, mut client, mut server) = session_in(only("old")).await;
         stage.apply(only("new")).unwrap();
         expect_alive(&mut client, &mut server).await;
         assert_eq!((stage.usage(0).servers, stage.usage(0).open), (1, 1), "the old one is left");
@@ -147,9 +143,7 @@ fn whoever_waits_hears_that_the_last_server_has_gone() {
 #[test]
 fn variables_hold_for_sessions_that_are_there() {
     play(async || {
-        let (stage, mut servers) = stage(usual());
-        let mut client = log_in(&stage).await;
-        let mut server = first_query(&mut client, &mut servers).await;
+        let (stage, mut servers, mut client, mut server) = session_in(usual()).await;
         let mut config = usual();
         config.variables.max_allowed_packet = 8192;
         config.variables.wait_timeout = Duration::from_mins(1);

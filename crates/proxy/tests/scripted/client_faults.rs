@@ -10,7 +10,7 @@ use wire::command::Kind;
 
 use super::support::{
     CAPACITY, Database, Servers, config, expect_alive, expect_nothing_left, first_query, log_in, long_query,
-    messages, play, play_all, session, settle, stage,
+    messages, play, play_all, session, session_in, settle, stage,
 };
 
 /// The default configuration with another `mysql-max_allowed_packet`.
@@ -86,9 +86,7 @@ fn a_client_that_leaves_in_the_middle_of_a_command_leaves_it_incomplete() {
 async fn leave_a_statement(kill: bool) -> (Stage, Servers, Database) {
     let mut config = config();
     config.variables.kill_backend_connection_when_disconnect = kill;
-    let (stage, mut servers) = stage(config);
-    let mut client = log_in(&stage).await;
-    let mut server = first_query(&mut client, &mut servers).await;
+    let (stage, servers, mut client, mut server) = session_in(config).await;
     client.send_query("SELECT sleep(1000)").await;
     server.expect_query("SELECT sleep(1000)").await;
     drop(client);
@@ -213,9 +211,7 @@ fn a_wrong_sequence_id_within_a_command_ends_the_session() {
 #[test]
 fn a_command_of_the_greatest_length_passes_and_a_longer_one_does_not() {
     play(async || {
-        let (stage, mut servers) = stage(limited(8192));
-        let mut client = log_in(&stage).await;
-        let mut server = first_query(&mut client, &mut servers).await;
+        let (stage, _servers, mut client, mut server) = session_in(limited(8192)).await;
         let longest = vec![b'x'; 8191];
         client.send_command(Kind::Query, &longest).await;
         server.expect_command(Kind::Query, &longest).await;
@@ -247,9 +243,7 @@ fn the_limit_also_holds_for_the_first_command() {
 #[test]
 fn a_command_that_is_too_long_is_refused_although_the_client_sends_on() {
     play(async || {
-        let (stage, mut servers) = stage(limited(8192));
-        let mut client = log_in(&stage).await;
-        let mut server = first_query(&mut client, &mut servers).await;
+        let (stage, _servers, mut client, mut server) = session_in(limited(8192)).await;
         // Much more than any socket holds: the rest must be read for the client to come to the error.
         client.send_at(0, &long_query(1 << 20)).await;
         client.expect_err(1153).await;

@@ -11,7 +11,7 @@ use wire::command::Kind;
 
 use super::support::{
     CLASSIC, Client, expect_alive, first_query, log_in, log_in_as, messages, options, pair_of_servers,
-    pieces, play, play_all, run, session, stage,
+    pieces, play, play_all, run, session, session_in, stage,
 };
 
 /// The second and third cell of the first row with this step.
@@ -80,9 +80,7 @@ fn a_rule_sees_the_statement_without_the_blanks_in_front_of_it() {
 #[test]
 fn the_session_is_explained_as_it_is() {
     play(async || {
-        let (stage, mut servers) = stage(pair_of_servers());
-        let mut client = log_in(&stage).await;
-        let mut server = first_query(&mut client, &mut servers).await;
+        let (_stage, _servers, mut client, mut server) = session_in(pair_of_servers()).await;
         server.status |= StatusFlags::IN_TRANSACTION;
         run(&mut client, &mut server, "BEGIN").await;
         let told = ask(&mut client, "EXPLAIN ROUTE SELECT a FROM t").await;

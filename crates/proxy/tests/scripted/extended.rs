@@ -1,13 +1,11 @@
 //! What the list of sessions has of each as JSON.
 
-use super::support::{begin, config as usual, first_query, log_in, play, stage};
+use super::support::{begin, config as usual, play, session_in};
 
 #[test]
 fn the_list_of_sessions_has_a_document_where_it_is_to() {
     play(async || {
-        let (stage, mut servers) = stage(usual());
-        let mut client = log_in(&stage).await;
-        let mut server = first_query(&mut client, &mut servers).await;
+        let (stage, _servers, mut client, mut server) = session_in(usual()).await;
         begin(&mut client, &mut server).await;
         let extended = || stage.processes().remove(0).extended;
         assert_eq!(extended(), None);

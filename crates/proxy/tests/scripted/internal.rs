@@ -4,7 +4,8 @@ use testkit::client::QueryResult;
 use wire::command::Kind;
 
 use super::support::{
-    Client, begin, config, expect_alive, first_query, log_in, pair_of_servers, play, run, session, stage,
+    Client, begin, config, expect_alive, first_query, log_in, pair_of_servers, play, run, session,
+    session_in, stage,
 };
 
 async fn document(client: &mut Client) -> String {
@@ -52,9 +53,7 @@ fn a_session_tells_whether_its_connection_is_bound_to_it() {
     play(async || {
         let mut config = config();
         config.variables.multiplexing = true;
-        let (stage, mut servers) = stage(config);
-        let mut client = log_in(&stage).await;
-        let mut server = first_query(&mut client, &mut servers).await;
+        let (_stage, _servers, mut client, mut server) = session_in(config).await;
         expect(&document(&mut client).await, &["\"MultiplexDisabled\": false"]);
         begin(&mut client, &mut server).await;
         expect(&document(&mut client).await, &["\"MultiplexDisabled\": true"]);

@@ -7,7 +7,7 @@ use wire::command::Kind;
 
 use super::support::{
     Client, Database, Servers, config, connect, expect_alive, expect_nothing_left, first_query, log_in,
-    messages, options, options_for, play, prepare, prepare_ok, run, settle, stage, user,
+    messages, options, options_for, play, prepare, prepare_ok, run, session_in, settle, stage, user,
 };
 use proxy::stage::Stage;
 use testkit::client::Options;
@@ -319,9 +319,7 @@ fn c03_a_stranger_does_not_hit_the_next_statement() {
 #[test]
 fn ids_of_servers_are_theirs() {
     play(async || {
-        let (stage, mut servers) = stage(config());
-        let mut client = log_in(&stage).await;
-        let mut server = first_query(&mut client, &mut servers).await;
+        let (_stage, _servers, mut client, mut server) = session_in(config()).await;
         for text in ["KILL 7", "KILL QUERY 1073741823", "KILL 2147483648", "KILL USER app", "kill @id"] {
             client.send_query(text).await;
             server.expect_query(text).await;

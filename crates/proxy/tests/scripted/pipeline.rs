@@ -12,7 +12,7 @@ use wire::{Capabilities, StatusFlags, packet};
 
 use super::support::{
     Client, Database, Servers, config, expect_alive, first_query, log_in, log_in_as, long_query, messages,
-    options, play, play_all, session, settle, stage,
+    options, play, play_all, session, session_in, settle, stage,
 };
 
 /// More commands than go to a server at once.
@@ -183,9 +183,7 @@ fn a_command_that_is_too_large_is_refused_in_its_turn() {
     play(async || {
         let mut config = config();
         config.variables.max_allowed_packet = 8192;
-        let (stage, mut servers) = stage(config);
-        let mut client = log_in(&stage).await;
-        let mut server = first_query(&mut client, &mut servers).await;
+        let (_stage, _servers, mut client, mut server) = session_in(config).await;
         client.send_bytes(&commands(&[b"\x03A", &long_query(8193)])).await;
         answer(&mut server, "A", 1).await;
         expect_ok(&mut client, 1).await;

@@ -7,8 +7,8 @@ use wire::command::Kind;
 use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
 use super::support::{
-    self, CLASSIC, Client, Database, Servers, begin, config, first_query, log_in, log_in_as, options, play,
-    prepare_ok, secs, session, settle, stage,
+    self, CLASSIC, Client, Database, Servers, begin, config, log_in, log_in_as, options, play, prepare_ok,
+    secs, session, session_in, settle, stage,
 };
 
 /// The text of every statement here.
@@ -70,22 +70,27 @@ fn a_statement_that_needs_it_is_prepared_again() {
     });
 }
 
+/// The client executes its statement, which the server wants to be prepared again after two seconds. Returns how many commands there were
+/// before.
+async fn executes_for_long(stage: &Stage, client: &mut Client, server: &mut Database) -> u64 {
+    let before = stage.global("Questions");
+    let _ = stage.take_digests();
+    client.send_command(Kind::StmtExecute, &execute(5)).await;
+    tokio::time::sleep(secs(2)).await;
+    wants_it_again(server, 5).await;
+    gets_it_again(server, 5, 6).await;
+    before
+}
+
 /// It was counted as often as its server got it, with an error that its client never saw.
 #[test]
 fn a_statement_that_is_prepared_again_is_one_statement() {
     let mut config = config();
     config.users[0].attributes.max_concurrent = Some(1);
     play(async || {
-        let (stage, mut servers) = stage(config.clone());
-        let mut client = log_in(&stage).await;
-        let mut server = first_query(&mut client, &mut servers).await;
+        let (stage, _servers, mut client, mut server) = session_in(config.clone()).await;
         prepare(&mut client, &mut server).await;
-        let before = stage.global("Questions");
-        let _ = stage.take_digests();
-        client.send_command(Kind::StmtExecute, &execute(5)).await;
-        tokio::time::sleep(secs(2)).await;
-        wants_it_again(&mut server, 5).await;
-        gets_it_again(&mut server, 5, 6).await;
+        let before = executes_for_long(&stage, &mut client, &mut server).await;
         server.expect_command(Kind::StmtExecute, &execute(6)).await;
         let running = &stage.processes()[0];
         assert!(running.time >= secs(2), "{running:?}");
@@ -113,16 +118,9 @@ fn a_statement_that_is_prepared_again_is_one_statement() {
 #[test]
 fn a_statement_that_is_prepared_again_and_goes_on_elsewhere_is_one_statement() {
     play(async || {
-        let (stage, mut servers) = stage(config());
-        let mut client = log_in(&stage).await;
-        let mut server = first_query(&mut client, &mut servers).await;
+        let (stage, mut servers, mut client, mut server) = session_in(config()).await;
         prepare(&mut client, &mut server).await;
-        let before = stage.global("Questions");
-        let _ = stage.take_digests();
-        client.send_command(Kind::StmtExecute, &execute(5)).await;
-        tokio::time::sleep(secs(2)).await;
-        wants_it_again(&mut server, 5).await;
-        gets_it_again(&mut server, 5, 6).await;
+        let before = executes_for_long(&stage, &mut client, &mut server).await;
         drop(server);
         let mut server = servers.accept().await;
         prepared(&mut server, 1).await;
@@ -343,9 +341,7 @@ fn c16_a_statement_that_came_in_pieces_outlives_its_server() {
         let mut config = config();
         config.variables.multiplexing = shared;
         play(async || {
-            let (stage, mut servers) = stage(config.clone());
-            let mut client = log_in(&stage).await;
-            let mut server = first_query(&mut client, &mut servers).await;
+            let (_stage, mut servers, mut client, mut server) = session_in(config.clone()).await;
             let text = [TEXT, &vec![b' '; 1 << 20], b"WHERE a = 1"].concat();
             let ok = prepare_ok(5);
             tokio::join!(

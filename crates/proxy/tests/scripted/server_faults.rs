@@ -8,7 +8,7 @@ use wire::{Codec as _, StatusFlags, packet};
 
 use super::support::{
     CAPACITY, Client, Database, SCRATCH, config, expect_alive, expect_nothing_left, first_query, log_in,
-    long_query, messages, options, play, play_all, run, session, settle, stage, stage_with,
+    long_query, messages, options, play, play_all, run, session, session_in, settle, stage, stage_with,
 };
 
 /// A query that the server has read and not answered yet.
@@ -370,9 +370,7 @@ fn a_server_that_dies_does_not_disturb_the_others() {
 #[test]
 fn c10_a_command_whose_answer_was_lost_is_not_sent_again() {
     play(async || {
-        let (stage, mut servers) = stage(config());
-        let mut client = log_in(&stage).await;
-        let mut server = first_query(&mut client, &mut servers).await;
+        let (_stage, mut servers, mut client, mut server) = session_in(config()).await;
         client.send_query("INSERT once").await;
         server.expect_query("INSERT once").await;
         drop(server);

@@ -271,6 +271,14 @@ pub(super) async fn session_of(options: &Options) -> (Stage, Client, Database) {
     (stage, client, server)
 }
 
+/// The same with this configuration, and all servers.
+pub(super) async fn session_in(config: Config) -> (Stage, Servers, Client, Database) {
+    let (stage, mut servers) = stage(config);
+    let mut client = log_in(&stage).await;
+    let server = first_query(&mut client, &mut servers).await;
+    (stage, servers, client, server)
+}
+
 /// A client's first query, which opens a connection to a server.
 pub(super) async fn first_query(client: &mut Client, servers: &mut Servers) -> Database {
     client.send_query("DO 0").await;

@@ -3,7 +3,7 @@
 use config::Config;
 use tokio::time::Instant;
 
-use super::support::{CAPACITY, config, expect_alive, first_query, log_in, ms, play, secs, stage};
+use super::support::{CAPACITY, config, expect_alive, ms, play, secs, session_in, stage};
 
 /// 100,000 bytes in a second.
 fn slow() -> Config {
@@ -14,9 +14,7 @@ fn slow() -> Config {
 
 /// How long 20 rows of 50,000 bytes take.
 async fn time_of_a_megabyte(config: Config) -> std::time::Duration {
-    let (stage, mut servers) = stage(config);
-    let mut client = log_in(&stage).await;
-    let mut server = first_query(&mut client, &mut servers).await;
+    let (_stage, _servers, mut client, mut server) = session_in(config).await;
     client.patience(secs(1000));
     server.patience(secs(1000));
     client.send_query("SELECT a FROM t").await;
@@ -45,9 +43,7 @@ fn a_client_that_leaves_is_noticed_while_it_has_to_wait() {
     play(async || {
         let mut config = slow();
         config.variables.throttle_max_bytes_per_second_to_client = 1000;
-        let (stage, mut servers) = stage(config);
-        let mut client = log_in(&stage).await;
-        let mut server = first_query(&mut client, &mut servers).await;
+        let (_stage, mut servers, mut client, mut server) = session_in(config).await;
         client.send_query("SELECT a FROM t").await;
         server.expect_query("SELECT a FROM t").await;
         let cell = "x".repeat(CAPACITY / 2);
@@ -66,9 +62,7 @@ fn a_client_that_leaves_is_noticed_while_it_has_to_wait() {
 #[test]
 fn small_answers_do_not_wait() {
     play(async || {
-        let (stage, mut servers) = stage(slow());
-        let mut client = log_in(&stage).await;
-        let mut server = first_query(&mut client, &mut servers).await;
+        let (_stage, _servers, mut client, mut server) = session_in(slow()).await;
         let begun = Instant::now();
         for _ in 0..20 {
             expect_alive(&mut client, &mut server).await;

@@ -4,7 +4,7 @@ use tokio::time::sleep;
 
 use super::log::Lines;
 use super::shared::config;
-use super::support::{first_query, log_in, play, secs, settle, stage};
+use super::support::{first_query, log_in, play, secs, session_in, settle, stage};
 
 const DROPPED: &str = "a connection that nobody used is dropped";
 
@@ -14,9 +14,7 @@ async fn logged(wanted: bool, last_words: bool) -> Vec<String> {
     let _guard = tracing::subscriber::set_default(lines.clone());
     let mut config = config();
     config.variables.log_unhealthy_connections = wanted;
-    let (stage, mut servers) = stage(config);
-    let mut client = log_in(&stage).await;
-    let mut server = first_query(&mut client, &mut servers).await;
+    let (stage, _servers, _client, mut server) = session_in(config).await;
     settle().await;
     assert_eq!(stage.free_connections().len(), 1);
     if last_words {
