@@ -87,9 +87,7 @@ impl Change {
 
     /// Whether texts may mean something else behind it.
     pub(in crate::session) fn sets_modes(&self) -> bool {
-        let may_set = |mark: &Mark| {
-            matches!(mark, Mark::Begin(Pin::Schema | Pin::Setting | Pin::StoredCode, _))
-        };
+        let may_set = |mark: &Mark| matches!(mark, Mark::Begin(Pin::Schema | Pin::Setting, _));
         self.settings.iter().any(Setting::is_mode) || self.marks.iter().any(may_set)
     }
 
