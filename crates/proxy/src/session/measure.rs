@@ -263,7 +263,7 @@ fn note_warned(worker: &Worker, control: &Control, measured: &Measured) {
     let is_wanted = worker.settings().variables.log_mysql_warnings_enabled
         && is_question(measured.kind)
         && measured.class != Some(Class::Show);
-    if is_wanted && let Some(hidden) = worker.warned_statements.admit(Instant::now()) {
+    if is_wanted && let Some(hidden) = worker.logged.warned.admit(Instant::now()) {
         control.running.set_warned(Warned { digest: measured.digest.unwrap_or(0), hidden });
     }
 }
@@ -335,7 +335,7 @@ fn note_error(worker: &Worker, control: &Control, code: u16, message: &[u8], dig
     let (Some(server), Some(user)) = (about.server(), about.user()) else { return };
     let message = message.get(..ERROR_MESSAGE_BYTES_MAX).unwrap_or(message);
     if worker.settings().variables.verbose_query_error
-        && let Some(hidden) = worker.failed_statements.admit(Instant::now())
+        && let Some(hidden) = worker.logged.failed.admit(Instant::now())
     {
         let (hostgroup, server) = (server.hostgroup(), server.endpoint());
         let (user, schema) = (user.name.escape_ascii(), about.schema().unwrap_or_default());
