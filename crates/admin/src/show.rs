@@ -2,6 +2,8 @@
 //!
 //! Source: ProxySQL 2.7's admin interface, whose columns and order these have.
 
+mod programs;
+
 use crate::command::{Statement, unquoted};
 use crate::who::Rights;
 
@@ -68,6 +70,16 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 
 /// The SQL that a SHOW stands for; nothing if the statement is none that is known.
 pub(crate) fn rewrite(statement: &Statement<'_>, rights: Rights) -> Option<String> {
+    if statement.starts_with("SHOW ")
+        && let Some(opened) = programs::opened(&statement.plain)
+    {
+        return rewrite(&Statement::new(&opened), rights);
+    }
+    named(statement, rights).or_else(|| programs::rewrite(statement, rights))
+}
+
+/// The same for those of ProxySQL.
+fn named(statement: &Statement<'_>, rights: Rights) -> Option<String> {
     let words = statement.upper.as_str();
     if let Some((_, sql)) = FIXED.iter().find(|(show, _)| *show == words) {
         return Some((*sql).to_owned());
@@ -231,7 +243,7 @@ mod tests {
 
     #[test]
     fn what_mysql_shows_and_the_admin_port_does_not_is_left_to_sqlite() {
-        for text in ["SHOW WARNINGS", "SHOW STATUS", "SHOW FULL TABLES", "SHOW DATABASES LIKE 'x'", "SHOW"] {
+        for text in ["SHOW PLUGINS", "SHOW GRANTS", "SHOW MASTER STATUS", "SHOW DATABASES x", "SHOW"] {
             assert_eq!(rewritten(text), None, "{text}");
         }
     }
