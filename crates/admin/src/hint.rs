@@ -107,7 +107,7 @@ mod tests {
             ("LOAD MYSQL SERVERS", "LOAD module TO RUNTIME"),
             ("LOAD MYSQL USERS TO DISK", "LOAD module TO RUNTIME"),
             ("SAVE", "SAVE module TO DISK"),
-            ("KILL 5", "KILL CONNECTION id"),
+            ("KILL QUERY 5", "KILL CONNECTION id"),
             ("POINTSMAN", "POINTSMAN CHECK CONFIG"),
             ("POINTSMAN DIFF", "DIFF module"),
         ] {

@@ -2,6 +2,8 @@
 //!
 //! Source: ProxySQL 2.7's admin interface, whose columns and order these have.
 
+mod programs;
+
 use crate::command::{Statement, unquoted};
 use crate::who::Rights;
 
@@ -68,6 +70,16 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 
 /// The SQL that a SHOW stands for; nothing if the statement is none that is known.
 pub(crate) fn rewrite(statement: &Statement<'_>, rights: Rights) -> Option<String> {
+    if statement.starts_with("SHOW ")
+        && let Some(opened) = programs::opened(&statement.plain)
+    {
+        return rewrite(&Statement::new(&opened), rights);
+    }
+    named(statement, rights).or_else(|| programs::rewrite(statement, rights))
+}
+
+/// The same for those of ProxySQL.
+fn named(statement: &Statement<'_>, rights: Rights) -> Option<String> {
     let words = statement.upper.as_str();
     if let Some((_, sql)) = FIXED.iter().find(|(show, _)| *show == words) {
         return Some((*sql).to_owned());
@@ -120,7 +132,7 @@ fn tables_of(schema: &str) -> String {
 
 fn create_table(name: &str, rights: Rights) -> Option<String> {
     let (schema, table) = qualified(name)?;
-    let table = text(table);
+    let (table, sql) = (text(table), memtable::as_usual("sql"));
     let all: &[&str] = match rights {
         Rights::Admin => &ADMIN_SCHEMAS,
         Rights::Stats => &STATS_SCHEMAS,
@@ -133,7 +145,7 @@ fn create_table(name: &str, rights: Rights) -> Option<String> {
         .map(|(place, schema)| {
             let schema = identifier(schema);
             format!(
-                "SELECT {place} AS place, name, sql FROM {schema}.sqlite_master WHERE type='table' AND name={table}"
+                "SELECT {place} AS place, name, {sql} AS sql FROM {schema}.sqlite_master WHERE type='table' AND name={table}"
             )
         })
         .collect();
@@ -162,7 +174,7 @@ fn table_status(name: &str, _: Rights) -> Option<String> {
          0 AS Avg_row_length, 0 AS Data_length, 0 AS Max_data_length, 0 AS Index_length, 0 AS Data_free, \
          NULL AS Auto_increment, NULL AS Create_time, NULL AS Update_time, NULL AS Check_time, \
          'utf8_bin' AS Collation, NULL AS Checksum, '' AS Create_options, '' AS Comment \
-         FROM pragma_table_list WHERE type='table' AND name LIKE {table} ESCAPE '\\' GROUP BY name"
+         FROM pragma_table_list WHERE type IN ('table', 'virtual') AND name LIKE {table} ESCAPE '\\' GROUP BY name"
     ))
 }
 
@@ -231,7 +243,7 @@ mod tests {
 
     #[test]
     fn what_mysql_shows_and_the_admin_port_does_not_is_left_to_sqlite() {
-        for text in ["SHOW WARNINGS", "SHOW STATUS", "SHOW FULL TABLES", "SHOW DATABASES LIKE 'x'", "SHOW"] {
+        for text in ["SHOW PLUGINS", "SHOW GRANTS", "SHOW MASTER STATUS", "SHOW DATABASES x", "SHOW"] {
             assert_eq!(rewritten(text), None, "{text}");
         }
     }

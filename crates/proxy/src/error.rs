@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use pool::Off;
-use wire::command::Kind;
+use wire::command::{Kind, LAST_STATEMENT};
 use wire::frame::put_packet;
 use wire::{Capabilities, packet};
 
@@ -237,7 +237,7 @@ impl ClientError {
             _ => "execute",
         };
         let message =
-            format!("Unknown prepared statement handler ({}) given to mysqld_stmt_{what}", u32::MAX);
+            format!("Unknown prepared statement handler ({LAST_STATEMENT}) given to mysqld_stmt_{what}");
         Self::new(1243, *b"HY000", message)
     }
 

@@ -182,7 +182,6 @@ impl Routing {
         };
         let Found { digest, shown, several, comment, facts, clear } =
             self.reader.read(text, is_whole, at.reading, options);
-
         let mut hints =
             comment.map(|comment| hint::parse(comment.of(text))).filter(|hints| *hints != Hints::default());
         if at.asked.is_some() {

@@ -13,6 +13,23 @@ pub(crate) struct Seldom {
     hidden: Cell<u32>,
 }
 
+/// What a worker's sessions log of things that anybody can cause, each bounded on its own.
+#[derive(Debug, Default)]
+pub(crate) struct Logged {
+    /// Connections that should begin with a PROXY header and do not.
+    pub(crate) bad_headers: Seldom,
+    /// Statements that have failed (`mysql-verbose_query_error`).
+    pub(crate) failed: Seldom,
+    /// Connections that nobody uses and whose servers say something (`mysql-log_unhealthy_connections`).
+    pub(crate) unhealthy: Seldom,
+    /// Statements with warnings (`mysql-log_mysql_warnings_enabled`).
+    pub(crate) warned: Seldom,
+    /// Statements that the firewall would refuse.
+    pub(crate) detected: Seldom,
+    /// Statements that the firewall has refused.
+    pub(crate) refused: Seldom,
+}
+
 impl Seldom {
     /// Whether a message may be logged at `now`; if so, how many were not since the last one.
     pub(crate) fn admit(&self, now: Instant) -> Option<u32> {

@@ -39,7 +39,7 @@ use crate::limits::{KILLS_MAX, PREPARED_BYTES_OF_ALL_MAX, SCRATCH_BYTES, SESSION
 use crate::mirror::Mirrors;
 use crate::random::Dice;
 use crate::routing::Routing;
-use crate::seldom::Seldom;
+use crate::seldom::Logged;
 use crate::shared::Shared;
 use crate::siblings::Requests;
 use crate::snapshot::Settings;
@@ -81,14 +81,8 @@ pub(crate) struct Worker {
     pub(crate) dialer: Dialer,
     /// Calls when servers may be of no use any more.
     pub(crate) recalled: Notify,
-    /// Bounds what is logged of connections that should begin with a PROXY header and do not.
-    pub(crate) bad_headers: Seldom,
-    pub(crate) failed_statements: Seldom,
-    pub(crate) unhealthy: Seldom,
-    pub(crate) warned_statements: Seldom,
-    /// The same for statements that the firewall is against.
-    pub(crate) detected_statements: Seldom,
-    pub(crate) refused_statements: Seldom,
+    /// Bounds what is logged of things that may happen often.
+    pub(crate) logged: Logged,
     /// Bytes in a second that a client may get, if they are limited: looked at with each answer.
     rate_to_client: Cell<Option<NonZeroU32>>,
     /// The time of the last sweep: good enough for limits of seconds, and free to read.
@@ -176,12 +170,7 @@ impl Worker {
             samplers: Default::default(),
             dialer: Dialer::default(),
             recalled: Notify::new(),
-            bad_headers: Seldom::default(),
-            failed_statements: Seldom::default(),
-            unhealthy: Seldom::default(),
-            warned_statements: Seldom::default(),
-            detected_statements: Seldom::default(),
-            refused_statements: Seldom::default(),
+            logged: Logged::default(),
             rate_to_client: Cell::default(),
             clock: Cell::new(Instant::now()),
             unix_s: Cell::new(unix_s()),

@@ -39,6 +39,9 @@ mod stmt_prepare;
 mod stmt_reset;
 mod value;
 
+/// What MariaDB takes as the number of the statement that was prepared last on a connection (`COM_STMT_EXECUTE` in its documentation).
+pub const LAST_STATEMENT: u32 = u32::MAX;
+
 pub use attributes::{Attribute, Attributes};
 pub use binlog_dump::BinlogDump;
 pub use binlog_dump_gtid::BinlogDumpGtid;

@@ -164,6 +164,7 @@ fn a_rule_says_what_is_logged() {
         // The hash of `DO ?`.
         assert_eq!(value(&lines[0], "digest"), value(&lines[1], "digest"));
         assert_ne!(value(&lines[0], "digest"), Some("0x0000000000000000"));
+        assert_eq!(value(&lines[2], "digest"), value(&lines[0], "digest"), "no server has got it");
         let slow = super::lines(&folder, "slow.00000001");
         assert_eq!(slow.iter().filter(|line| line.starts_with("# Query_time: ")).count(), 5, "{slow:#?}");
     });

@@ -72,7 +72,7 @@ pub(super) fn parse_with_values(statement: &Statement<'_>) -> Option<Command> {
             return Some(Command::SaveConfig(unquoted(path).to_owned()));
         }
     }
-    if let Some(id) = statement.after("KILL CONNECTION") {
+    if let Some(id) = statement.after("KILL CONNECTION").or_else(|| number_after(statement, "KILL")) {
         return Some(Command::Kill(id.to_owned()));
     }
     if let Some(text) = statement.after("LOGENTRY") {
@@ -83,6 +83,11 @@ pub(super) fn parse_with_values(statement: &Statement<'_>) -> Option<Command> {
         return Some(Command::PullVersion { version: version.parse().ok()?, wait_ms: wait_ms.parse().ok()? });
     }
     statement.starts_with("SET ").then(|| set(statement.text))
+}
+
+/// What follows these words, if it is a number.
+fn number_after<'a>(statement: &'a Statement<'_>, words: &str) -> Option<&'a str> {
+    statement.after(words).filter(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// `SET name = value`. Taken from the text as it came: blanks in values count.
@@ -137,7 +142,8 @@ mod tests {
         assert_eq!(of("save config to file /tmp/A b"), Some(Command::SaveConfig("/tmp/A b".to_owned())));
         assert_eq!(of("SELECT CONFIG INTO OUTFILE '/x'"), Some(Command::SaveConfig("/x".to_owned())));
         assert_eq!(of("kill connection 12"), Some(Command::Kill("12".to_owned())));
-        assert_eq!(of("kill 12"), None);
+        assert_eq!(of("kill 12"), Some(Command::Kill("12".to_owned())));
+        assert_eq!(of("kill query 12"), None);
         assert_eq!(of("LogEntry Hello World"), Some(Command::LogEntry("Hello World".to_owned())));
         let pull = Some(Command::PullVersion { version: 3, wait_ms: 500 });
         assert_eq!(of("pull version mysql servers 3 500"), pull);

@@ -33,7 +33,7 @@ pub(super) async fn serve(shared: &Shared, connection: Connection) {
 
 /// Answers one command; nothing if the connection ends with it.
 async fn answer(shared: &Shared, client: &mut LoggedIn, payload: &[u8]) -> Option<()> {
-    let kind = Kind::try_from(*payload.first()?).ok()?;
+    let Ok(kind) = Kind::try_from(*payload.first()?) else { return say(client, unknown_command()).await };
     match kind {
         Kind::Query => query(shared, client, payload).await,
         Kind::Ping | Kind::InitDb => client.connection.send_ok("").await.ok(),
@@ -57,7 +57,10 @@ async fn answer(shared: &Shared, client: &mut LoggedIn, payload: &[u8]) -> Optio
             client.trail.note_quit();
             None
         }
-        _ => None,
+        // Nobody waits for an answer.
+        Kind::SendLongData => None,
+        // `mysqladmin refresh` and `debug`, which ProxySQL leaves without an answer.
+        _ => say(client, unknown_command()).await,
     }
 }
 
@@ -108,6 +111,10 @@ fn statistics(shared: &Shared) -> String {
 
 fn not_supported(code: u16) -> AdminError {
     AdminError { code, state: *b"28000", message: "Command not supported".to_owned() }
+}
+
+fn unknown_command() -> AdminError {
+    AdminError { code: 1047, state: *b"08S01", message: "Unknown command".to_owned() }
 }
 
 /// What a client is told whose bytes are no command.

@@ -108,7 +108,7 @@ pub(super) fn lend_at_once(
     let mut plan = plan(&entry.left, asker, settings.initial.of(server.hostgroup()));
     if plan.is_empty() && !link.statements().has_surplus(settings.variables.max_stmts_per_connection) {
         let Entry { mut backend, left, .. } = *entry;
-        backend.connection_mut().statements_mut().change_hands(u32::MAX);
+        backend.connection_mut().statements_mut().release();
         return Ok(ready(worker, backend, left.status, asker));
     }
     if !may_go_ahead(worker, link, server.id(), asker, &mut plan) {

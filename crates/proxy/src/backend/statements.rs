@@ -3,14 +3,11 @@
 //! One whose text is kept outlives the session that has prepared it: the next session that executes this text, where texts mean the
 //! same, finds it there. One session has it at a time, because servers remember the types of a statement's parameters.
 
-use wire::command::Kind;
+use wire::command::{Kind, LAST_STATEMENT};
 use wire::frame::put_message;
 use wire::reply::Prepared;
 
 use crate::texts::Text;
-
-/// MariaDB: the statement that was prepared last.
-const LAST: u32 = u32::MAX;
 
 /// What a statement was made of.
 #[derive(Debug, Clone)]
@@ -39,12 +36,17 @@ struct Statement {
 
 /// All of one connection; at the end is the one that was prepared or taken last.
 #[derive(Debug, Default)]
-pub(crate) struct Statements(Vec<Statement>);
+pub(crate) struct Statements {
+    all: Vec<Statement>,
+    /// Whether one that has come, or was bound, since the connection changed hands may have to be closed when it does so again.
+    has_news: bool,
+}
 
 impl Statements {
     /// The session has prepared a statement; without its `origin` it remains the session's.
     pub(crate) fn note(&mut self, prepared: Prepared, origin: Option<Origin>) {
-        self.0.push(Statement { prepared, origin, is_taken: true });
+        self.all.push(Statement { prepared, origin, is_taken: true });
+        self.has_news = true;
     }
 
     /// A statement that is made of this, if it is as large as the session's is: from now on it is the session's.
@@ -54,55 +56,56 @@ impl Statements {
                 && (one.prepared.params, one.prepared.columns) == (params, columns)
                 && one.origin.as_ref().is_some_and(|its| its.is(origin))
         };
-        let at = self.0.iter().rposition(is_it)?;
-        let found = self.0.remove(at);
+        let at = self.all.iter().rposition(is_it)?;
+        let found = self.all.remove(at);
         let prepared = found.prepared;
-        self.0.push(Statement { is_taken: true, ..found });
+        self.all.push(Statement { is_taken: true, ..found });
         Some(prepared)
     }
 
     /// Those that the session does not have, and the server would execute as this number, which may mean the last one.
     pub(crate) fn left_as(&self, id: u32) -> Vec<u32> {
-        let is_it = |one: &&Statement| !one.is_taken && (id == LAST || one.prepared.id == id);
-        self.0.iter().filter(is_it).map(|one| one.prepared.id).collect()
+        let is_it = |one: &&Statement| !one.is_taken && (id == LAST_STATEMENT || one.prepared.id == id);
+        self.all.iter().filter(is_it).map(|one| one.prepared.id).collect()
     }
 
     /// A statement was closed.
     pub(crate) fn close(&mut self, id: u32) {
-        self.0.retain(|one| one.prepared.id != id);
+        self.all.retain(|one| one.prepared.id != id);
     }
 
     /// A statement has got values or a cursor: nobody else gets it.
     pub(crate) fn bind(&mut self, id: u32) {
-        if let Some(one) = self.0.iter_mut().find(|one| one.prepared.id == id) {
+        if let Some(one) = self.all.iter_mut().find(|one| one.prepared.id == id) {
             one.origin = None;
+            self.has_news = true;
         }
     }
 
     /// A table has changed: what servers have said of statements may be wrong. Nobody else gets one of them.
     pub(crate) fn bind_all(&mut self) {
-        for one in &mut self.0 {
+        for one in &mut self.all {
             one.origin = None;
         }
+        self.has_news = true;
     }
 
     /// All are gone.
     pub(crate) fn clear(&mut self) {
-        self.0 = Vec::new();
+        *self = Self::default();
     }
 
     /// Whether some have to be closed before another session gets the connection, of which `max` may stay.
     pub(crate) fn has_surplus(&self, max: u32) -> bool {
-        (0..self.0.len()).any(|at| self.is_surplus(at, max))
+        self.has_news && (0..self.all.len()).any(|at| self.is_surplus(at, max))
     }
 
     /// Another session gets the connection, and `max` of them at most: the commands that close the others. Those are not answered.
     pub(crate) fn change_hands(&mut self, max: u32) -> Vec<u8> {
         let mut packets = Vec::new();
-        let stays: Vec<bool> = (0..self.0.len()).map(|at| !self.is_surplus(at, max)).collect();
+        let stays: Vec<bool> = (0..self.all.len()).map(|at| !self.is_surplus(at, max)).collect();
         let mut stays = stays.into_iter();
-        self.0.retain_mut(|one| {
-            one.is_taken = false;
+        self.all.retain(|one| {
             let stays = stays.next().unwrap_or_default();
             if !stays {
                 let payload = [&[Kind::StmtClose as u8][..], &one.prepared.id.to_le_bytes()].concat();
@@ -110,13 +113,22 @@ impl Statements {
             }
             stays
         });
+        self.release();
         packets
+    }
+
+    /// Another session gets the connection, and all of them.
+    pub(crate) fn release(&mut self) {
+        for one in &mut self.all {
+            one.is_taken = false;
+        }
+        self.has_news = false;
     }
 
     /// Whether one is of no use to others, or there are as many behind it, or another one that is made of the same.
     fn is_surplus(&self, at: usize, max: u32) -> bool {
-        let Some(origin) = self.0.get(at).and_then(|one| one.origin.as_ref()) else { return true };
-        let behind = self.0.get(at + 1..).unwrap_or_default();
+        let Some(origin) = self.all.get(at).and_then(|one| one.origin.as_ref()) else { return true };
+        let behind = self.all.get(at + 1..).unwrap_or_default();
         let is_same = |one: &Statement| one.origin.as_ref().is_some_and(|its| its.is(origin));
         behind.len() >= max as usize || behind.iter().any(is_same)
     }
@@ -161,7 +173,7 @@ mod tests {
         all.note(statement(1), Some(origins.of("a")));
         all.change_hands(9);
         let is_taken = |origin: &Origin, params, columns| {
-            let mut all = Statements(vec![]);
+            let mut all = Statements::default();
             all.note(statement(1), Some(origins.of("a")));
             all.change_hands(9);
             all.take(origin, params, columns).is_some()

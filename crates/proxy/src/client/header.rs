@@ -46,7 +46,7 @@ pub(super) async fn client(
         Ok(ProxyHeader::Local | ProxyHeader::Unknown) => Ok(peer),
         Err(failure) => {
             if !matches!(failure, Failure::Closed(_))
-                && let Some(hidden) = worker.bad_headers.admit(worker.now())
+                && let Some(hidden) = worker.logged.bad_headers.admit(worker.now())
             {
                 tracing::warn!(%peer, %failure, hidden, "a connection from mysql-proxy_protocol_networks was closed");
             }

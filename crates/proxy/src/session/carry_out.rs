@@ -1,5 +1,7 @@
 //! What was decided about a command is carried out, up to the point where it is forwarded, or answered here.
 
+use std::num::NonZeroU64;
+
 use route::Effects;
 use tokio::time::Instant;
 use wire::command::Kind;
@@ -21,7 +23,8 @@ use crate::limits::{BEHIND_PROLOGUE_MAX, ERRANDS_LOST_MAX};
 impl Session {
     /// Does what was decided about the command in the backlog, up to the point where it can be forwarded.
     pub(super) async fn carry_out(&mut self, kind: Kind, mut decided: Decided) -> Result<(), Ending> {
-        self.course.log = decided.orders.as_ref().and_then(|orders| orders.verdict.log);
+        self.course.log = decided.log();
+        self.course.digest = decided.digest.and_then(NonZeroU64::new);
         self.course.errand_lost = false;
         self.course.changed = None;
         if let Some(id) = decided.renamed.take() {

@@ -13,6 +13,7 @@ pub(super) mod decided;
 pub(super) mod prepared;
 mod settle;
 
+use std::num::NonZeroU64;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -121,6 +122,8 @@ pub(super) struct Course {
     pub(super) places: Box<[Place]>,
     /// What a rule says about logging the command in the backlog.
     pub(super) log: Option<bool>,
+    /// The hash of its digest, for logs, should it be answered here; 0 is that of none.
+    pub(super) digest: Option<NonZeroU64>,
     /// When the statement that runs is to be killed, if a rule or a hint says so.
     pub(super) deadline: Option<Box<Instant>>,
     /// The answer that is on its way, if it is compared with another one.
@@ -222,6 +225,7 @@ impl Course {
             throttle: None,
             places: Box::default(),
             log: None,
+            digest: None,
             deadline: None,
             watched: None,
             refused: None,

@@ -1,7 +1,7 @@
 //! Commands for prepared statements: where they go, and under which number.
 
 use route::Effects;
-use wire::command::{Kind, StmtExecute};
+use wire::command::{Kind, LAST_STATEMENT, StmtExecute};
 use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 use wire::{Capabilities, Codec as _};
@@ -10,7 +10,6 @@ use super::Session;
 use super::backlog::front;
 use super::course::Course;
 use super::course::decided::{self, Decided};
-use super::course::prepared::LAST;
 use super::ids::refusal_with;
 use super::last_result::NOWHERE;
 use super::metadata::Changed;
@@ -65,7 +64,7 @@ impl Session {
         let mut decided = Decided::plainly_to(hostgroup);
         let known = self.course.prepared.as_ref().zip(id(payload));
         let awaited = known.and_then(|(all, id)| all.executed(id, hostgroup));
-        if awaited.is_none() && id(payload) == Some(LAST) && kind.answer() != Answer::None {
+        if awaited.is_none() && id(payload) == Some(LAST_STATEMENT) && kind.answer() != Answer::None {
             decided.answer = Some(Box::new(decided::Reply::Error(ClientError::no_last_statement(kind))));
         }
         self.screen_execution(kind, awaited, decided)

@@ -79,8 +79,8 @@ impl Session {
     fn note_unlisted(&self, kind: Kind, payload: &[u8], decided: &Decided) {
         let worker = &self.worker;
         let (counter, messages, what) = match decided.screened.ruling {
-            Ruling::Refused => (Counter::FirewallRefused, &worker.refused_statements, "has refused"),
-            _ => (Counter::FirewallDetected, &worker.detected_statements, "would refuse"),
+            Ruling::Refused => (Counter::FirewallRefused, &worker.logged.refused, "has refused"),
+            _ => (Counter::FirewallDetected, &worker.logged.detected, "would refuse"),
         };
         worker.counts.note(counter);
         let Some(hidden) = messages.admit(Instant::now()) else { return };

@@ -1,5 +1,6 @@
 //! Counting what a session does: commands when they are sent, and statements when they are answered.
 
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use querylog::AuditEvent;
@@ -56,8 +57,7 @@ impl Session {
             backend.connection().note_query();
         }
         let place = self.place(kind, payload, decided);
-        let digest = decided.digest;
-        let log = decided.orders.as_ref().and_then(|orders| orders.verdict.log);
+        let (digest, log) = (decided.digest, decided.log());
         let bytes = u32::try_from(payload.len()).unwrap_or(u32::MAX);
         self.note_at_server(kind);
         if own.class == Some(Class::Set) && set_of(self.statement(payload)) == SetOf::Names {
@@ -204,7 +204,8 @@ impl Session {
             Some(paused) => paused.measured,
             None => self.measure_own(kind, front(&self.backlog)),
         };
-        self.begin_running(Measured { log: self.course.log, ..measured }, self.text_for_logs());
+        let digest = self.course.digest.map(NonZeroU64::get).or(measured.digest);
+        self.begin_running(Measured { digest, log: self.course.log, ..measured }, self.text_for_logs());
         if let Some(paused) = paused {
             self.control.running.resume(paused);
         }
@@ -262,7 +263,7 @@ fn note_warned(worker: &Worker, control: &Control, measured: &Measured) {
     let is_wanted = worker.settings().variables.log_mysql_warnings_enabled
         && is_question(measured.kind)
         && measured.class != Some(Class::Show);
-    if is_wanted && let Some(hidden) = worker.warned_statements.admit(Instant::now()) {
+    if is_wanted && let Some(hidden) = worker.logged.warned.admit(Instant::now()) {
         control.running.set_warned(Warned { digest: measured.digest.unwrap_or(0), hidden });
     }
 }
@@ -334,7 +335,7 @@ fn note_error(worker: &Worker, control: &Control, code: u16, message: &[u8], dig
     let (Some(server), Some(user)) = (about.server(), about.user()) else { return };
     let message = message.get(..ERROR_MESSAGE_BYTES_MAX).unwrap_or(message);
     if worker.settings().variables.verbose_query_error
-        && let Some(hidden) = worker.failed_statements.admit(Instant::now())
+        && let Some(hidden) = worker.logged.failed.admit(Instant::now())
     {
         let (hostgroup, server) = (server.hostgroup(), server.endpoint());
         let (user, schema) = (user.name.escape_ascii(), about.schema().unwrap_or_default());

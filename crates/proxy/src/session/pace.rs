@@ -62,10 +62,10 @@ impl Session {
         }
     }
 
-    /// A command is over: what a rule has said about logging it holds for none behind it, and if it had places under limits, others
+    /// A command is over: what logs want to know of it holds for none behind it, and if it had places under limits, others
     /// may have them.
     pub(super) fn forget_orders(&mut self) {
-        self.course.log = None;
+        (self.course.log, self.course.digest) = (None, None);
         if !self.course.places.is_empty() {
             self.course.places = Box::default();
         }

@@ -44,6 +44,13 @@ async fn expect_close(server: &mut Database, id: u8) {
     server.expect_command(Kind::StmtClose, &u32::from(id).to_le_bytes()).await;
 }
 
+/// A statement of the session that gets the connection next, in front of which a statement of the one before is closed.
+async fn closes_and_runs(client: &mut Client, server: &mut Database, id: u8) {
+    client.send_query("SELECT 2").await;
+    expect_close(server, id).await;
+    comes(client, server, "SELECT 2").await;
+}
+
 #[test]
 fn c16_sessions_execute_what_another_one_has_left() {
     play(async || {
@@ -73,9 +80,7 @@ fn c15_two_statements_of_one_text_remain_two() {
         prepares(&mut one, &mut server, "DO 1", 1).await;
         prepares(&mut one, &mut server, "DO 1", 2).await;
         executes(&mut one, &mut server, 1, 1).await;
-        two.send_query("SELECT 2").await;
-        expect_close(&mut server, 1).await;
-        comes(&mut two, &mut server, "SELECT 2").await;
+        closes_and_runs(&mut two, &mut server, 1).await;
         executes(&mut one, &mut server, 1, 2).await;
         one.send_command(Kind::StmtExecute, &execution(2)).await;
         server.expect_command(Kind::StmtPrepare, b"DO 1").await;
@@ -125,9 +130,7 @@ fn c15_what_a_server_has_changed_is_closed() {
         // SERVER_STATUS_METADATA_CHANGED, and autocommit.
         server.send(&[0, 0, 0, 2, 4, 0, 0]).await;
         one.read().await;
-        two.send_query("SELECT 2").await;
-        expect_close(&mut server, 1).await;
-        comes(&mut two, &mut server, "SELECT 2").await;
+        closes_and_runs(&mut two, &mut server, 1).await;
     });
 }
 
@@ -142,9 +145,7 @@ fn c16_a_statement_that_has_got_values_is_nobody_elses() {
         server.expect_command(Kind::StmtReset, &1_u32.to_le_bytes()).await;
         server.ok().await;
         one.expect_ok().await;
-        two.send_query("SELECT 2").await;
-        expect_close(&mut server, 1).await;
-        comes(&mut two, &mut server, "SELECT 2").await;
+        closes_and_runs(&mut two, &mut server, 1).await;
     });
 }
 
@@ -171,9 +172,7 @@ fn c29_no_more_stay_than_may() {
         for (sql, id) in [("DO 1", 1), ("DO 2", 2), ("DO 3", 3)] {
             prepares(&mut one, &mut server, sql, id).await;
         }
-        two.send_query("SELECT 2").await;
-        expect_close(&mut server, 1).await;
-        comes(&mut two, &mut server, "SELECT 2").await;
+        closes_and_runs(&mut two, &mut server, 1).await;
         executes(&mut one, &mut server, 3, 3).await;
         executes(&mut one, &mut server, 2, 2).await;
     });

@@ -80,6 +80,11 @@ impl Decided {
         self
     }
 
+    /// What a rule says about logging it.
+    pub(in crate::session) fn log(&self) -> Option<bool> {
+        self.orders.as_ref().and_then(|orders| orders.verdict.log)
+    }
+
     /// Whether it is one statement that reads, and leaves nothing behind.
     pub(in crate::session) fn is_plain_read(&self) -> bool {
         let reads = matches!(self.class, Some(Class::Select | Class::Show));

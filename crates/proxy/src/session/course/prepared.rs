@@ -13,6 +13,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use route::{Caller, Effects};
+use wire::command::LAST_STATEMENT;
 use wire::reply;
 
 use definitions::Definitions;
@@ -27,9 +28,6 @@ use crate::session::modes::Modes;
 use crate::statement::Kill;
 use crate::statement::class::Class;
 use crate::texts::Text;
-
-/// MariaDB: the statement that was prepared last.
-pub(in crate::session) const LAST: u32 = u32::MAX;
 
 /// What texts mean if that is not certain: never what they mean at another time.
 pub(in crate::session) const NO_MODES: u64 = u64::MAX;
@@ -114,7 +112,7 @@ impl Default for Registry {
             hearing: None,
             by_id: HashMap::new(),
             sites: Sites::default(),
-            last: LAST,
+            last: LAST_STATEMENT,
             next_own_id: FIRST_OWN_ID,
             bytes: 0,
         }
@@ -136,7 +134,7 @@ impl Registry {
 
     /// The client was refused a statement: none is the last one.
     pub(in crate::session) const fn forget_last(&mut self) {
-        self.last = LAST;
+        self.last = LAST_STATEMENT;
     }
 
     /// The server of this hostgroup has answered the first statement that was awaited: with this, or with an error. Returns what it is made
@@ -182,7 +180,8 @@ impl Registry {
             return id;
         }
         while self.by_id.contains_key(&self.next_own_id) {
-            self.next_own_id = if self.next_own_id >= LAST - 1 { FIRST_OWN_ID } else { self.next_own_id + 1 };
+            self.next_own_id =
+                if self.next_own_id >= LAST_STATEMENT - 1 { FIRST_OWN_ID } else { self.next_own_id + 1 };
         }
         self.next_own_id
     }
@@ -218,13 +217,13 @@ impl Registry {
 
     /// Whether a number in a command means a statement that is being prepared.
     pub(in crate::session) fn is_awaited(&self, id: u32) -> bool {
-        id == LAST && !self.awaiting.is_empty()
+        id == LAST_STATEMENT && !self.awaiting.is_empty()
     }
 
     /// The number in a command, in which MariaDB's clients may mean the last one.
     fn meant(&self, id: u32) -> u32 {
         // While one is being prepared, nobody knows what it will be called.
-        if id == LAST && self.awaiting.is_empty() { self.last } else { id }
+        if id == LAST_STATEMENT && self.awaiting.is_empty() { self.last } else { id }
     }
 
     /// The numbers that the client knows statements by, in order.
@@ -260,7 +259,7 @@ impl Registry {
     /// What is executed as `id` at the server of this hostgroup.
     pub(in crate::session) fn executed(&self, id: u32, hostgroup: u32) -> Option<&Preparing> {
         // MariaDB's clients execute a statement that was sent to be prepared just before.
-        if id == LAST
+        if id == LAST_STATEMENT
             && let Some(what) = self.awaiting.back()
         {
             return Some(what);
@@ -272,7 +271,7 @@ impl Registry {
     /// Whom the statement kills that the client knows as `id`, if that is a session of the proxy.
     pub(in crate::session) fn kill(&self, id: u32) -> Option<Kill> {
         // MariaDB's clients execute a statement that was sent to be prepared just before.
-        match self.awaiting.back().filter(|_| id == LAST) {
+        match self.awaiting.back().filter(|_| id == LAST_STATEMENT) {
             Some(what) => what.kill,
             None => self.get(id)?.what.kill,
         }

@@ -38,8 +38,8 @@ fn answers_belong_to_statements_in_their_order() {
     all.answered(0, Some(statement(2, 0)));
     assert_eq!(all.get(1).unwrap().what.text.as_deref(), Some(&b"a"[..]));
     assert_eq!(all.get(2).unwrap().what.text.as_deref(), Some(&b"c"[..]));
-    assert_eq!(all.get(LAST).unwrap().id_at(0), Some(2));
-    assert_eq!(all.close(LAST), [(0, 2)]);
+    assert_eq!(all.get(LAST_STATEMENT).unwrap().id_at(0), Some(2));
+    assert_eq!(all.close(LAST_STATEMENT), [(0, 2)]);
     assert!(all.get(2).is_none() && all.get(3).is_none());
 }
 
