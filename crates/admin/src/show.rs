@@ -132,7 +132,7 @@ fn tables_of(schema: &str) -> String {
 
 fn create_table(name: &str, rights: Rights) -> Option<String> {
     let (schema, table) = qualified(name)?;
-    let table = text(table);
+    let (table, sql) = (text(table), memtable::as_usual("sql"));
     let all: &[&str] = match rights {
         Rights::Admin => &ADMIN_SCHEMAS,
         Rights::Stats => &STATS_SCHEMAS,
@@ -145,7 +145,7 @@ fn create_table(name: &str, rights: Rights) -> Option<String> {
         .map(|(place, schema)| {
             let schema = identifier(schema);
             format!(
-                "SELECT {place} AS place, name, sql FROM {schema}.sqlite_master WHERE type='table' AND name={table}"
+                "SELECT {place} AS place, name, {sql} AS sql FROM {schema}.sqlite_master WHERE type='table' AND name={table}"
             )
         })
         .collect();
@@ -174,7 +174,7 @@ fn table_status(name: &str, _: Rights) -> Option<String> {
          0 AS Avg_row_length, 0 AS Data_length, 0 AS Max_data_length, 0 AS Index_length, 0 AS Data_free, \
          NULL AS Auto_increment, NULL AS Create_time, NULL AS Update_time, NULL AS Check_time, \
          'utf8_bin' AS Collation, NULL AS Checksum, '' AS Create_options, '' AS Comment \
-         FROM pragma_table_list WHERE type='table' AND name LIKE {table} ESCAPE '\\' GROUP BY name"
+         FROM pragma_table_list WHERE type IN ('table', 'virtual') AND name LIKE {table} ESCAPE '\\' GROUP BY name"
     ))
 }
 

@@ -65,7 +65,7 @@ pub(crate) fn refresh(
         let rows = plane.aurora_failovers().into_iter().map(tables::aurora_failover);
         store.refill_checks(tables::AURORA_FAILOVERS, rows)?;
     }
-    digests::refresh(&names, store, plane)?;
+    digests::refresh(&names, store, plane);
     if rights == Rights::Admin {
         if names.iter().any(|name| name == COLLATIONS) {
             let collations = plane.collations();

@@ -19,6 +19,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use config::schema::Section;
 use config::{Config, Draft, Row, RowProblem};
+use memtable::{Lists, Rows};
 use rusqlite::Connection;
 
 use crate::answer::{AdminError, Answer};
@@ -38,6 +39,8 @@ pub struct Store {
     admin: Connection,
     /// Where those work who may only read statistics.
     stats: Connection,
+    /// What those tables show that are not filled.
+    lists: Lists,
     /// Where `pointsman.db` is; nothing if all is in memory.
     pub(crate) disk: Option<PathBuf>,
     /// Keeps the names of the databases in memory from being taken by another store of this process.
@@ -120,6 +123,16 @@ impl Store {
         rows: impl IntoIterator<Item = Vec<rusqlite::types::Value>>,
     ) -> Result<(), AdminError> {
         rows::refill(&mut self.admin, "monitor", table, rows).map_err(AdminError::from)
+    }
+
+    /// Makes these the rows of a table of the schema `stats` that shows a list, until [`Store::forget_lists`].
+    pub(crate) fn show(&mut self, table: &str, rows: Arc<dyn Rows>) {
+        self.lists.show(table, rows);
+    }
+
+    /// The statement that they were for has run: frees the rows of tables that show lists.
+    pub(crate) fn forget_lists(&mut self) {
+        self.lists.clear();
     }
 
     /// Makes these the rows of `mysql_collations`.

@@ -13,6 +13,19 @@ use config::schema::{SECTIONS, Section, Shape};
 
 pub(crate) use collations::COLLATIONS;
 
+/// The tables about digests, of which the second one starts the counters again. They may have 100,000 rows: they show the [lists](memtable) that
+/// the data plane gives, and nothing of them is written into SQLite.
+pub(crate) const DIGESTS: &str = "stats_mysql_query_digest";
+/// See [`DIGESTS`].
+pub(crate) const DIGESTS_RESET: &str = "stats_mysql_query_digest_reset";
+/// See [`DIGESTS`].
+pub(crate) const DIGEST_LATENCY: &str = "stats_pointsman_digest_latency";
+
+/// Whether a table shows a list.
+pub(crate) fn is_list(table: &str) -> bool {
+    [DIGESTS, DIGESTS_RESET, DIGEST_LATENCY].contains(&table)
+}
+
 /// A table that is not a section of the configuration.
 #[derive(Debug)]
 pub(crate) struct Table {

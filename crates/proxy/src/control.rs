@@ -7,6 +7,7 @@
 pub(crate) mod about;
 mod extended;
 mod mail;
+mod report;
 pub(crate) mod running;
 mod turns;
 
@@ -18,16 +19,13 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::time::Instant;
-use wire::command::Kind;
 
 use crate::directory::Seat;
-use crate::holders::Holder;
 use crate::kill::{Request, Verdict};
 use crate::limits::SWEEP_INTERVAL;
 use crate::state::Pin;
 use crate::statement::Kill;
 use crate::statement::kill::{Force, What};
-use crate::stats::SessionStats;
 use about::About;
 use mail::Mail;
 use running::Running;
@@ -351,60 +349,6 @@ impl Control {
         }
     }
 
-    /// The session as a row of a list, at `now`.
-    pub(crate) fn row(&self, worker: u16, now: Instant) -> SessionStats {
-        let running = self.running.show();
-        let (command, since) = match (self.activity.get(), &running) {
-            (Activity::Login, _) => ("Connecting client", self.created),
-            (Activity::Tunnel(_), _) => ("Fast forward", self.created),
-            (_, Some((_, since, _))) if !self.about.has_server() => ("Connect", *since),
-            (_, Some((kind, since, _))) => (command(*kind), *since),
-            (Activity::Idle(since), None) => ("Sleep", since),
-            (Activity::Busy, None) => ("Query", now),
-        };
-        let mut row = SessionStats {
-            worker,
-            id: self.id,
-            user: String::new(),
-            schema: None,
-            client: None,
-            hostgroup: 0,
-            local: None,
-            server: None,
-            command,
-            time: now.saturating_duration_since(since),
-            statement: running.and_then(|(_, _, text)| text),
-            pin: self.pinned(now).map(|(pin, time)| (pin.name(), time)),
-            extended: None,
-        };
-        self.about.fill(&mut row);
-        row
-    }
-
-    /// What the session needs its connection to this hostgroup for, if it has one, and for how long. Where connections are
-    /// `shared`, one that waits for its client without a pin needs none. What only itself knows of other hostgroups that it was in before is
-    /// not told.
-    pub(crate) fn holds(&self, hostgroup: u32, shared: bool, now: Instant) -> Option<Holder> {
-        let user = self.about.user_with_server_in(hostgroup)?;
-        let since = |since: Instant| now.saturating_duration_since(since);
-        let running = || self.running.since().map(|begun| ("statement", since(begun)));
-        let pinned = || self.pinned(now).map(|(pin, time)| (pin.name(), time));
-        let transaction = || self.transaction_since.get().map(|begun| ("transaction", since(begun)));
-        let whole = || match self.activity.get() {
-            Activity::Idle(_) if shared => None,
-            Activity::Idle(idle) => Some(("session", since(idle))),
-            Activity::Login | Activity::Busy | Activity::Tunnel(_) => Some(("session", self.age(now))),
-        };
-        let (reason, time) = pinned().or_else(transaction).or_else(running).or_else(whole)?;
-        Some(Holder { session: self.id, user, reason, time })
-    }
-
-    /// What binds the session to its connection, and for how long it has.
-    fn pinned(&self, now: Instant) -> Option<(Pin, Duration)> {
-        let since = Duration::from_millis(self.pinned_ms.get().into());
-        self.pin.get().map(|pin| (pin, self.age(now).saturating_sub(since)))
-    }
-
     pub(crate) fn set_busy(&self) {
         self.activity.set(Activity::Busy);
     }
@@ -445,17 +389,6 @@ impl Control {
             self.send(Signal::Timeout);
         }
         [idle, transaction, self.running.end_of(patience.statement)].into_iter().flatten().min()
-    }
-}
-
-/// What ProxySQL's list of sessions calls a session that runs such a command.
-const fn command(kind: Kind) -> &'static str {
-    match kind {
-        Kind::StmtPrepare => "Prepare",
-        Kind::StmtExecute | Kind::StmtBulkExecute => "Execute",
-        Kind::InitDb => "InitDB",
-        Kind::ResetConnection => "Resetting connection",
-        _ => "Query",
     }
 }
 

@@ -227,7 +227,7 @@ impl Remote {
         report::commands(self.ask(|worker| worker.counts.commands.counts()))
     }
 
-    /// Statements by digest, in the order of hostgroup, user, schema, client and digest. With `latency` there are percentiles
+    /// Statements by digest, in the order of digest, hostgroup, user, schema and client. With `latency` there are percentiles
     /// of their times.
     ///
     /// Workers give their tables in small parts and serve their clients in between; what is counted meanwhile may be among it.

@@ -16,6 +16,7 @@
 //! - [`tell`]: answers about where statements go, [`trace`]: where the last one went, and how long that took;
 //! - [`backlog`]: the command that has come and is not sent yet;
 //! - [`fast_forward`]: sessions whose commands nobody looks at;
+//! - [`file`]: files of clients for their servers; [`heard`]: what is noted of an answer on its way;
 //! - [`ids`]: commands that name or show connections;
 //! - [`internal`]: what the session tells of itself;
 //! - [`kill`]: killing and being killed;
@@ -45,7 +46,9 @@ mod digest;
 mod errand;
 mod execute;
 mod fast_forward;
+mod file;
 mod firewall;
+mod heard;
 mod ids;
 mod internal;
 mod kill;

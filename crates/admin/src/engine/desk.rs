@@ -113,6 +113,7 @@ impl Desk {
             return error.into();
         }
         let answer = self.store.query(sql, rights);
+        self.store.forget_lists();
         if self.settings.borrow().vacuum_stats
             && let Err(error) = stats::clear(sql, &mut self.store)
         {

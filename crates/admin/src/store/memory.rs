@@ -4,7 +4,7 @@ use rusqlite::Connection;
 
 use super::Store;
 use crate::answer::AdminError;
-use crate::tables::Schema;
+use crate::tables::{Schema, is_list};
 
 /// Pages of 4 KiB that statistics may leave unused before the memory is given back: 1 MiB, which takes no time to fill again.
 const FREE_MAX_PAGES: i64 = 256;
@@ -32,7 +32,7 @@ impl Store {
     ) -> Result<(), AdminError> {
         let tables = Schema::Stats.tables();
         for name in names {
-            if tables.iter().any(|(table, _)| table == name) {
+            if tables.iter().any(|(table, _)| table == name && !is_list(table)) {
                 self.admin.execute(&format!("DELETE FROM stats.{name}"), [])?;
             }
         }

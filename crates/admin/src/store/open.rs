@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use config::{Config, Draft};
+use memtable::Lists;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags, params};
@@ -13,7 +14,7 @@ use rusqlite::{Connection, OpenFlags, params};
 use super::run::give_way;
 use super::{Store, functions, limits, migrate, variables};
 use crate::checksum::Checksums;
-use crate::tables::{COLLATIONS, Schema};
+use crate::tables::{COLLATIONS, Schema, is_list};
 
 /// The file of the schema `disk`.
 const DISK_FILE: &str = "pointsman.db";
@@ -71,9 +72,11 @@ impl Store {
         let disk = datadir.map(|folder| folder.join(DISK_FILE));
         let mut admin = Connection::open_in_memory_with_flags(flags)?;
         let mut stats = Connection::open_with_flags(&stats_uri, flags)?;
+        let lists = Lists::default();
         for connection in [&mut admin, &mut stats] {
             confine(connection)?;
             functions::add(connection)?;
+            lists.add_to(connection)?;
             connection.progress_handler(limits::PERIOD_OPS, Some(give_way()))?;
         }
         attach_disk(&admin, disk.as_deref())?;
@@ -100,6 +103,7 @@ impl Store {
         Ok(Self {
             admin,
             stats,
+            lists,
             disk,
             _name: name,
             runtime,
@@ -217,7 +221,9 @@ pub(super) fn create(admin: &Connection, schema: Schema) -> rusqlite::Result<()>
             |row| row.get(0),
         )?;
         if !known {
-            admin.execute_batch(&ddl.replacen("CREATE TABLE ", &format!("CREATE TABLE {name}."), 1))?;
+            let ddl = ddl.replacen("CREATE TABLE ", &format!("CREATE TABLE {name}."), 1);
+            let is_list = schema == Schema::Stats && is_list(&table);
+            admin.execute_batch(&if is_list { memtable::definition(&ddl) } else { ddl })?;
         }
     }
     schema.indexes().iter().try_for_each(|index| admin.execute_batch(index))

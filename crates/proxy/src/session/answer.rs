@@ -1,37 +1,28 @@
 //! From the backend to the client: the bytes of an answer, up to its end.
 
-use std::borrow::Cow;
 use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
 
 use tokio::time::Instant;
-use wire::command::Kind;
-use wire::frame::MessageScanner;
-use wire::reply::{Answer, End, Event, Outcome, ReplyScanner};
-use wire::{Capabilities, StatusFlags, WireError};
+use wire::reply::{Answer, Event, ReplyScanner};
+use wire::{Capabilities, WireError};
 
 use super::Session;
 use super::again::{Heard, may_be_hidden, refused};
-use super::correction::correction;
-use super::course::Course;
-use super::execute::{keeps_definitions, refusal_with_own_id};
+use super::heard::{
+    add_answered, behind_prologue, collect, hear_definitions, is_refused_kill, note, note_statements,
+    retells, retold, told, work_at,
+};
 use super::ids::{refusal_with_session, translate};
 use super::measure::answered;
 use super::overdue::{is_interrupted, timed_out};
-use super::owed::Step;
-use crate::backend::{Backend, Refused, Target};
-use crate::control::{Control, Signal};
+use crate::control::Signal;
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::limits::FILLS_PER_TURN;
 use crate::mirror::comparison::Watched;
-use crate::relay::Parked;
 use crate::sock::{Input, garbled};
-use crate::worker::Worker;
-
-/// The transaction was the victim of a deadlock.
-const ER_LOCK_DEADLOCK: u16 = 1213;
 
 impl Session {
     /// Relays this answer, which begins with sequence id `seq`, and all that are owed after it.
@@ -309,219 +300,5 @@ impl Session {
         }
         self.control.set_busy();
         Poll::Ready(Ok(()))
-    }
-
-    /// Relays the file of a LOAD DATA LOCAL: the client's messages up to and including an empty one. Takes the
-    /// sequence id of the first, returns the one behind the last.
-    async fn relay_file(&mut self, seq: u8) -> Result<u8, Ending> {
-        let mut file = File { message: MessageScanner::new(seq), ended: false, lost: None };
-        // While the client sends it has as much time as an idle one.
-        self.set_idle();
-        poll_fn(|cx| self.poll_file(cx, &mut file)).await?;
-        self.control.set_busy();
-        let seq = file.message.next_seq();
-        match file.lost {
-            None => Ok(seq),
-            Some(server) => Err(self.told(&ClientError::lost_backend(&server), seq)),
-        }
-    }
-
-    /// Forwards what there is of a file; ready when its end is with the backend.
-    fn poll_file(&mut self, cx: &mut Context<'_>, file: &mut File) -> Poll<Result<(), Ending>> {
-        self.obey(true)?;
-        for _ in 0..FILLS_PER_TURN {
-            if let Some(backend) = &mut self.backend {
-                // A server that closes is let go at once. The client hears of it after the file: it does not listen
-                // while it sends.
-                if backend.connection_mut().poll_input(cx) == Poll::Ready(Input::End) {
-                    file.lost = Some(backend.server().endpoint().clone());
-                    self.to_backend = Parked::default();
-                    self.backend = None;
-                } else if self.to_backend.poll_flush(cx, backend.connection_mut()).is_pending() {
-                    return Poll::Pending;
-                }
-            }
-            if file.ended {
-                return Poll::Ready(Ok(()));
-            }
-            if self.backlog.is_empty() {
-                let mut scratch = self.worker.scratch.borrow_mut();
-                let n = ready!(self.client.poll_read(cx, &mut scratch))
-                    .map_err(|error| self.unreadable(&error, file.message.next_seq()))?;
-                let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
-                self.backlog.extend_from_slice(input);
-                drop(scratch);
-                self.set_idle();
-            }
-            let input = std::mem::take(&mut self.backlog);
-            let mut sent = 0;
-            while !file.ended && sent < input.len() {
-                let seq = file.message.next_seq();
-                let scanned = file
-                    .message
-                    .scan(input.get(sent..).unwrap_or_default())
-                    .map_err(|error| self.interrupted(&ClientError::malformed(error), seq))?;
-                sent += scanned.len;
-                file.ended = scanned.done && file.message.payload_len() == 0;
-                if scanned.done && !file.ended {
-                    file.message = MessageScanner::new(file.message.next_seq());
-                }
-            }
-            let (now, later) = input.split_at_checked(sent).unwrap_or((&input, &[]));
-            self.backlog.extend_from_slice(later);
-            if file.lost.is_none() {
-                self.send_to_backend(cx, now)?;
-            }
-        }
-        // There may be more: let others run first, then come back.
-        cx.waker().wake_by_ref();
-        Poll::Pending
-    }
-}
-
-/// What is in `input` behind the answers to what was said in front of the command; nothing if the server has refused that.
-fn behind_prologue<'a>(
-    backend: &mut Backend,
-    worker: &Worker,
-    course: &mut Course,
-    status: &mut StatusFlags,
-    input: &'a [u8],
-) -> Option<&'a [u8]> {
-    match backend.connection_mut().hear(input) {
-        Ok((heard, told)) => {
-            *status = told.unwrap_or(*status);
-            input.get(heard..)
-        }
-        Err(Refused(payload)) => {
-            worker.taken.clear();
-            course.refusal = Some(payload.into());
-            None
-        }
-    }
-}
-
-/// The server works at this command now, which was sent with the one before; what answers it.
-fn work_at(control: &Control, course: &mut Course, next: &Step) -> Answer {
-    course.ran.work_at(next.statement);
-    control.running.go_on(next.measured, &next.also, Instant::now());
-    next.answer
-}
-
-/// Takes note of what a server says of a statement that it prepares, for a client that keeps that.
-#[inline]
-fn hear_definitions(course: &mut Course, control: &Control, bytes: Option<&[u8]>, caps: Capabilities) {
-    if keeps_definitions(caps)
-        && control.running.kind() == Some(Kind::StmtPrepare)
-        && let Some((registry, bytes)) = course.prepared.as_mut().zip(bytes)
-    {
-        registry.hear(bytes);
-    }
-}
-
-/// Takes note of what a server has said of a statement, if that is what it was asked for, or has changed of one.
-fn note_statements(
-    course: &mut Course,
-    control: &Control,
-    backend: &mut Backend,
-    reply: &ReplyScanner,
-    outcome: Outcome,
-) {
-    if outcome.status().is_some_and(|status| status.contains(StatusFlags::METADATA_CHANGED)) {
-        backend.connection_mut().statements_mut().bind_all();
-    }
-    if control.running.kind() == Some(Kind::StmtPrepare)
-        && let Some(registry) = &mut course.prepared
-    {
-        let prepared = reply.prepared();
-        if let Some(prepared) = &prepared {
-            control.running.set_statement(prepared.id);
-        }
-        let origin = registry.answered(course.hostgroup, prepared);
-        if let Some(prepared) = prepared {
-            backend.connection_mut().statements_mut().note(prepared, origin);
-        }
-    }
-}
-
-/// Takes note of the transaction that a packet tells, if anybody wants to know: one behind which a scan of `read` has stopped.
-#[inline]
-fn collect(course: &mut Course, worker: &Worker, reply: &ReplyScanner, event: Event, read: Option<&[u8]>) {
-    let Some(gtids) = &mut course.gtids else { return };
-    let is_told = match event {
-        Event::Changed => true,
-        Event::Done(outcome) => {
-            outcome.status().is_some_and(|status| status.contains(StatusFlags::SESSION_STATE_CHANGED))
-        }
-        Event::More | Event::LocalInfile => false,
-    };
-    let packet = read.zip(reply.last_len()).filter(|_| is_told);
-    if let Some(gtid) = packet.and_then(|(read, len)| gtids.trackers.look(read, len)) {
-        gtids.note(course.hostgroup, gtid);
-        worker.counts.note(Counter::GtidCollected);
-    }
-}
-
-/// What the client gets of these bytes of an answer.
-#[inline]
-fn told<'a>(course: &mut Course, reply: &ReplyScanner, event: Event, output: &'a [u8]) -> Cow<'a, [u8]> {
-    let Some(gtids) = &mut course.gtids else { return output.into() };
-    let cut = if event == Event::More { reply.cut_len() } else { 0 };
-    gtids.trackers.pass(output, cut).map_or(output.into(), Cow::from)
-}
-
-/// Whether an answer ends with what servers say of a statement without an open cursor (`ER_STMT_HAS_NO_OPEN_CURSOR`).
-const fn is_without_cursor(event: Event) -> bool {
-    matches!(event, Event::Done(Outcome { end: End::Err { code: 1421 }, .. }))
-}
-
-/// Whether what a server says of a prepared statement may have to be said in other words.
-const fn retells(course: &Course, event: Event) -> bool {
-    course.changed.is_some() || is_without_cursor(event)
-}
-
-/// What a server says of a prepared statement, in other words; nothing if they are good as they are. `is_last` says that the server has not
-/// got commands behind it.
-fn retold(output: &[u8], course: &mut Course, is_last: bool) -> Option<Vec<u8>> {
-    if let Some(changed) = &mut course.changed {
-        return Some(changed.rewrite(output));
-    }
-    let rewritten = refusal_with_own_id(output, course);
-    // Commands behind it may have asked about it already.
-    course.correction = rewritten.as_deref().filter(|_| is_last).and_then(correction);
-    rewritten
-}
-
-/// Whether an answer ends with what servers have against a KILL.
-const fn is_refused_kill(event: Event) -> bool {
-    matches!(event, Event::Done(Outcome { end: End::Err { code: 1094 | 1095 }, .. }))
-}
-
-/// What the end of an answer says about the session.
-pub(super) fn note(status: &mut StatusFlags, outcome: Outcome) {
-    match outcome.end {
-        // The server has rolled the transaction back; an ERR packet carries no status that would say so.
-        End::Err { code: ER_LOCK_DEADLOCK } => status.remove(StatusFlags::IN_TRANSACTION),
-        // That the session has changed is said of one packet.
-        _ => *status = outcome.status().unwrap_or(*status) - StatusFlags::SESSION_STATE_CHANGED,
-    }
-}
-
-/// A file on its way from the client to the server.
-#[derive(Debug)]
-struct File {
-    /// The message that the client is sending.
-    message: MessageScanner,
-    /// Whether the empty message was seen.
-    ended: bool,
-    /// The server, if it has closed the connection meanwhile.
-    lost: Option<Target>,
-}
-
-/// So many bytes of the answer are for the client, which may get only some in a second.
-#[inline]
-fn add_answered(worker: &Worker, control: &Control, course: &mut Course, bytes: usize) {
-    control.running.add_answered(bytes);
-    if let Some(rate) = worker.rate_to_client() {
-        course.throttle.get_or_insert_default().note(Instant::now(), bytes, rate);
     }
 }

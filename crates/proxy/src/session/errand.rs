@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout};
 use wire::frame::HEADER_LEN;
 
 use super::Session;
-use super::answer::note;
+use super::heard::note;
 use super::trace::Part;
 use crate::backend::{Asked, Reply, ask};
 use crate::control::Signal;

@@ -10,19 +10,33 @@ use super::{Copied, Names, Size, Table};
 use crate::limits::DIGESTS_PER_TURN;
 use crate::stats::DigestStats;
 
-/// What is put together.
-type Key = (u32, Names, u64);
+/// What is put together. Two that differ nearly always do so in the first number: the names are seldom looked at.
+type Key = (u64, u32, Names);
 
-/// Tables that are being put together. A tree: a hash table of 100,000 digests takes ten milliseconds at once to grow.
-#[derive(Debug, Default)]
-pub(crate) struct Sums(BTreeMap<Key, (Arc<[u8]>, Tally)>);
+/// Of some digests, the text and what was counted.
+type Tree = BTreeMap<Key, (Arc<[u8]>, Tally)>;
+
+/// Trees in [`Sums`]: one for each first byte of a digest.
+const TREES: usize = 1 << u8::BITS;
+
+/// Tables that are being put together. Many small trees are never far from the cache as one of 100,000 digests is, and a hash table
+/// of so many takes ten milliseconds at once to grow.
+#[derive(Debug)]
+pub(crate) struct Sums([Tree; TREES]);
+
+impl Default for Sums {
+    fn default() -> Self {
+        Self([const { Tree::new() }; TREES])
+    }
+}
 
 impl Sums {
     /// Adds a part of a worker's table.
     pub(crate) fn add(&mut self, part: Vec<Copied>) {
         for Copied { names, hostgroup, digest, text, tally } in part {
-            self.0
-                .entry((hostgroup, names, digest))
+            let [first_byte, ..] = digest.to_be_bytes();
+            self.0[usize::from(first_byte)]
+                .entry((digest, hostgroup, names))
                 .and_modify(|(_, sum)| sum.merge(&tally))
                 .or_insert((text, tally));
         }
@@ -38,10 +52,10 @@ impl Sums {
         }
     }
 
-    /// What there is of each digest, by hostgroup, user, schema, client and digest, in this order.
+    /// What there is of each digest, by digest, hostgroup, user, schema and client, in this order.
     pub(crate) fn finish(self) -> Vec<DigestStats> {
-        in_turns(self.0)
-            .map(|((hostgroup, names, digest), (text, tally))| DigestStats {
+        in_turns(self.0.into_iter().flatten())
+            .map(|((digest, hostgroup, names), (text, tally))| DigestStats {
                 hostgroup,
                 schema: names.schema,
                 user: names.user,

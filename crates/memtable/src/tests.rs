@@ -1,0 +1,115 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::*;
+
+/// Squares, and how many cells were asked for.
+#[derive(Default)]
+struct Squares {
+    count: usize,
+    asked: AtomicUsize,
+}
+
+impl Rows for Squares {
+    fn count(&self) -> usize {
+        self.count
+    }
+
+    fn cell(&self, row: usize, column: usize) -> Value {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        let row = i64::try_from(row).unwrap();
+        match column {
+            0 => row.into(),
+            1 => (row * row).into(),
+            _ => format!("row {row}").into(),
+        }
+    }
+}
+
+const USUAL: &str = "CREATE TABLE squares (n INT NOT NULL, square INT, text VARCHAR DEFAULT ('a,b'), PRIMARY KEY (n, square))";
+
+/// A connection with an empty table.
+fn opened() -> (Connection, Lists) {
+    let (connection, lists) = (Connection::open_in_memory().unwrap(), Lists::default());
+    lists.add_to(&connection).unwrap();
+    connection.execute_batch(&definition(USUAL)).unwrap();
+    (connection, lists)
+}
+
+fn numbers(connection: &Connection, sql: &str) -> Vec<i64> {
+    let mut statement = connection.prepare(sql).unwrap();
+    statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_>>().unwrap()
+}
+
+#[test]
+fn a_table_shows_the_list_of_its_name() {
+    let (connection, lists) = opened();
+    assert_eq!(numbers(&connection, "SELECT COUNT(*) FROM squares"), [0], "empty at first");
+    lists.show("Squares", Arc::new(Squares { count: 5, ..Squares::default() }));
+    lists.show("others", Arc::new(Squares { count: 7, ..Squares::default() }));
+    assert_eq!(numbers(&connection, "SELECT square FROM squares ORDER BY n DESC LIMIT 3"), [16, 9, 4]);
+    assert_eq!(numbers(&connection, "SELECT n FROM squares WHERE text = 'row 3'"), [3]);
+    assert_eq!(numbers(&connection, "SELECT a.n FROM squares a JOIN squares b ON a.n = b.square"), [0, 1, 4]);
+    lists.clear();
+    assert_eq!(numbers(&connection, "SELECT COUNT(*) FROM squares"), [0]);
+}
+
+#[test]
+fn only_cells_that_a_statement_needs_are_made() {
+    let (connection, lists) = opened();
+    let squares = Arc::new(Squares { count: 1_000, ..Squares::default() });
+    lists.show("squares", Arc::clone(&squares) as Arc<dyn Rows>);
+    assert_eq!(numbers(&connection, "SELECT COUNT(*) FROM squares"), [1_000]);
+    assert_eq!(squares.asked.load(Ordering::Relaxed), 0);
+    assert_eq!(numbers(&connection, "SELECT MAX(square) FROM squares"), [998_001]);
+    assert_eq!(squares.asked.load(Ordering::Relaxed), 1_000);
+}
+
+#[test]
+fn who_reads_keeps_what_he_reads() {
+    let (connection, lists) = opened();
+    lists.show("squares", Arc::new(Squares { count: 3, ..Squares::default() }));
+    let mut statement = connection.prepare("SELECT n FROM squares").unwrap();
+    let mut rows = statement.query([]).unwrap();
+    assert!(rows.next().unwrap().is_some());
+    lists.clear();
+    assert!(rows.next().unwrap().is_some(), "a list that changes below a statement");
+}
+
+#[test]
+fn nothing_can_be_written() {
+    let (connection, lists) = opened();
+    lists.show("squares", Arc::new(Squares { count: 3, ..Squares::default() }));
+    for sql in ["DELETE FROM squares", "INSERT INTO squares VALUES (1, 1, '')", "UPDATE squares SET n = 1"] {
+        let refused = connection.execute(sql, []).unwrap_err().to_string();
+        assert!(refused.contains("may not be modified"), "{sql}: {refused}");
+    }
+}
+
+#[test]
+fn definitions_are_those_of_usual_tables() {
+    let (connection, _lists) = opened();
+    connection.execute_batch("CREATE TABLE usual (a INT)").unwrap();
+    let kept = |table: &str| -> String {
+        let sql = format!("SELECT {} FROM sqlite_master WHERE name = '{table}'", as_usual("sql"));
+        connection.query_row(&sql, [], |row| row.get(0)).unwrap()
+    };
+    assert_eq!([kept("squares"), kept("usual")], [USUAL, "CREATE TABLE usual (a INT)"]);
+    let columns = "SELECT name || ' ' || type || ' ' || \"notnull\" || ' ' || (pk > 0) FROM pragma_table_info('squares')";
+    let mut statement = connection.prepare(columns).unwrap();
+    let columns: Vec<String> =
+        statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+    assert_eq!(columns, ["n INT 1 1", "square INT 0 1", "text VARCHAR 0 0"]);
+}
+
+#[test]
+fn two_connections_see_the_tables_of_one_database() {
+    let name = "file:/memtable-of-two?vfs=memdb";
+    let [one, two] = [(); 2].map(|()| Connection::open(name).unwrap());
+    let lists = Lists::default();
+    for connection in [&one, &two] {
+        lists.add_to(connection).unwrap();
+    }
+    one.execute_batch(&definition(USUAL)).unwrap();
+    lists.show("squares", Arc::new(Squares { count: 4, ..Squares::default() }));
+    assert_eq!(numbers(&two, "SELECT SUM(square) FROM squares"), [14]);
+}

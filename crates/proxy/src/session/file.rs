@@ -1,0 +1,94 @@
+//! The file of a LOAD DATA LOCAL, from the client to the server.
+
+use std::future::poll_fn;
+use std::task::{Context, Poll, ready};
+
+use wire::frame::MessageScanner;
+
+use super::Session;
+use crate::backend::Target;
+use crate::ending::Ending;
+use crate::error::ClientError;
+use crate::limits::FILLS_PER_TURN;
+use crate::relay::Parked;
+use crate::sock::Input;
+
+/// A file on its way from the client to the server.
+#[derive(Debug)]
+struct File {
+    /// The message that the client is sending.
+    message: MessageScanner,
+    /// Whether the empty message was seen.
+    ended: bool,
+    /// The server, if it has closed the connection meanwhile.
+    lost: Option<Target>,
+}
+
+impl Session {
+    /// Relays the file of a LOAD DATA LOCAL: the client's messages up to and including an empty one. Takes the
+    /// sequence id of the first, returns the one behind the last.
+    pub(super) async fn relay_file(&mut self, seq: u8) -> Result<u8, Ending> {
+        let mut file = File { message: MessageScanner::new(seq), ended: false, lost: None };
+        // While the client sends it has as much time as an idle one.
+        self.set_idle();
+        poll_fn(|cx| self.poll_file(cx, &mut file)).await?;
+        self.control.set_busy();
+        let seq = file.message.next_seq();
+        match file.lost {
+            None => Ok(seq),
+            Some(server) => Err(self.told(&ClientError::lost_backend(&server), seq)),
+        }
+    }
+
+    /// Forwards what there is of a file; ready when its end is with the backend.
+    fn poll_file(&mut self, cx: &mut Context<'_>, file: &mut File) -> Poll<Result<(), Ending>> {
+        self.obey(true)?;
+        for _ in 0..FILLS_PER_TURN {
+            if let Some(backend) = &mut self.backend {
+                // A server that closes is let go at once. The client hears of it after the file: it does not listen
+                // while it sends.
+                if backend.connection_mut().poll_input(cx) == Poll::Ready(Input::End) {
+                    file.lost = Some(backend.server().endpoint().clone());
+                    self.to_backend = Parked::default();
+                    self.backend = None;
+                } else if self.to_backend.poll_flush(cx, backend.connection_mut()).is_pending() {
+                    return Poll::Pending;
+                }
+            }
+            if file.ended {
+                return Poll::Ready(Ok(()));
+            }
+            if self.backlog.is_empty() {
+                let mut scratch = self.worker.scratch.borrow_mut();
+                let n = ready!(self.client.poll_read(cx, &mut scratch))
+                    .map_err(|error| self.unreadable(&error, file.message.next_seq()))?;
+                let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
+                self.backlog.extend_from_slice(input);
+                drop(scratch);
+                self.set_idle();
+            }
+            let input = std::mem::take(&mut self.backlog);
+            let mut sent = 0;
+            while !file.ended && sent < input.len() {
+                let seq = file.message.next_seq();
+                let scanned = file
+                    .message
+                    .scan(input.get(sent..).unwrap_or_default())
+                    .map_err(|error| self.interrupted(&ClientError::malformed(error), seq))?;
+                sent += scanned.len;
+                file.ended = scanned.done && file.message.payload_len() == 0;
+                if scanned.done && !file.ended {
+                    file.message = MessageScanner::new(file.message.next_seq());
+                }
+            }
+            let (now, later) = input.split_at_checked(sent).unwrap_or((&input, &[]));
+            self.backlog.extend_from_slice(later);
+            if file.lost.is_none() {
+                self.send_to_backend(cx, now)?;
+            }
+        }
+        // There may be more: let others run first, then come back.
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
