@@ -125,7 +125,7 @@ impl Proxy {
         self.drain_for(timeout).await;
     }
 
-    /// Stops accepting and ends all sessions at once. Takes [`CUT_OFF_MAX`] at most: what has not ended then ends with the process.
+    /// Stops accepting and ends all sessions at once. Takes a moment at most: what has not ended then ends with the process.
     pub async fn cut_off(self) {
         let _ = tokio::time::timeout(CUT_OFF_MAX, self.drain_for(Duration::ZERO)).await;
     }
