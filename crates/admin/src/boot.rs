@@ -170,7 +170,7 @@ impl Store {
     pub(crate) fn memory(&self) -> Result<Draft, AdminError> {
         let mut draft = Draft::default();
         for module in Module::ALL {
-            self.read_memory(module, &mut draft)?;
+            self.read_memory(module, &mut draft, "not loaded")?;
         }
         Ok(draft)
     }

@@ -20,7 +20,7 @@ impl Store {
     pub fn config_text(&self) -> Result<String, AdminError> {
         let mut draft = Draft::default();
         for module in Module::ALL {
-            self.read_memory(module, &mut draft)?;
+            self.read_memory(module, &mut draft, "in memory cannot be used, so not written")?;
         }
         let sections: Vec<&'static Section> =
             SECTIONS.iter().copied().filter(|section| section.prefix != Some("sqliteserver-")).collect();

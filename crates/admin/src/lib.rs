@@ -46,5 +46,6 @@ pub use plane::{
     NotApplied, Order, PoolServer, Process, Question, ServerError, ServerEvent, UserConnections,
 };
 pub use port::Port;
+pub use server::Clients;
 pub use store::{Store, StoreError};
 pub use who::{Rights, Who};

@@ -32,6 +32,9 @@ pub(crate) const SEND_TIME_MAX: Duration = Duration::from_mins(1);
 /// How long a client that is told an error and let go has for reading it, and how much it may still send.
 pub(crate) const LINGER_TIME_MAX: Duration = Duration::from_secs(2);
 
+/// How long the end of the process waits for admins to be gone, and the end of a connection for its socket to take the last word.
+pub(crate) const PART_TIME_MAX: Duration = Duration::from_millis(250);
+
 /// See [`LINGER_TIME_MAX`]; in bytes.
 pub(crate) const LINGER_BYTES_MAX: usize = 64 << 20;
 

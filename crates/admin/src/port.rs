@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 use crate::answer::AdminError;
 use crate::engine::Engine;
 use crate::plane::DataPlane;
-use crate::server::Server;
+use crate::server::{Clients, Server};
 use crate::store::Store;
 use crate::{health, rest, scheduler};
 
@@ -19,6 +19,7 @@ use crate::{health, rest, scheduler};
 pub struct Port {
     engine: Engine,
     addresses: Vec<Address>,
+    clients: Clients,
     tasks: Vec<JoinHandle<()>>,
 }
 
@@ -35,14 +36,14 @@ impl Port {
         let mut server = Server::new(&engine, plane);
         let wanted = engine.settings().borrow().addresses.clone();
         server.listen(&wanted, runtime)?;
-        let addresses = server.addresses();
+        let (addresses, clients) = (server.addresses(), server.clients());
         let tasks = vec![
             runtime.spawn(listen(server, engine.clone(), runtime.clone())),
             runtime.spawn(scheduler::run(engine.settings())),
             runtime.spawn(rest::run(engine.clone(), engine.settings())),
             runtime.spawn(health::run(Arc::clone(plane), engine.settings())),
         ];
-        Ok(Self { engine, addresses, tasks })
+        Ok(Self { engine, addresses, clients, tasks })
     }
 
     /// Saves what a first start has taken from the file. Only now, when everything listens: after a start that fails, the
@@ -58,6 +59,11 @@ impl Port {
     /// The addresses that it listened on when it was started; where port 0 was asked for, the kernel has chosen one.
     pub fn addresses(&self) -> &[Address] {
         &self.addresses
+    }
+
+    /// Stops listening, as when it is dropped. What is left are its clients.
+    pub fn close(self) -> Clients {
+        self.clients.clone()
     }
 
     /// The thread that executes statements.

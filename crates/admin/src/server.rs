@@ -1,6 +1,7 @@
 //! The admin port: listeners, and one task for each client.
 
 mod accounts;
+mod clients;
 mod commands;
 mod connection;
 mod listener;
@@ -11,7 +12,7 @@ mod trail;
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 use config::Address;
@@ -20,9 +21,9 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 pub(crate) use self::accounts::Accounts;
+pub use self::clients::Clients;
 use self::listener::Bound;
 use crate::engine::Engine;
-use crate::limits::CLIENTS_MAX;
 use crate::plane::DataPlane;
 use crate::settings::Settings;
 
@@ -47,12 +48,9 @@ pub(crate) struct Shared {
     pub(crate) plane: Arc<dyn DataPlane>,
     pub(crate) settings: watch::Receiver<Arc<Settings>>,
     pub(crate) started: Instant,
-    clients: AtomicUsize,
+    clients: Clients,
     last_id: AtomicU32,
 }
-
-/// A client's place among [`CLIENTS_MAX`], given back when it is dropped.
-pub(crate) struct Place(Arc<Shared>);
 
 impl Server {
     /// A server that listens nowhere yet.
@@ -62,7 +60,7 @@ impl Server {
             plane: Arc::clone(plane),
             settings: engine.settings(),
             started: Instant::now(),
-            clients: AtomicUsize::new(0),
+            clients: Clients::default(),
             last_id: AtomicU32::new(0),
         });
         Self { shared, listeners: Vec::new() }
@@ -121,6 +119,11 @@ impl Server {
         Ok(())
     }
 
+    /// Its clients, whatever becomes of the listeners.
+    pub(crate) fn clients(&self) -> Clients {
+        self.shared.clients.clone()
+    }
+
     /// The addresses that it listens on; where port 0 was asked for, the kernel has chosen one.
     pub(crate) fn addresses(&self) -> Vec<Address> {
         self.listeners.iter().map(|listener| listener.address.clone()).collect()
@@ -143,26 +146,8 @@ impl Drop for Listener {
 }
 
 impl Shared {
-    /// A place for one more client, if there is one.
-    pub(crate) fn admit(self: &Arc<Self>) -> Option<Place> {
-        let before = self.clients.fetch_add(1, Ordering::Relaxed);
-        let place = Place(Arc::clone(self));
-        (before < CLIENTS_MAX).then_some(place)
-    }
-
     /// The id of a new connection.
     pub(crate) fn next_id(&self) -> u32 {
         self.last_id.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
-    }
-
-    /// Clients that there are.
-    pub(crate) fn clients(&self) -> usize {
-        self.clients.load(Ordering::Relaxed)
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.clients.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -15,6 +15,9 @@ const VERSIONS_MAX: i64 = 32;
 /// Most rows of a version that is kept, which take about 6 MiB: larger ones would make every load slow.
 const VERSION_ROWS_MAX: usize = 20_000;
 
+/// What becomes of a comparison when rows of memory cannot be used.
+const NOT_COMPARED: &str = "in memory cannot be used, so not compared with what runs";
+
 impl Store {
     /// Keeps what a module runs with as its newest version, if it is another than that before. A failure is only logged:
     /// the module is loaded.
@@ -89,7 +92,7 @@ impl Store {
     /// `POINTSMAN DIFF <module>`: how memory differs from runtime, a row for every row or column.
     pub fn diff(&self, module: Module) -> Answer {
         let mut memory = self.runtime.clone();
-        if let Err(error) = self.read_memory(module, &mut memory) {
+        if let Err(error) = self.read_memory(module, &mut memory, NOT_COMPARED) {
             return error.into();
         }
         let changes = module.sections().iter().flat_map(|section| self.runtime.changes(&memory, section));

@@ -156,15 +156,18 @@ async fn run(
     };
     if wish == Wish::Exit {
         tracing::warn!(sessions = proxy.sessions(), "ended at once, as an admin wants it");
+        proxy.cut_off().await;
+        port.close().end().await;
         return Ok(wish);
     }
     tracing::info!(sessions = proxy.sessions(), "shutting down; a second signal ends at once");
     // So that another process can listen there, as it can where clients connect, and run what the scheduler has.
-    drop(port);
+    let admins = port.close();
     tokio::select! {
         () = proxy.drain() => tracing::info!("all sessions have ended"),
         () = signals.end() => tracing::warn!("ended at once"),
     }
+    admins.end().await;
     Ok(wish)
 }
 

@@ -88,6 +88,9 @@ pub(crate) const FLUSH_LOGS_MAX: Duration = Duration::from_secs(2);
 /// How long the end of the process waits for what is in the query log's queue.
 pub(crate) const END_LOGS_MAX: Duration = Duration::from_secs(2);
 
+/// How long all sessions together have for their ends when the process is to end at once.
+pub(crate) const CUT_OFF_MAX: Duration = Duration::from_millis(250);
+
 /// How long each server may take that is asked for its collations: it keeps the thread of the admin port waiting.
 pub(crate) const COLLATIONS_TIME_MAX: Duration = Duration::from_secs(1);
 

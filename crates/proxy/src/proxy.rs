@@ -3,13 +3,14 @@
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use config::{Address, Config, Protocol};
 use route::RuleError;
 use tokio::runtime::Handle;
 
 use crate::keys::Keys;
-use crate::limits::END_LOGS_MAX;
+use crate::limits::{CUT_OFF_MAX, END_LOGS_MAX};
 use crate::listeners::{ListenError, Listeners, bind};
 use crate::remote::{Remote, listed};
 use crate::shared::Shared;
@@ -120,12 +121,21 @@ impl Proxy {
     /// Stops accepting, closes idle clients with error 1053, lets transactions finish for `drain_timeout_ms`, ends
     /// what is left then, and waits for the workers to be gone.
     pub async fn drain(self) {
+        let timeout = self.remote.shared.snapshot().drain_timeout;
+        self.drain_for(timeout).await;
+    }
+
+    /// Stops accepting and ends all sessions at once. Takes a moment at most: what has not ended then ends with the process.
+    pub async fn cut_off(self) {
+        let _ = tokio::time::timeout(CUT_OFF_MAX, self.drain_for(Duration::ZERO)).await;
+    }
+
+    async fn drain_for(self, timeout: Duration) {
         let Self { remote, workers, monitor } = self;
         // Closed for certain before anybody is sent away.
         if let Some(closing) = remote.listeners.close() {
             closing.await;
         }
-        let timeout = remote.shared.snapshot().drain_timeout;
         for worker in remote.workers.iter() {
             worker.send(Message::Drain(timeout));
         }

@@ -229,7 +229,7 @@ impl Session {
                 Box::pin(self.say_again()).await?;
             }
             self.forget_tries();
-            if self.course.decided.is_none() {
+            if self.course.decided.is_none() && self.course.paused.is_none() {
                 self.forget_orders();
             }
             self.set_idle();

@@ -1,6 +1,7 @@
 //! TLS with clients and with servers: who is shown what, who is believed, and what changes while the proxy runs.
 
 mod clients;
+mod ends;
 mod own;
 mod reload;
 mod servers;

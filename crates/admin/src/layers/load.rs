@@ -13,6 +13,9 @@ use crate::store::{Store, refusal, set_version};
 /// Variables that are used when the proxy starts, and not again.
 const AT_START: [&str; 3] = ["interfaces", "threads", "stacksize"];
 
+/// What becomes of a module whose rows cannot be used.
+const NOT_LOADED: &str = "not loaded";
+
 impl Store {
     /// Makes a module's rows of memory what runs. On an error nothing has changed.
     pub(super) fn load(&mut self, module: Module, who: &str) -> Result<Answer, AdminError> {
@@ -20,7 +23,7 @@ impl Store {
             return self.load_coredump();
         }
         let mut draft = self.runtime.clone();
-        self.read_memory(module, &mut draft)?;
+        self.read_memory(module, &mut draft, NOT_LOADED)?;
         self.make_runtime(draft, &[module], who)
     }
 
@@ -35,7 +38,7 @@ impl Store {
 
     fn load_one_user(&mut self, name: &str, who: &str) -> Result<Answer, AdminError> {
         let mut memory = self.runtime.clone();
-        self.read_memory(Module::MysqlUsers, &mut memory)?;
+        self.read_memory(Module::MysqlUsers, &mut memory, NOT_LOADED)?;
         let named = |row: &&Row| *row.scalar("username") == Scalar::Text(name.to_owned());
         let others = self.runtime.rows(&MYSQL_USERS).iter().filter(|row| !named(row));
         let rows = others.chain(memory.rows(&MYSQL_USERS).iter().filter(named)).cloned().collect();
@@ -44,14 +47,18 @@ impl Store {
         self.make_runtime(draft, &[Module::MysqlUsers], who)
     }
 
-    /// Replaces a module's rows in `draft` by those of memory.
-    pub(crate) fn read_memory(&self, module: Module, draft: &mut Draft) -> Result<(), AdminError> {
+    /// Replaces a module's rows in `draft` by those of memory. Of rows that cannot be used, `failure` says behind the module's name
+    /// what does not come of them.
+    pub(crate) fn read_memory(
+        &self,
+        module: Module,
+        draft: &mut Draft,
+        failure: &str,
+    ) -> Result<(), AdminError> {
         for section in module.sections() {
             let rows = self.read("main", section)?;
-            draft.set_rows(
-                section,
-                rows.map_err(|problems| refusal(&format!("{} not loaded", module.words()), &problems))?,
-            );
+            let unusable = |problems: Vec<_>| refusal(&format!("{} {failure}", module.words()), &problems);
+            draft.set_rows(section, rows.map_err(unusable)?);
         }
         Ok(())
     }
@@ -67,10 +74,11 @@ impl Store {
         let words = words.join(", ");
         let info = if self.plane.is_some() { self.keep_what_started(&mut draft) } else { String::new() };
         set_version(&mut draft);
-        let checked = draft.check().map_err(|problems| refusal(&format!("{words} not loaded"), &problems))?;
+        let checked =
+            draft.check().map_err(|problems| refusal(&format!("{words} {NOT_LOADED}"), &problems))?;
         let config = Arc::new(checked.config);
         if let Some(plane) = &self.plane {
-            let not_loaded = format!("{words} not loaded");
+            let not_loaded = format!("{words} {NOT_LOADED}");
             plane.apply(&config).map_err(|why| match why {
                 NotApplied::Rows(problems) => refusal(&not_loaded, &problems),
                 NotApplied::Because(why) => {

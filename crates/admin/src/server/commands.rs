@@ -17,13 +17,18 @@ pub(super) async fn serve(shared: &Shared, connection: Connection) {
     let trail = Trail::new(shared, shared.next_id(), connection.peer);
     let Some(mut client) = login(shared, connection, trail).await else { return };
     loop {
-        match client.connection.receive_command(IDLE_TIME_MAX).await {
+        let received = tokio::select! {
+            received = client.connection.receive_command(IDLE_TIME_MAX) => received,
+            () = shared.clients.ended() => return client.connection.part().await,
+        };
+        match received {
             Ok(payload) => {
                 if answer(shared, &mut client, &payload).await.is_none() {
-                    return;
+                    return client.connection.part().await;
                 }
             }
-            Err(ReceiveError::Gone | ReceiveError::Late) => return,
+            Err(ReceiveError::Gone) => return,
+            Err(ReceiveError::Late) => return client.connection.part().await,
             Err(ReceiveError::Malformed(error)) => {
                 return client.connection.send_off(&refusal(error)).await;
             }
@@ -106,7 +111,7 @@ async fn reply(connection: &mut Connection, payload: &[u8]) -> Option<()> {
 fn statistics(shared: &Shared) -> String {
     let uptime = shared.started.elapsed().as_secs();
     let asked = shared.engine.asked();
-    format!("Uptime: {uptime} Threads: {}  Questions: {asked}  Slow queries: 0", shared.clients())
+    format!("Uptime: {uptime} Threads: {}  Questions: {asked}  Slow queries: 0", shared.clients.number())
 }
 
 fn not_supported(code: u16) -> AdminError {

@@ -14,7 +14,8 @@ use wire::{Capabilities, WireError, packet};
 use super::prefixed::Prefixed;
 use crate::answer::AdminError;
 use crate::limits::{
-    LINGER_BYTES_MAX, LINGER_TIME_MAX, LOGIN_BYTES_MAX, READ_BYTES, SEND_TIME_MAX, STATEMENT_BYTES_MAX,
+    LINGER_BYTES_MAX, LINGER_TIME_MAX, LOGIN_BYTES_MAX, PART_TIME_MAX, READ_BYTES, SEND_TIME_MAX,
+    STATEMENT_BYTES_MAX,
 };
 
 /// A TCP or Unix socket, with or without TLS.
@@ -173,6 +174,11 @@ impl Connection {
         if self.send(&packet).await.is_ok() {
             let _ = timeout(LINGER_TIME_MAX, self.linger()).await;
         }
+    }
+
+    /// Ends it, so that its client does not take the end for an attack: TLS has a word for it.
+    pub(super) async fn part(&mut self) {
+        let _ = timeout(PART_TIME_MAX, self.stream.shutdown()).await;
     }
 
     /// Reads and forgets: closing while the client sends would make its kernel throw the error away.

@@ -77,7 +77,7 @@ impl Bound {
 
 /// Gives a client its task, or tells it that there are too many.
 fn welcome(shared: &Arc<Shared>, mut stream: BoxedStream, peer: Peer) {
-    if let Some(place) = shared.admit() {
+    if let Some(place) = shared.clients.admit() {
         let connection = Connection::new(stream, peer);
         let shared = Arc::clone(shared);
         tokio::spawn(async move {

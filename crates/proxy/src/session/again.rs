@@ -138,7 +138,8 @@ impl Session {
             let moved = pin!(timeout_at(end.min(patience), moved));
             let moved =
                 while_waiting(&self.control, &mut self.client, self.identity.capabilities, moved).await?;
-            let has_moved = moved.is_some_and(|moved| moved.is_ok());
+            let Some(moved) = moved else { return self.refuse_running(&ClientError::interrupted()).await };
+            let has_moved = moved.is_ok();
             match (self.loss(), refused.command) {
                 (Loss::Nothing, Some(command)) if has_moved => {
                     self.lose_backend();

@@ -48,8 +48,8 @@ impl Session {
         if decided.commits_first {
             return self.commit_first(kind).await;
         }
-        if !decided.had_its_turn {
-            decided.had_its_turn = true;
+        // What is sent once more has its places, and was delayed.
+        if !decided.had_its_turn && self.course.paused.is_none() {
             let begun = Instant::now();
             let has_turn = self.wait_for_turn(kind, decided.orders.as_deref()).await?;
             if let Some(trace) = &self.course.trace {
@@ -59,6 +59,7 @@ impl Session {
                 return Ok(());
             }
         }
+        decided.had_its_turn = true;
         if let Some(orders) = &mut decided.orders {
             if let Some(flag) = orders.verdict.next_query_flag_in {
                 self.course.flag_in = flag;

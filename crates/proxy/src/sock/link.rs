@@ -113,6 +113,15 @@ impl Link {
     }
 }
 
+/// However a connection ends, its peer is not to take the end for an attack (`unexpected eof`).
+impl Drop for Link {
+    fn drop(&mut self) {
+        if let Some(tls) = &mut self.tls {
+            tls.part(&mut self.plain);
+        }
+    }
+}
+
 #[cfg(test)]
 impl Link {
     pub(super) const fn plain_mut(&mut self) -> &mut Plain {

@@ -56,6 +56,8 @@ pub(super) struct Tls {
     outgoing: Held,
     /// Whether nothing more will come.
     ended: bool,
+    /// Whether it was said that nothing more will be written.
+    closed: bool,
 }
 
 /// Bytes of which a part is gone. Without memory when empty.
@@ -86,7 +88,7 @@ impl Tls {
     /// TLS whose handshake is over: `incoming` and `plaintext` is what came behind it.
     fn new(conn: Conn, buffers: Rc<RefCell<Buffers>>, incoming: Vec<u8>, plaintext: Vec<u8>) -> Self {
         let plaintext = Held { bytes: plaintext, gone: 0 };
-        Self { conn, buffers, incoming, plaintext, outgoing: Held::default(), ended: false }
+        Self { conn, buffers, incoming, plaintext, outgoing: Held::default(), ended: false, closed: false }
     }
 
     /// Reads decrypted bytes; `Ok(0)` is the end: the peer's `close_notify`, or the end of the socket, which is all that
@@ -121,7 +123,7 @@ impl Tls {
         cx: &mut Context<'_>,
         buffer: &mut [u8],
     ) -> Poll<io::Result<usize>> {
-        let Self { conn, buffers, incoming, plaintext, outgoing, ended } = self;
+        let Self { conn, buffers, incoming, plaintext, outgoing, ended, closed: _ } = self;
         let mut buffers = buffers.borrow_mut();
         buffers.incoming.resize(TLS_HELD_BYTES_MAX + TLS_RECORD_BYTES_MAX, 0);
         // Not more than what fits decrypted into the buffer, but at least the rest of a record.
@@ -233,12 +235,19 @@ impl Tls {
 
     /// Says that nothing more will be written, as far as the socket takes it at once.
     pub(super) fn shutdown_write(&mut self, plain: &mut Plain) {
-        if self.outgoing.is_empty() {
+        if !std::mem::replace(&mut self.closed, true) && self.outgoing.is_empty() {
             let mut cx = Context::from_waker(Waker::noop());
             if self.conn.close(&mut self.outgoing.bytes).is_ok() {
                 let _ = self.poll_flush(plain, &mut cx);
             }
             self.outgoing = Held::default();
+        }
+    }
+
+    /// The connection is about to be closed: whoever still listens learns that nobody has cut it. Nobody does behind its own end.
+    pub(super) fn part(&mut self, plain: &mut Plain) {
+        if !self.ended {
+            self.shutdown_write(plain);
         }
     }
 }

@@ -4,7 +4,8 @@ use config::QueryRule;
 use proxy::stage::Stage;
 use tokio::time::{Instant, sleep};
 
-use super::support::{log_in, ms, play, rule};
+use super::kill::log_in_with_id;
+use super::support::{log_in, ms, options, play, rule};
 use super::world::{World, events, pair, say, status, until};
 
 #[test]
@@ -98,6 +99,53 @@ fn a_write_that_is_said_again_is_one_statement() {
         world.promote("b");
         client.expect_ok().await;
         assert_eq!(counted(&stage, before), (1, 1, vec![]));
+    });
+}
+
+/// It has had its delay, and keeps its place under the limit, for which another one waits.
+#[test]
+fn a_write_that_is_said_again_has_had_its_turn() {
+    play(async || {
+        let mut config = pair();
+        let attributes = r#"{"max_concurrent": 1}"#.to_owned();
+        config.query_rules.push(QueryRule { delay: Some(ms(5_000)), attributes, ..rule(1, "INSERT 2") });
+        let (world, stage, mut client) = World::with_replica(config).await;
+        say(&mut client, "INSERT 1").await;
+        let mut other = log_in(&stage).await;
+        let begun = Instant::now();
+        client.send_query("INSERT 2").await;
+        sleep(ms(500)).await;
+        other.send_query("INSERT 22").await;
+        sleep(ms(4_490)).await;
+        // The monitor does not know yet when the delay is over.
+        world.demote("a");
+        sleep(ms(1_010)).await;
+        assert_eq!(world.said.borrow().len(), 1, "{:?}", world.said.borrow());
+        world.promote("b");
+        client.expect_ok().await;
+        assert!(begun.elapsed() < ms(8_000), "{:?}", begun.elapsed());
+        other.expect_ok().await;
+        let said: Vec<String> = world.said.borrow().iter().map(|(_, sql)| sql.clone()).collect();
+        assert_eq!(said, ["INSERT 1", "INSERT 2", "INSERT 22"]);
+    });
+}
+
+#[test]
+fn c03_a_write_that_waits_to_be_said_again_can_be_killed() {
+    play(async || {
+        let (world, stage, _) = World::with_replica(pair()).await;
+        let (mut client, id) = log_in_with_id(&stage, &options()).await;
+        say(&mut client, "INSERT 1").await;
+        let mut killer = log_in(&stage).await;
+        // The monitor does not find out what has become of it.
+        *world.garbage.borrow_mut() = Some(b"\x01\0\0\x01x".to_vec());
+        world.demote("a");
+        client.send_query("INSERT 2").await;
+        sleep(ms(10)).await;
+        killer.send_query(&format!("KILL QUERY {id}")).await;
+        killer.expect_ok().await;
+        client.expect_err(1317).await;
+        say(&mut client, "SELECT 1").await;
     });
 }
 
