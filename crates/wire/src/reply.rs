@@ -253,8 +253,9 @@ impl ReplyScanner {
     }
 
     const fn done(&mut self, end: End) -> Event {
+        let ends_rows = matches!(self.phase, Phase::Rows) && !matches!(end, End::Err { .. });
         self.phase = Phase::Over;
-        Event::Done(Outcome { end, rows: self.rows })
+        Event::Done(Outcome { end, rows: self.rows, ends_rows })
     }
 
     /// Takes one message off `rest` and judges it; `None` when it goes on in the next read.

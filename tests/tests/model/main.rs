@@ -13,7 +13,8 @@
 //! - `POINTSMAN_MODEL_CONNECTIONS`: `max_connections` of the server behind the proxy;
 //! - `POINTSMAN_MODEL_GAPS=1`: with statements whose answers are known to differ;
 //! - `POINTSMAN_MODEL_ALL=1`: the others go on when a client fails, and nothing is made shorter;
-//! - `POINTSMAN_MODEL_LOG`: the file into which the server behind the proxy writes what it is told;
+//! - `POINTSMAN_MODEL_LOG`: the file into which the server behind the proxy writes what it is told; beside it, with the
+//!   extension `direct`, is that of the other server;
 //! - `POINTSMAN_MODEL_SECONDS`: how long `soak` takes.
 
 mod author;

@@ -314,12 +314,14 @@ fn mask_statements(names: &Names, payload: &mut Vec<u8>) {
 
 /// The length and the flags of a column that is nothing but a parameter: they follow from when its type was told on this connection first.
 fn mask_parameter(payload: &mut [u8]) {
-    const DEFINITION: &[u8] = b"\x03def\0\0\0\x01?\0\x0c";
-    if !payload.starts_with(DEFINITION) {
+    // MySQL gives it a second name where there is a cursor. The last one has an alias.
+    const DEFINITIONS: [&[u8]; 3] =
+        [b"\x03def\0\0\0\x01?\0\x0c", b"\x03def\0\0\0\x01?\x01?\x0c", b"\x03def\0\0\0\x05value\0\x0c"];
+    let Some(definition) = DEFINITIONS.iter().find(|definition| payload.starts_with(definition)) else {
         return;
-    }
+    };
     // Behind the character set; the type is between them.
-    let at = DEFINITION.len() + 2;
+    let at = definition.len() + 2;
     for place in (at..at + 4).chain(at + 5..at + 7) {
         if let Some(byte) = payload.get_mut(place) {
             *byte = 0;

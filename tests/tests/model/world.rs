@@ -96,7 +96,9 @@ impl World {
         let Pair { direct, proxied, .. } = pair;
         let connections = crate::number("POINTSMAN_MODEL_CONNECTIONS").unwrap_or(connections);
         if let Ok(log) = std::env::var("POINTSMAN_MODEL_LOG") {
-            proxied.sql(&format!("SET GLOBAL general_log_file = '{log}'; SET GLOBAL general_log = 1"));
+            for (server, log) in [(proxied, &log), (direct, &format!("{log}.direct"))] {
+                server.sql(&format!("SET GLOBAL general_log_file = '{log}'; SET GLOBAL general_log = 1"));
+            }
         }
         let mut setup = Setup::new(&proxied.sandbox)
             .server(&proxied.server, &format!("max_connections = {connections}"))

@@ -13,15 +13,15 @@ use crate::texts::Text;
 #[derive(Debug, Clone)]
 pub(crate) struct Origin {
     pub(crate) text: Text,
-    /// What texts meant then ([`Settings::modes`](crate::state::Settings::modes)).
-    pub(crate) modes: u64,
+    /// What texts meant then ([`Settings::meaning`](crate::state::Settings::meaning)).
+    pub(crate) meaning: u64,
     /// What the client was told of parameters and columns, if it keeps that.
     pub(crate) told: Option<u64>,
 }
 
 impl Origin {
     fn is(&self, other: &Self) -> bool {
-        self.text.is(&other.text) && (self.modes, self.told) == (other.modes, other.told)
+        self.text.is(&other.text) && (self.meaning, self.told) == (other.meaning, other.told)
     }
 }
 
@@ -152,7 +152,7 @@ mod tests {
 
     impl Origins {
         fn of(&self, text: &str) -> Origin {
-            Origin { text: self.0.keep(text.as_bytes()).unwrap(), modes: 7, told: None }
+            Origin { text: self.0.keep(text.as_bytes()).unwrap(), meaning: 7, told: None }
         }
     }
 
@@ -180,7 +180,7 @@ mod tests {
         };
         assert!(is_taken(&origins.of("a"), 1, 2));
         assert!(!is_taken(&origins.of("b"), 1, 2));
-        assert!(!is_taken(&Origin { modes: 8, ..origins.of("a") }, 1, 2));
+        assert!(!is_taken(&Origin { meaning: 8, ..origins.of("a") }, 1, 2));
         assert!(!is_taken(&Origin { told: Some(1), ..origins.of("a") }, 1, 2));
         assert!(!is_taken(&origins.of("a"), 1, 3));
         assert!(!is_taken(&origins.of("a"), 0, 2));

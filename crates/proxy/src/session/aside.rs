@@ -106,7 +106,9 @@ impl Ran {
         let returns_rows =
             matches!(self.class, Some(Class::Select | Class::Show | Class::Explain | Class::Describe));
         let is_error = matches!(outcome.end, End::Err { .. });
-        let has_rows = outcome.rows > 0 || returns_rows && affected.is_none_or(|affected| affected == 0);
+        let has_rows = outcome.rows > 0
+            || outcome.ends_rows
+            || returns_rows && affected.is_none_or(|affected| affected == 0);
         let counts = match self.class {
             _ if is_error => false,
             Some(Class::Select) => has_rows,
@@ -360,7 +362,8 @@ mod tests {
                 Ran { class: Some(class), effects, last: effects, is_unanswered: true, ..Ran::default() };
             let end =
                 End::Ok { affected_rows, last_insert_id: 0, status: StatusFlags::AUTOCOMMIT, warnings: 0 };
-            let counted = ran.note_end(Outcome { end, rows }, Counted { changed: 1, found: 9 });
+            let counted =
+                ran.note_end(Outcome { end, rows, ends_rows: rows > 0 }, Counted { changed: 1, found: 9 });
             (counted.changed, counted.found)
         };
         assert_eq!(of(Class::Select, Effects::NONE, 0, 4), (-1, 4));
@@ -378,7 +381,8 @@ mod tests {
         assert_eq!(of(Class::Unknown, asks, 0, 0), (1, 9), "GET DIAGNOSTICS");
         assert_eq!(of(Class::Unknown, Effects::LAST_RESULT, 0, 0), (0, 9), "DO ROW_COUNT()");
         let mut ran = Ran { class: Some(Class::Select), ..Ran::default() };
-        let ping = ran.note_end(Outcome { end: ok(0), rows: 0 }, Counted { changed: -1, found: 9 });
+        let ping = ran
+            .note_end(Outcome { end: ok(0), rows: 0, ends_rows: false }, Counted { changed: -1, found: 9 });
         assert_eq!(ping, Counted { changed: 1, found: 9 });
     }
 }

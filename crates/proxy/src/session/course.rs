@@ -414,6 +414,12 @@ impl Course {
         self.settings.modes()
     }
 
+    /// What texts mean at this hostgroup, now and in other sessions; nothing if it is not certain in which schema that is.
+    pub(super) fn meaning_at(&self, hostgroup: u32) -> Option<(u64, u64)> {
+        let is_certain = !self.pins.holds(Pin::Schema, hostgroup);
+        is_certain.then(|| (self.modes(), self.settings.meaning(self.caller.schema())))
+    }
+
     /// The version of the settings that a server has that knows all of them.
     pub(super) fn version(&self) -> u64 {
         self.settings.version()

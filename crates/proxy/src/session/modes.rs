@@ -18,11 +18,15 @@ use super::prepare::NotPrepared;
 use crate::backend::{Asked, only_row};
 use crate::ending::Ending;
 use crate::error::Gone;
-use crate::state::Pin;
+use crate::state::{Mark, Pin};
 
-/// Asks for all that decides what a text means, but for the schema. The character set of results does not: of a statement that is
-/// prepared it changes nothing but what is said of its columns.
-const QUESTION: &[u8] = b"SELECT @@sql_mode, @@character_set_client, @@collation_connection";
+/// Asks for all that decides what a text means. The character set of results does not: of a statement that is prepared it changes
+/// nothing but what is said of its columns.
+const QUESTION: &[u8] = b"SELECT @@sql_mode, @@character_set_client, @@collation_connection, DATABASE()";
+
+/// The same, and what it takes away: how many rows the statement before has found, if only the server knows that.
+const QUESTION_AND_ROWS: &[u8] =
+    b"SELECT @@sql_mode, @@character_set_client, @@collation_connection, DATABASE(), FOUND_ROWS()";
 
 /// The same variables, in that order.
 const VARIABLES: [&str; 3] = ["sql_mode", "character_set_client", "collation_connection"];
@@ -36,8 +40,8 @@ pub(super) struct Modes {
     schema: Box<[u8]>,
 }
 
-/// The statement that sets the variables to what is in this row of text; `None` if it makes no sense.
-fn set_of(row: &[u8]) -> Option<Box<[u8]>> {
+/// The modes that are in this row of text; `schema` is what is known of theirs. `None` if they make no sense, or could not be set again.
+fn modes_of(row: &[u8], schema: Option<&[u8]>) -> Option<Modes> {
     let (mut rest, mut assignments) = (row, Vec::new());
     for name in VARIABLES {
         let mut reader = Reader::new(rest);
@@ -49,7 +53,25 @@ fn set_of(row: &[u8]) -> Option<Box<[u8]>> {
         }
         assignments.push(format!("{name} = '{value}'"));
     }
-    Some(format!("SET {}", assignments.join(", ")).into_bytes().into())
+    let set = format!("SET {}", assignments.join(", ")).into_bytes().into();
+    let told = || Reader::new(rest).lenenc_bytes("schema").ok().filter(|schema| is_told_as_it_is(schema));
+    let schema = match schema {
+        Some(schema) => schema,
+        None => told()?,
+    };
+    Some(Modes { set, schema: schema.into() })
+}
+
+/// The number of rows that is at the end of this row of text, behind the modes.
+fn found_in(row: &[u8]) -> Option<u64> {
+    let place = row.iter().rposition(|byte| !byte.is_ascii_digit())? + 1;
+    std::str::from_utf8(row.get(place..)?).ok()?.parse().ok()
+}
+
+/// Whether a name that was told in the character set of results is the same in that of commands.
+fn is_told_as_it_is(name: &[u8]) -> bool {
+    // What cannot be told in a character set is a question mark there.
+    name.iter().all(|byte| byte.is_ascii_graphic() && *byte != b'?')
 }
 
 impl Session {
@@ -57,9 +79,7 @@ impl Session {
     /// warnings. False if they are to be prepared there at once.
     pub(super) async fn keep_modes(&mut self) -> Result<bool, Ending> {
         let hostgroup = self.course.hostgroup;
-        let holds = |pin| self.course.pins.holds(pin, hostgroup);
-        // The question takes away what it found.
-        if !holds(Pin::Warnings) || holds(Pin::FoundRows) {
+        if !self.course.pins.holds(Pin::Warnings, hostgroup) {
             return Ok(false);
         }
         let Ok(Some(modes)) = self.ask_modes().await? else { return Ok(false) };
@@ -73,22 +93,25 @@ impl Session {
 
     /// What texts mean at the backend in use; nothing if that could not be set again.
     async fn ask_modes(&mut self) -> Result<Result<Option<Modes>, NotPrepared>, Ending> {
-        if self.course.pins.holds(Pin::Schema, self.course.hostgroup) {
-            return Ok(Ok(None));
-        }
-        let schema = Box::from(self.course.caller.schema());
-        let question = (self.query(QUESTION), Answer::Result);
-        let answered = self.errand(&[question]).await?;
+        let hostgroup = self.course.hostgroup;
+        let asks_for_rows = self.course.pins.holds(Pin::FoundRows, hostgroup);
+        let question = if asks_for_rows { QUESTION_AND_ROWS } else { QUESTION };
+        let answered = self.errand(&[(self.query(question), Answer::Result)]).await?;
         // It hides how many rows the statement before had.
         self.note_ran();
         (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
-        Ok(match answered {
-            Err(error) => Err(NotPrepared::Lost(error)),
-            Ok(replies) => {
-                let row = replies.first().filter(|reply| reply.error().is_none()).and_then(only_row);
-                Ok(row.and_then(set_of).map(|set| Modes { set, schema }))
-            }
-        })
+        let replies = match answered {
+            Err(error) => return Ok(Err(NotPrepared::Lost(error))),
+            Ok(replies) => replies,
+        };
+        let row = replies.first().filter(|reply| reply.error().is_none()).and_then(only_row);
+        let Some(row) = row else { return Ok(Ok(None)) };
+        if let Some(found) = found_in(row).filter(|_| asks_for_rows) {
+            self.course.counted.found = found;
+            self.course.pins.note(Mark::EndAll(Pin::FoundRows), hostgroup);
+        }
+        let is_certain = !self.course.pins.holds(Pin::Schema, hostgroup);
+        Ok(Ok(modes_of(row, is_certain.then(|| self.course.caller.schema()))))
     }
 
     /// Prepares a statement in these modes at the backend in use; the number that it has there, or why it has none.
@@ -146,17 +169,29 @@ mod tests {
 
     #[test]
     fn a_row_of_modes_becomes_what_sets_them() {
-        let of = |values: &[&str]| {
+        let of = |values: &[&str], schema: Option<&[u8]>| {
             let mut row = Vec::new();
             for value in values {
                 row.push(u8::try_from(value.len()).unwrap());
                 row.extend_from_slice(value.as_bytes());
             }
-            String::from_utf8(set_of(&row)?.into()).ok()
+            let modes = modes_of(&row, schema)?;
+            Some([modes.set, modes.schema].map(|bytes| String::from_utf8(bytes.into()).unwrap()))
         };
         let set = "SET sql_mode = 'ANSI,NO_ZERO_DATE', character_set_client = 'utf8mb4', collation_connection = 'utf8mb4_bin'";
-        assert_eq!(of(&["ANSI,NO_ZERO_DATE", "utf8mb4", "utf8mb4_bin"]).as_deref(), Some(set));
-        assert_eq!(of(&["it's", "a", "b"]), None);
-        assert_eq!(of(&["a", "b"]), None);
+        let told = ["ANSI,NO_ZERO_DATE", "utf8mb4", "utf8mb4_bin", "there"];
+        assert_eq!(of(&told, Some(b"here")), Some([set.to_owned(), "here".to_owned()]));
+        assert_eq!(of(&told, None), Some([set.to_owned(), "there".to_owned()]));
+        assert_eq!(of(&["", "a", "b", "t?re"], None), None);
+        assert_eq!(of(&["", "a", "b"], None), None, "in no schema, which nobody could say again");
+        assert_eq!(of(&["it's", "a", "b"], Some(b"")), None);
+        assert_eq!(of(&["a", "b"], Some(b"")), None);
+    }
+
+    #[test]
+    fn the_number_of_rows_is_behind_the_modes() {
+        assert_eq!(found_in(b"\x01a\x01b\x01c\x02db\x0217"), Some(17));
+        assert_eq!(found_in(b"\x01a\x01b\x01c\xfb\x010"), Some(0));
+        assert_eq!(found_in(b"\x01a"), None);
     }
 }

@@ -11,7 +11,7 @@ use super::Session;
 use super::backlog::len_of_cut;
 use super::course::Loss;
 use super::course::decided::Decided;
-use super::course::prepared::Preparing;
+use super::course::prepared::{NO_MODES, Preparing};
 use crate::backend::Backend;
 use crate::limits::{JUDGED_BYTES_MAX, PREPARED_BYTES_MAX};
 use crate::routing::Circumstances;
@@ -271,6 +271,7 @@ impl Session {
             self.worker.counts.digests.text(digest).unwrap_or_else(new)
         };
         let digest_text = digest.map(shown).unwrap_or_default();
+        let (modes, meaning) = self.course.meaning_at(decided.hostgroup).unzip();
         Preparing {
             text: self.worker.texts.keep(text),
             moves,
@@ -279,7 +280,8 @@ impl Session {
             several: decided.several,
             tables: decided.tables,
             class: decided.class,
-            modes: self.course.modes(),
+            modes: modes.unwrap_or(NO_MODES),
+            meaning,
             digest_text,
             change: change.map(|change| *change),
             kill,

@@ -61,9 +61,19 @@ impl Settings {
     }
 
     /// Changes with everything that decides what a text means: the schema, character sets, modes. A statement that was prepared
-    /// under other ones is another statement.
+    /// under other ones is another statement. It says nothing about another session: that is [`meaning`](Self::meaning).
     pub(crate) const fn modes(&self) -> u64 {
         self.modes
+    }
+
+    /// What texts mean in `schema`: the same to all sessions with the same, over connections that they share.
+    pub(crate) fn meaning(&self, schema: &[u8]) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (schema, self.was_schema_reset()).hash(&mut hasher);
+        for setting in self.besides_schema().filter(|setting| setting.is_mode()) {
+            (&setting.key, &setting.text).hash(&mut hasher);
+        }
+        hasher.finish()
     }
 
     /// Whether saying it once more changes nothing.
@@ -253,6 +263,31 @@ mod tests {
         ] {
             all.set(setting(key, text));
             assert_eq!(all.version(), version, "{key} {text}");
+        }
+    }
+
+    #[test]
+    fn c15_texts_mean_the_same_where_the_same_was_set() {
+        let of = |schema: &str, list: &[(&str, &str)]| {
+            let mut all = Settings::default();
+            for (key, text) in list {
+                assert!(all.set(Setting { key: (*key).into(), text: text.as_bytes().into() }));
+            }
+            all.meaning(schema.as_bytes())
+        };
+        let plain = of("a", &[]);
+        assert_eq!(plain, of("a", &[("time_zone", "x")]), "that is no matter of texts");
+        assert_eq!(plain, of("a", &[(SCHEMA, "a")]), "however it got there");
+        let others = [
+            of("b", &[]),
+            of("", &[]),
+            of("a", &[("sql_mode", "x")]),
+            of("a", &[("sql_mode", "y")]),
+            of("a", &[("names", "x"), ("character_set_client", "y")]),
+            of("a", &[("character_set_client", "y"), ("names", "x")]),
+        ];
+        for (at, other) in others.iter().enumerate() {
+            assert!(*other != plain && !others.iter().skip(at + 1).any(|one| one == other), "{at}");
         }
     }
 

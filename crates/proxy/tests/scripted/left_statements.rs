@@ -206,3 +206,25 @@ fn c02_nor_can_it_be_closed() {
         executes(&mut one, &mut server, 1, 1).await;
     });
 }
+
+/// The same text reads another table in another schema.
+#[test]
+fn c15_a_statement_of_another_schema_is_another_one() {
+    play(async || {
+        let in_schema = |schema| options().schema(schema);
+        let (_stage, _servers, mut one, mut two, mut server) =
+            two_of(config_with(20), &in_schema("one"), &in_schema("two")).await;
+        prepares(&mut two, &mut server, "SELECT a FROM t", 1).await;
+        one.send_query("SELECT 1").await;
+        server.expect_command(Kind::InitDb, b"one").await;
+        server.ok().await;
+        comes(&mut one, &mut server, "SELECT 1").await;
+        prepares(&mut one, &mut server, "SELECT a FROM t", 2).await;
+        two.send_command(Kind::StmtExecute, &execution(1)).await;
+        server.expect_command(Kind::InitDb, b"two").await;
+        server.ok().await;
+        server.expect_command(Kind::StmtExecute, &execution(1)).await;
+        server.ok().await;
+        two.expect_ok().await;
+    });
+}

@@ -7,6 +7,9 @@ use super::shared::comes;
 use super::shared_traces::{EXECUTE, in_schema, prepared};
 use super::support::{Client, Database, play, run};
 
+/// What decides what texts mean.
+const QUESTION: &str = "SELECT @@sql_mode, @@character_set_client, @@collation_connection, DATABASE()";
+
 /// The first session prepares this, and the second one gets the connection.
 async fn prepares_and_leaves(one: &mut Client, two: &mut Client, server: &mut Database, sql: &str) {
     one.send_command(Kind::StmtPrepare, sql.as_bytes()).await;
@@ -28,8 +31,14 @@ async fn warns(client: &mut Client, server: &mut Database) {
 
 /// The server is asked what texts mean there, and says this of its SQL mode.
 async fn modes(server: &mut Database, sql_mode: &str) {
-    server.expect_query("SELECT @@sql_mode, @@character_set_client, @@collation_connection").await;
-    server.rows(&["a", "b", "c"], &[&[Some(sql_mode), Some("utf8mb4"), Some("utf8mb4_bin")]]).await;
+    modes_in(server, sql_mode, Some("anywhere")).await;
+}
+
+/// The same, and in which schema the session is.
+async fn modes_in(server: &mut Database, sql_mode: &str, schema: Option<&str>) {
+    server.expect_query(QUESTION).await;
+    let row = [Some(sql_mode), Some("utf8mb4"), Some("utf8mb4_bin"), schema];
+    server.rows(&["a", "b", "c", "d"], &[&row]).await;
 }
 
 /// What sets such modes.
@@ -73,8 +82,8 @@ fn c16_a_server_that_does_not_say_what_texts_mean_prepares_them_at_once() {
         run(&mut one, &mut server, "SET sql_select_limit = 0").await;
         warns(&mut one, &mut server).await;
         one.send_query("SET sql_mode = 'ANSI'").await;
-        server.expect_query("SELECT @@sql_mode, @@character_set_client, @@collation_connection").await;
-        server.rows(&["a", "b", "c"], &[]).await;
+        server.expect_query(QUESTION).await;
+        server.rows(&["a", "b", "c", "d"], &[]).await;
         server.expect_command(Kind::StmtPrepare, b"SELECT \"a\" FROM t").await;
         prepared(&mut server, 3, 0).await;
         comes(&mut one, &mut server, "SET sql_mode = 'ANSI'").await;
@@ -149,4 +158,72 @@ fn c06_warnings_outlive_a_function_that_is_not_known() {
         modes(&mut server, "TRADITIONAL").await;
         comes(&mut one, &mut server, "SET sql_mode = 'ANSI'").await;
     });
+}
+
+/// The question took away how many rows there were, and so it was not asked, and the warnings were lost.
+#[test]
+fn c06_warnings_outlive_a_change_of_what_texts_mean_where_only_the_server_knows_the_number_of_rows() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = in_schema("db").await;
+        prepares_and_leaves(&mut one, &mut two, &mut server, "SELECT a FROM t").await;
+        run(&mut one, &mut server, "SELECT SQL_CALC_FOUND_ROWS 1 FROM t LIMIT 1").await;
+        warns(&mut one, &mut server).await;
+        one.send_query("SET sql_mode = 'ANSI'").await;
+        server.expect_query(&format!("{QUESTION}, FOUND_ROWS()")).await;
+        let row = [Some(""), Some("utf8mb4"), Some("utf8mb4_bin"), Some("db"), Some("17")];
+        server.rows(&["a", "b", "c", "d", "e"], &[&row]).await;
+        comes(&mut one, &mut server, "SET sql_mode = 'ANSI'").await;
+        one.send_query("SELECT FOUND_ROWS()").await;
+        server.expect_query("SELECT COALESCE(17, FOUND_ROWS()) AS `FOUND_ROWS()`").await;
+        server.ok().await;
+        one.expect_ok().await;
+    });
+}
+
+/// The name of a schema that is not certain was missing, and the client heard that there is no such statement.
+#[test]
+fn c16_a_statement_is_prepared_in_the_schema_of_its_time_where_that_of_now_is_not_certain() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = in_schema("db").await;
+        prepares_and_leaves(&mut one, &mut two, &mut server, "SELECT \"a\" FROM t").await;
+        warns(&mut one, &mut server).await;
+        one.send_query("SET sql_mode = 'ANSI'").await;
+        modes(&mut server, "TRADITIONAL").await;
+        comes(&mut one, &mut server, "SET sql_mode = 'ANSI'").await;
+        run(&mut one, &mut server, "USE other; SELECT 1").await;
+        one.send_command(Kind::StmtExecute, &EXECUTE).await;
+        modes_in(&mut server, "ANSI", Some("other")).await;
+        server.expect_command(Kind::InitDb, b"db").await;
+        server.ok().await;
+        server.expect_query(&set_to("TRADITIONAL")).await;
+        server.ok().await;
+        server.expect_command(Kind::StmtPrepare, b"SELECT \"a\" FROM t").await;
+        prepared(&mut server, 3, 0).await;
+        server.expect_command(Kind::InitDb, b"other").await;
+        server.ok().await;
+        server.expect_query(&set_to("ANSI")).await;
+        server.ok().await;
+        server.expect_command(Kind::StmtExecute, &[3, 0, 0, 0, 0, 1, 0, 0, 0]).await;
+        server.ok().await;
+        one.expect_ok().await;
+    });
+}
+
+/// They were prepared when they were executed, and read the table of another schema.
+#[test]
+fn c16_statements_mean_what_they_meant_behind_what_may_change_the_schema() {
+    for sql in ["USE other; SELECT 1", "SET sql_mode = CONCAT('AN', 'SI')"] {
+        play(async || {
+            let (_stage, _servers, mut one, mut two, mut server) = in_schema("db").await;
+            prepares_and_leaves(&mut one, &mut two, &mut server, "SELECT a FROM t").await;
+            one.send_query(sql).await;
+            server.expect_command(Kind::StmtPrepare, b"SELECT a FROM t").await;
+            prepared(&mut server, 3, 0).await;
+            comes(&mut one, &mut server, sql).await;
+            one.send_command(Kind::StmtExecute, &EXECUTE).await;
+            server.expect_command(Kind::StmtExecute, &[3, 0, 0, 0, 0, 1, 0, 0, 0]).await;
+            server.ok().await;
+            one.expect_ok().await;
+        });
+    }
 }

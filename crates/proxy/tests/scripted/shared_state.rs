@@ -176,6 +176,23 @@ fn rows_of_the_statement_before_are_remembered() {
     });
 }
 
+/// It was taken for one that has changed none.
+#[test]
+fn a_write_that_returns_no_rows_has_returned_rows() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        one.send_query("DELETE FROM t WHERE a = 1 RETURNING a").await;
+        server.expect_query("DELETE FROM t WHERE a = 1 RETURNING a").await;
+        server.rows(&["a"], &[]).await;
+        one.expect_rows(&[]).await;
+        run(&mut two, &mut server, "SELECT 2").await;
+        one.send_query("SELECT ROW_COUNT()").await;
+        server.expect_query("SELECT COALESCE(-1, ROW_COUNT()) AS `ROW_COUNT()`").await;
+        server.rows(&["ROW_COUNT()"], &[&[Some("-1")]]).await;
+        one.expect_rows(&[&[Some("-1")]]).await;
+    });
+}
+
 #[test]
 fn c06_statements_are_prepared_again_where_they_are_not() {
     play(async || {

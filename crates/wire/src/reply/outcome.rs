@@ -62,6 +62,8 @@ pub struct Outcome {
     pub end: End,
     /// Rows in all results of the answer.
     pub rows: u64,
+    /// Whether the last packet ends rows, of which there may be none.
+    pub ends_rows: bool,
 }
 
 /// A statement that a server has prepared.

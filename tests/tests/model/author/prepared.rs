@@ -5,7 +5,7 @@ use crate::step::{Command, Param};
 
 /// Statements, what their parameters are, and whether they have rows.
 const STATEMENTS: [(&str, &[P], bool); 27] = [
-    ("SELECT ? AS tag, 1", &[P::Tag], true),
+    ("SELECT ? AS value, 1", &[P::Tag], true),
     ("SELECT ?, id, a, b FROM {db}.t WHERE id >= ? ORDER BY id", &[P::Tag, P::Id], true),
     ("SELECT * FROM {db}.t ORDER BY id", &[], true),
     ("SELECT * FROM {db}.u ORDER BY id LIMIT 3", &[], true),

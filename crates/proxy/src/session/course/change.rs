@@ -85,9 +85,10 @@ impl Change {
         self.marks.contains(&pin) || self.settings.iter().any(|setting| setting.key.starts_with('@'))
     }
 
-    /// Whether texts mean something else behind it.
+    /// Whether texts may mean something else behind it.
     pub(in crate::session) fn sets_modes(&self) -> bool {
-        self.settings.iter().any(Setting::is_mode)
+        let may_set = |mark: &Mark| matches!(mark, Mark::Begin(Pin::Schema | Pin::Setting, _));
+        self.settings.iter().any(Setting::is_mode) || self.marks.iter().any(may_set)
     }
 
     /// Whether statements behind it need not wait for it.

@@ -29,6 +29,9 @@ use crate::statement::Kill;
 use crate::statement::class::Class;
 use crate::texts::Text;
 
+/// What texts mean if that is not certain: never what they mean at another time.
+pub(in crate::session) const NO_MODES: u64 = u64::MAX;
+
 /// Numbers from here on are the proxy's.
 const FIRST_OWN_ID: u32 = 1 << 30;
 
@@ -50,8 +53,10 @@ pub(in crate::session) struct Preparing {
     pub(in crate::session) tables: bool,
     /// What kind of statement it is, as far as words tell.
     pub(in crate::session) class: Option<Class>,
-    /// What the session's texts meant when it was prepared ([`Settings::modes`](crate::state::Settings::modes)).
+    /// What the session's texts meant when it was prepared ([`Settings::modes`](crate::state::Settings::modes)), or [`NO_MODES`].
     pub(in crate::session) modes: u64,
+    /// The same for all sessions ([`Settings::meaning`](crate::state::Settings::meaning)); nothing if it was not certain.
+    pub(in crate::session) meaning: Option<u64>,
     /// Its digest's text, as tables show it; empty if it is not counted by that.
     pub(in crate::session) digest_text: Arc<[u8]>,
     pub(in crate::session) change: Option<Change>,
@@ -64,11 +69,11 @@ pub(in crate::session) struct Preparing {
 
 impl Preparing {
     /// What it is made of, where a client was told this of it and keeps that; nothing if it must not outlive its session: it is told of what
-    /// ran before it, or its text is not kept or long.
+    /// ran before it, its text is not kept or long, or nobody knows what that means.
     pub(in crate::session) fn origin(&self, told: Option<u64>) -> Option<Origin> {
         let text = self.text.as_ref().filter(|text| text.len() <= LEFT_TEXT_MAX)?;
-        let outlives = !self.effects.any_of(Effects::LAST_RESULT);
-        outlives.then(|| Origin { text: text.clone(), modes: self.modes, told })
+        let meaning = self.meaning.filter(|_| !self.effects.any_of(Effects::LAST_RESULT))?;
+        Some(Origin { text: text.clone(), meaning, told })
     }
 
     fn bytes(&self) -> usize {

@@ -32,7 +32,7 @@ fn ok_says_what_was_done() {
             let script = Script::new(CLASSIC).message(&packet.encode(CLASSIC));
             let expected = End::Ok { affected_rows, last_insert_id, status: PLAIN, warnings: 513 };
             let got = outcome(answer, CLASSIC, &script.bytes);
-            assert_eq!(got, Outcome { end: expected, rows: 0 });
+            assert_eq!(got, Outcome { end: expected, rows: 0, ends_rows: false });
             assert_eq!(got.status(), Some(PLAIN));
         }
     }
@@ -44,7 +44,7 @@ fn err_ends_every_answer() {
     for answer in [Result, Prepare, FieldList, Fetch, Statistics, Single, Auth, Endless] {
         for caps in BOTH {
             let got = outcome(answer, caps, &Script::new(caps).err(1064).bytes);
-            assert_eq!(got, Outcome { end: End::Err { code: 1064 }, rows: 0 });
+            assert_eq!(got, Outcome { end: End::Err { code: 1064 }, rows: 0, ends_rows: false });
             assert_eq!(got.status(), None);
         }
     }
@@ -57,10 +57,16 @@ fn out_parameters_are_followed_by_an_ok_whatever_their_terminator_says() {
     for terminator in [PLAIN, MORE] {
         let script = Script::new(CLASSIC).message(&column_count(2, CLASSIC, true)).definitions(2);
         let script = script.eof(announced).rows(1).eof(terminator).ok(PLAIN);
-        assert_eq!(outcome(Answer::Result, CLASSIC, &script.bytes), Outcome { end: ok_end(PLAIN), rows: 1 });
+        assert_eq!(
+            outcome(Answer::Result, CLASSIC, &script.bytes),
+            Outcome { end: ok_end(PLAIN), rows: 1, ends_rows: false }
+        );
     }
     let script = Script::new(DEPRECATE).columns(2).rows(1).end(announced).ok(PLAIN);
-    assert_eq!(outcome(Answer::Result, DEPRECATE, &script.bytes), Outcome { end: ok_end(PLAIN), rows: 1 });
+    assert_eq!(
+        outcome(Answer::Result, DEPRECATE, &script.bytes),
+        Outcome { end: ok_end(PLAIN), rows: 1, ends_rows: false }
+    );
 }
 
 #[test]
@@ -68,7 +74,7 @@ fn no_answer_is_over_at_once() {
     let mut scanner = ReplyScanner::new(Answer::None, CLASSIC);
     let scan = scanner.scan(&[]).unwrap();
     assert_eq!(scan.len, 0);
-    assert_eq!(scan.event, Event::Done(Outcome { end: End::Other, rows: 0 }));
+    assert_eq!(scan.event, Event::Done(Outcome { end: End::Other, rows: 0, ends_rows: false }));
     assert!(!scanner.started());
 }
 
@@ -88,7 +94,7 @@ fn a_result_ends_behind_its_rows() {
                 }
                 _ => outcome(Answer::Result, caps, &script.bytes),
             };
-            assert_eq!(got, Outcome { end: end(caps, PLAIN), rows: rows as u64 });
+            assert_eq!(got, Outcome { end: end(caps, PLAIN), rows: rows as u64, ends_rows: true });
         }
     }
 }
@@ -127,7 +133,11 @@ fn c18_more_results_are_followed() {
             .end(MORE)
             .ok(PLAIN);
         let got = outcome(Answer::Result, caps, &script.bytes);
-        assert_eq!(got, Outcome { end: ok_end(PLAIN), rows: 3 }, "CALL ends with a bare OK");
+        assert_eq!(
+            got,
+            Outcome { end: ok_end(PLAIN), rows: 3, ends_rows: false },
+            "CALL ends with a bare OK"
+        );
     }
 }
 
@@ -136,7 +146,7 @@ fn c18_an_error_ends_all_results() {
     for caps in BOTH {
         let script = Script::new(caps).columns(1).rows(2).end(MORE).err(1146);
         let got = outcome(Answer::Result, caps, &script.bytes);
-        assert_eq!(got, Outcome { end: End::Err { code: 1146 }, rows: 2 });
+        assert_eq!(got, Outcome { end: End::Err { code: 1146 }, rows: 2, ends_rows: false });
     }
 }
 
@@ -162,7 +172,14 @@ fn an_open_cursor_has_no_rows_yet() {
         let head = column_count(2, caps, true);
         let script = Script::new(caps).message(&head).definitions(2).end(CURSOR);
         let got = outcome(Answer::Cursor, caps, &script.bytes);
-        assert_eq!(got, Outcome { end: end(caps, CURSOR), rows: 0 });
+        assert_eq!(
+            got,
+            Outcome {
+                end: end(caps, CURSOR),
+                rows: 0,
+                ends_rows: caps.contains(Capabilities::DEPRECATE_EOF)
+            }
+        );
     }
 }
 
@@ -175,7 +192,7 @@ fn a_cursor_that_nobody_asked_for_is_somebody_elses() {
         let script = script.classic_eof(more).message(b"\x01a").end(more).message(b"\x01x");
         let script = script.definitions(1).classic_eof(more).message(b"\x01b").end(CURSOR);
         let got = outcome(Answer::Result, caps, &script.bytes);
-        assert_eq!(got, Outcome { end: end(caps, CURSOR), rows: 2 });
+        assert_eq!(got, Outcome { end: end(caps, CURSOR), rows: 2, ends_rows: true });
     }
 }
 
@@ -185,7 +202,7 @@ fn fetch_answers_with_rows_only() {
         for status in [CURSOR, CURSOR | StatusFlags::LAST_ROW_SENT] {
             let script = Script::new(caps).message(&[0, 0, 1]).message(&[0, 0, 2]).end(status);
             let got = outcome(Answer::Fetch, caps, &script.bytes);
-            assert_eq!(got, Outcome { end: end(caps, status), rows: 2 });
+            assert_eq!(got, Outcome { end: end(caps, status), rows: 2, ends_rows: true });
         }
     }
 }
@@ -220,7 +237,7 @@ fn a_prepare_answer_counts_its_definitions() {
             let got = outcome(Answer::Prepare, caps, &script.bytes);
             let none = caps == DEPRECATE || params + columns == 0;
             let expected = if none { End::Other } else { End::Eof { status: PLAIN, warnings: 0 } };
-            assert_eq!(got, Outcome { end: expected, rows: 0 }, "{params} {columns}");
+            assert_eq!(got, Outcome { end: expected, rows: 0, ends_rows: false }, "{params} {columns}");
         }
     }
 }
@@ -272,7 +289,7 @@ fn a_file_is_asked_for_and_answered() {
                 let pieces = answer.bytes.chunks(piece.min(answer.bytes.len()));
                 let (len, event) = scan_pieces(&mut scanner, pieces).unwrap();
                 assert_eq!(len, answer.bytes.len());
-                assert_eq!(event, Event::Done(Outcome { end, rows }));
+                assert_eq!(event, Event::Done(Outcome { end, rows, ends_rows: rows > 0 }));
             }
         }
     }
@@ -293,7 +310,7 @@ fn statistics_are_one_packet_of_text() {
     for caps in BOTH {
         let script = Script::new(caps).message(b"Uptime: 5  Threads: 1");
         let got = outcome(Answer::Statistics, caps, &script.bytes);
-        assert_eq!(got, Outcome { end: End::Other, rows: 0 });
+        assert_eq!(got, Outcome { end: End::Other, rows: 0, ends_rows: false });
     }
 }
 
@@ -303,7 +320,7 @@ fn a_field_list_has_no_count() {
         for fields in [0, 1, 5] {
             let script = Script::new(caps).definitions(fields).end(PLAIN);
             let got = outcome(Answer::FieldList, caps, &script.bytes);
-            assert_eq!(got, Outcome { end: end(caps, PLAIN), rows: 0 });
+            assert_eq!(got, Outcome { end: end(caps, PLAIN), rows: 0, ends_rows: false });
         }
     }
 }
@@ -332,7 +349,7 @@ fn a_single_packet_may_be_eof() {
 fn a_short_eof_is_understood_whatever_was_agreed() {
     let script = Script::new(DEPRECATE).columns(1).rows(1).eof(PLAIN);
     let got = outcome(Answer::Result, DEPRECATE, &script.bytes);
-    assert_eq!(got, Outcome { end: End::Eof { status: PLAIN, warnings: 0 }, rows: 1 });
+    assert_eq!(got, Outcome { end: End::Eof { status: PLAIN, warnings: 0 }, rows: 1, ends_rows: true });
 }
 
 #[test]
@@ -341,13 +358,13 @@ fn a_login_stops_where_the_client_must_answer() {
     for message in [switch, &[0xfe], &[1, 4], b"\x01-----BEGIN PUBLIC KEY-----", b"\x02second_factor\0"] {
         let script = Script::new(CLASSIC).message(message);
         let got = outcome(Answer::Auth, CLASSIC, &script.bytes);
-        assert_eq!(got, Outcome { end: End::Other, rows: 0 });
+        assert_eq!(got, Outcome { end: End::Other, rows: 0, ends_rows: false });
     }
     let fast = Script::new(CLASSIC).skip_to(3).message(&[1, 3]).ok(PLAIN);
     let mut scanner = ReplyScanner::new(Answer::Auth, CLASSIC).starting_at(3);
     let (len, event) = scan_pieces(&mut scanner, fast.bytes.chunks(2)).unwrap();
     assert_eq!(len, fast.bytes.len());
-    assert_eq!(event, Event::Done(Outcome { end: ok_end(PLAIN), rows: 0 }));
+    assert_eq!(event, Event::Done(Outcome { end: ok_end(PLAIN), rows: 0, ends_rows: false }));
 }
 
 #[test]
@@ -362,7 +379,10 @@ fn a_binary_log_ends_with_eof_only() {
             (script.clone().eof(PLAIN), End::Eof { status: PLAIN, warnings: 0 }),
             (script.end(PLAIN), end(caps, PLAIN)),
         ] {
-            assert_eq!(outcome(Answer::Endless, caps, &script.bytes), Outcome { end, rows: 0 });
+            assert_eq!(
+                outcome(Answer::Endless, caps, &script.bytes),
+                Outcome { end, rows: 0, ends_rows: false }
+            );
         }
     }
 }
@@ -375,7 +395,7 @@ fn progress_reports_end_nothing() {
     assert_eq!(outcome(Answer::Result, caps, &script.bytes).end, ok_end(PLAIN));
     let (len, event) = scan_all_splits(Answer::Result, CLASSIC, &script.bytes).unwrap();
     assert_eq!(len, 4 + report.len());
-    assert_eq!(event, Event::Done(Outcome { end: End::Err { code: 0xffff }, rows: 0 }));
+    assert_eq!(event, Event::Done(Outcome { end: End::Err { code: 0xffff }, rows: 0, ends_rows: false }));
 }
 
 #[test]

@@ -87,5 +87,5 @@ fn a_last_packet_of_several_is_judged_by_its_start() {
     let (len, event) = scan(DEPRECATE, &script, 70_000);
     assert_eq!(len, script.bytes.len());
     let end = End::Ok { affected_rows: 1, last_insert_id: 2, status: StatusFlags::AUTOCOMMIT, warnings: 3 };
-    assert_eq!(event, Event::Done(Outcome { end, rows: 0 }));
+    assert_eq!(event, Event::Done(Outcome { end, rows: 0, ends_rows: false }));
 }

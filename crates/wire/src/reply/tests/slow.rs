@@ -28,7 +28,7 @@ pub(super) fn slow_scan(answer: Answer, caps: Capabilities, bytes: &[u8]) -> (us
     reader.expect(1);
     reader.feed(bytes);
     let mut messages = Messages { reader, total: bytes.len() };
-    let mut rows = 0;
+    let mut rows = Rows::default();
     let end = match answer {
         Answer::None => Some(End::Other),
         Answer::Result | Answer::Cursor => loop {
@@ -41,13 +41,15 @@ pub(super) fn slow_scan(answer: Answer, caps: Capabilities, bytes: &[u8]) -> (us
         },
         Answer::Fetch => rows_of(&mut messages, caps, &mut rows).map(only),
         Answer::Prepare => prepare(&mut messages, caps),
-        Answer::FieldList => rows_of(&mut messages, caps, &mut 0).map(only),
+        Answer::FieldList => rows_of(&mut messages, caps, &mut Rows::default()).map(only),
         Answer::Statistics => messages.next().map(|message| last(&message, caps).unwrap_or(End::Other)),
         Answer::Single => messages.next().and_then(|message| last(&message, caps)),
         Answer::Auth | Answer::Endless => unreachable!("not generated"),
     };
     match end {
-        Some(end) => (messages.taken(), Event::Done(Outcome { end, rows })),
+        Some(end) => {
+            (messages.taken(), Event::Done(Outcome { end, rows: rows.count, ends_rows: rows.are_last }))
+        }
         None => (bytes.len(), Event::More),
     }
 }
@@ -59,6 +61,13 @@ enum Ending {
     Last(End),
 }
 
+/// The rows of an answer, and whether it ends with the end of some.
+#[derive(Debug, Default)]
+struct Rows {
+    count: u64,
+    are_last: bool,
+}
+
 /// The end of an answer that has one result.
 fn only(ending: Ending) -> End {
     let Ending::Last(end) = ending else { panic!("{ending:?}: no generated answer of this kind has more") };
@@ -66,7 +75,7 @@ fn only(ending: Ending) -> End {
 }
 
 fn ending(end: End) -> Ending {
-    let status = Outcome { end, rows: 0 }.status().unwrap_or_default();
+    let status = Outcome { end, rows: 0, ends_rows: false }.status().unwrap_or_default();
     if status.contains(StatusFlags::MORE_RESULTS) { Ending::More } else { Ending::Last(end) }
 }
 
@@ -90,7 +99,8 @@ fn whole_ok(message: &[u8], caps: Capabilities) -> End {
     End::Ok { affected_rows, last_insert_id, status, warnings }
 }
 
-fn result(messages: &mut Messages, caps: Capabilities, cursor: bool, rows: &mut u64) -> Option<Ending> {
+fn result(messages: &mut Messages, caps: Capabilities, cursor: bool, rows: &mut Rows) -> Option<Ending> {
+    rows.are_last = false;
     let first = messages.next()?;
     if first[0] == 0xfb {
         return Some(Ending::File);
@@ -106,7 +116,7 @@ fn result(messages: &mut Messages, caps: Capabilities, cursor: bool, rows: &mut 
     }
     if !caps.contains(Capabilities::DEPRECATE_EOF) {
         let end = last(&messages.next()?, caps).unwrap();
-        let status = Outcome { end, rows: 0 }.status();
+        let status = Outcome { end, rows: 0, ends_rows: false }.status();
         if status.is_none_or(|status| cursor && status.contains(StatusFlags::CURSOR_EXISTS)) {
             return Some(ending(end));
         }
@@ -114,12 +124,15 @@ fn result(messages: &mut Messages, caps: Capabilities, cursor: bool, rows: &mut 
     rows_of(messages, caps, rows)
 }
 
-fn rows_of(messages: &mut Messages, caps: Capabilities, rows: &mut u64) -> Option<Ending> {
+fn rows_of(messages: &mut Messages, caps: Capabilities, rows: &mut Rows) -> Option<Ending> {
     loop {
         let message = messages.next()?;
         match message[0] {
-            0xfe | 0xff => return Some(ending(last(&message, caps)?)),
-            _ => *rows += 1,
+            0xfe | 0xff => {
+                rows.are_last = message[0] == 0xfe;
+                return Some(ending(last(&message, caps)?));
+            }
+            _ => rows.count += 1,
         }
     }
 }

@@ -18,6 +18,7 @@ fn what(text: &str) -> Preparing {
         tables: false,
         class: None,
         modes: 0,
+        meaning: None,
         digest_text: Arc::default(),
         change: None,
         kill: None,
