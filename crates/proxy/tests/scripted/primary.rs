@@ -60,7 +60,7 @@ fn a_pair_that_was_taken_out_of_use_refuses_at_once() {
             let mut config = pair();
             config.servers[0].status = ServerStatus::OfflineSoft;
             config.servers[1].status = replica;
-            let (_world, stage, mut client) = World::with_replica(config).await;
+            let (_world, _stage, mut client) = World::with_replica(config).await;
             for hostgroup in [0, 1] {
                 let begun = Instant::now();
                 client.send_query(&format!("/* hostgroup={hostgroup} */ INSERT 1")).await;
