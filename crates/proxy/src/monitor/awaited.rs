@@ -33,36 +33,38 @@ mod tests {
     #[test]
     fn a_pair_is_awaited_as_long_as_one_of_its_servers_is_in_use() {
         use ServerStatus::{OfflineHard, OfflineSoft, Online};
-        let mut config = Config::default();
         let pair = |writer_hostgroup, reader_hostgroup| ReplicationHostgroups {
             writer_hostgroup,
             reader_hostgroup,
             ..ReplicationHostgroups::default()
         };
-        config.replication_hostgroups = vec![pair(0, 1), pair(2, 3), pair(4, 5)];
-        config.servers = vec![
-            server(0, OfflineSoft),
-            server(1, OfflineHard),
-            server(2, OfflineSoft),
-            server(3, Online),
-            server(9, Online),
-        ];
+        let config = Config {
+            replication_hostgroups: vec![pair(0, 1), pair(2, 3), pair(4, 5)],
+            servers: vec![
+                server(0, OfflineSoft),
+                server(1, OfflineHard),
+                server(2, OfflineSoft),
+                server(3, Online),
+                server(9, Online),
+            ],
+            ..Config::default()
+        };
         assert_eq!(awaited(&config, &[]), HashSet::from([2, 3]));
         assert_eq!(awaited(&config, &[server(5, Online)]), HashSet::from([2, 3, 4, 5]));
     }
 
     #[test]
     fn a_cluster_is_awaited_for_servers_in_any_of_its_hostgroups() {
-        let mut config = Config::default();
-        config.galera_hostgroups = vec![ClusterHostgroups {
+        let cluster = ClusterHostgroups {
             writer_hostgroup: 0,
             backup_writer_hostgroup: 1,
             reader_hostgroup: 2,
             offline_hostgroup: 3,
             active: true,
             ..ClusterHostgroups::default()
-        }];
-        config.servers = vec![server(3, ServerStatus::Online)];
+        };
+        let servers = vec![server(3, ServerStatus::Online)];
+        let mut config = Config { galera_hostgroups: vec![cluster], servers, ..Config::default() };
         assert_eq!(awaited(&config, &[]), HashSet::from([0, 2]));
         config.servers[0].status = ServerStatus::Shunned;
         assert_eq!(awaited(&config, &[]), HashSet::new());
