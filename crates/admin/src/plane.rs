@@ -271,6 +271,8 @@ pub struct PoolServer {
     pub max_used: u64,
     /// Statements that were sent.
     pub queries: u64,
+    /// Those of them that had to see a transaction, by its GTID.
+    pub synced: u64,
     /// Bytes that were sent.
     pub bytes_sent: u64,
     /// Bytes that came back.

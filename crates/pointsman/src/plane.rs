@@ -361,6 +361,7 @@ fn pool_server(server: ServerStats) -> PoolServer {
         failed,
         most_used,
         queries,
+        synced,
         bytes_sent,
         bytes_received,
     } = server;
@@ -375,6 +376,7 @@ fn pool_server(server: ServerStats) -> PoolServer {
         err: failed,
         max_used: most_used.into(),
         queries,
+        synced,
         bytes_sent,
         bytes_received,
         latency_us: micros(latency),

@@ -132,6 +132,8 @@ pub(crate) struct ServerTally {
     pub(crate) resting: Arc<Gauge>,
     /// Statements sent.
     pub(crate) queries: Cell<u64>,
+    /// Those of them that had to see a transaction.
+    pub(crate) synced: Cell<u64>,
     pub(crate) flow: Rc<Flow>,
 }
 
@@ -194,7 +196,13 @@ impl Counts {
     ) -> Rc<ServerTally> {
         let new = || {
             let (running, resting) = gauges();
-            Rc::new(ServerTally { running, resting, queries: Cell::default(), flow: Rc::default() })
+            Rc::new(ServerTally {
+                running,
+                resting,
+                queries: Cell::default(),
+                synced: Cell::default(),
+                flow: Rc::default(),
+            })
         };
         Rc::clone(self.servers.borrow_mut().entry(id).or_insert_with(new))
     }
@@ -229,12 +237,14 @@ impl Counts {
         let counts = |tally: &ServerTally| {
             let counts = report::ServerCounts {
                 queries: tally.queries.get(),
+                synced: tally.synced.get(),
                 bytes_received: tally.flow.received.get(),
                 bytes_sent: tally.flow.sent.get(),
             };
             if reset {
                 self.before.add(&tally.flow);
                 tally.queries.set(0);
+                tally.synced.set(0);
                 tally.flow.received.set(0);
                 tally.flow.sent.set(0);
             }
@@ -255,9 +265,10 @@ mod tests {
         first.flow.add_sent(5);
         second.flow.add_received(7);
         first.queries.set(1);
+        first.synced.set(1);
         assert_eq!(
             counts.by_server(true)[&1],
-            report::ServerCounts { queries: 1, bytes_received: 0, bytes_sent: 5 }
+            report::ServerCounts { queries: 1, synced: 1, bytes_received: 0, bytes_sent: 5 }
         );
         assert_eq!(counts.by_server(false)[&1], report::ServerCounts::default());
         assert_eq!(counts.backends(), [7, 5]);

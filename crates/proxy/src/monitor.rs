@@ -14,6 +14,7 @@
 //!   [`complaints`]: what is logged of it.
 
 mod aurora_records;
+mod awaited;
 mod cluster;
 mod complaints;
 mod discovered;

@@ -178,6 +178,8 @@ pub struct ServerStats {
     pub most_used: u32,
     /// Statements that were sent.
     pub queries: u64,
+    /// Those of them that had to see a transaction.
+    pub synced: u64,
     /// Bytes sent, from the end of the login on.
     pub bytes_sent: u64,
     /// Bytes received, from the end of the login on.

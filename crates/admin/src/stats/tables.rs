@@ -201,8 +201,7 @@ pub(super) fn pool_server(server: PoolServer) -> Row {
         number(server.err),
         number(server.max_used),
         number(server.queries),
-        // No statement waits for a GTID yet.
-        number(0),
+        number(server.synced),
         number(server.bytes_sent),
         number(server.bytes_received),
         number(server.latency_us),

@@ -127,6 +127,7 @@ impl DataPlane for FakePlane {
             err: 4,
             max_used: 5,
             queries: 6,
+            synced: 5,
             bytes_sent: 7,
             bytes_received: 8,
             latency_us: 9,

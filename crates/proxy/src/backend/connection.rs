@@ -264,6 +264,13 @@ impl Connection {
         }
     }
 
+    /// The next statement must see a transaction, and goes to this server.
+    pub(crate) fn note_synced(&self) {
+        if let Some(tally) = &self.tally {
+            tally.synced.set(tally.synced.get() + 1);
+        }
+    }
+
     /// The server has answered all that was sent.
     pub(crate) fn note_answered(&self) {
         if let Some(tally) = self.tally.as_ref().filter(|_| self.running.replace(false)) {

@@ -33,6 +33,7 @@ pub(crate) struct Report {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ServerCounts {
     pub(crate) queries: u64,
+    pub(crate) synced: u64,
     pub(crate) bytes_received: u64,
     pub(crate) bytes_sent: u64,
 }
@@ -301,6 +302,7 @@ pub(crate) fn servers(
             failed: counts.failed,
             most_used: counts.most_open,
             queries: sum(|counts| counts.queries),
+            synced: sum(|counts| counts.synced),
             bytes_sent: sum(|counts| counts.bytes_sent),
             bytes_received: sum(|counts| counts.bytes_received),
         }

@@ -13,6 +13,7 @@ use monitor::{Change, Check, Event, Health, Member, Monitor, Role, place};
 use pool::{Mark, Off, Policy, Pool};
 use tokio::sync::watch;
 
+use super::awaited::awaited;
 use super::discovered;
 use super::executed::Executed;
 use super::plan::{plan, row};
@@ -73,9 +74,7 @@ impl Watching {
     pub(crate) fn place(&self, pool: &Pool<Target>, snapshot: &Snapshot) {
         let (discovered, members) = self.placed(snapshot);
         let is_running = lock(&self.found).is_running;
-        let awaited: HashSet<u32> = (snapshot.config().pairs().filter(|_| is_running))
-            .flat_map(|(writer, reader)| [writer, reader])
-            .collect();
+        let awaited = if is_running { awaited(snapshot.config(), &discovered) } else { HashSet::default() };
         let policy = |id: u32| Policy { awaited: awaited.contains(&id), ..snapshot.policy(id) };
         pool.replace_all(snapshot.specs(&discovered, &members), awaited.iter().copied(), policy);
     }

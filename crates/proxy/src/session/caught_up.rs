@@ -98,6 +98,20 @@ impl Session {
         decided: &mut Decided,
     ) -> Result<Option<u32>, Ending> {
         self.worker.counts.note(Counter::GtidConsistent);
+        let reached = self.find_caught_up(kind, gtid, decided).await?;
+        if let Some(backend) = self.backend.as_ref().filter(|_| reached.is_some()) {
+            backend.connection().note_synced();
+        }
+        Ok(reached)
+    }
+
+    /// The same, uncounted.
+    async fn find_caught_up(
+        &mut self,
+        kind: Kind,
+        gtid: Gtid,
+        decided: &mut Decided,
+    ) -> Result<Option<u32>, Ending> {
         let hostgroup = decided.hostgroup;
         let settings = self.worker.settings();
         if settings.is_writer(hostgroup) {

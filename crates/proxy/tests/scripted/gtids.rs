@@ -104,6 +104,9 @@ fn a_read_goes_to_readers_that_have_caught_up_and_else_to_their_writer() {
         assert_eq!(rows[0].executed.as_deref(), Some(&*format!("{UUID}:1-9")));
         assert_eq!(rows[0].events, 3);
         assert_eq!(stage.global("GTID_consistent_queries"), 4);
+        // The writer has done those that the reader could not.
+        let synced = stage.servers(false).into_iter().map(|server| (server.host, server.synced));
+        assert_eq!(synced.collect::<Vec<_>>(), [("db".to_owned(), 2), ("reader".to_owned(), 2)]);
         // What a reader that is gone has said counts for nothing.
         world.closes.set(true);
         sleep(ms(100)).await;

@@ -1,6 +1,6 @@
 //! A pair whose primary changes: who gets the writes, and what becomes of sessions that were at the old one.
 
-use config::QueryRule;
+use config::{QueryRule, ServerStatus};
 use proxy::stage::Stage;
 use tokio::time::{Instant, sleep};
 
@@ -50,6 +50,29 @@ fn c13_the_wait_for_a_writer_has_an_end() {
         world.promote("b");
         say(&mut client, "INSERT 2").await;
     });
+}
+
+/// No failover brings one of them back. As long as one is in use, it may be what the others have failed over to.
+#[test]
+fn a_pair_that_was_taken_out_of_use_refuses_at_once() {
+    for (replica, waits) in [(ServerStatus::OfflineSoft, ms(0)), (ServerStatus::Online, ms(10_000))] {
+        play(async || {
+            let mut config = pair();
+            config.servers[0].status = ServerStatus::OfflineSoft;
+            config.servers[1].status = replica;
+            let (_world, _stage, mut client) = World::with_replica(config).await;
+            for hostgroup in [0, 1] {
+                let begun = Instant::now();
+                client.send_query(&format!("/* hostgroup={hostgroup} */ INSERT 1")).await;
+                if hostgroup == 1 && replica == ServerStatus::Online {
+                    client.expect_ok().await;
+                } else {
+                    client.expect_err(9001).await;
+                    assert_eq!(begun.elapsed(), waits);
+                }
+            }
+        });
+    }
 }
 
 #[test]
