@@ -178,6 +178,10 @@ impl Author {
                 self.say(Command::Query(read));
             }
         }
+        if self.forgets_types {
+            // The key behind it is counted in the steps of whoever had the table open before.
+            sql = sql.replace("SET insert_id", "SET @insert_id");
+        }
         let command = self.spelled(sql);
         self.say(command);
     }

@@ -312,7 +312,8 @@ fn mask_statements(names: &Names, payload: &mut Vec<u8>) {
     }
 }
 
-/// The length and the flags of a column that is nothing but a parameter: they follow from when its type was told on this connection first.
+/// The character set, the length and the flags of a column that is nothing but a parameter: they follow from when its type was told on this
+/// connection.
 fn mask_parameter(payload: &mut [u8]) {
     // MySQL gives it a second name where there is a cursor. The last one has an alias.
     const DEFINITIONS: [&[u8]; 3] =
@@ -320,9 +321,9 @@ fn mask_parameter(payload: &mut [u8]) {
     let Some(definition) = DEFINITIONS.iter().find(|definition| payload.starts_with(definition)) else {
         return;
     };
-    // Behind the character set; the type is between them.
-    let at = definition.len() + 2;
-    for place in (at..at + 4).chain(at + 5..at + 7) {
+    // The type is between them.
+    let at = definition.len();
+    for place in (at..at + 6).chain(at + 7..at + 9) {
         if let Some(byte) = payload.get_mut(place) {
             *byte = 0;
         }

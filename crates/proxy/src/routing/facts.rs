@@ -191,6 +191,7 @@ mod tests {
             "KILL 5",
             "FLUSH TABLES",
             "GET DIAGNOSTICS @a = NUMBER",
+            "RESIGNAL",
             "VACUUM",
             "\0\u{1}",
         ] {
@@ -207,6 +208,7 @@ mod tests {
             ("SHOW WARNINGS", 1),
             ("SELECT @@warning_count", 1),
             ("GET DIAGNOSTICS @a = NUMBER", 1),
+            ("RESIGNAL", 1),
             ("SELECT LAST_INSERT_ID()", 0),
             ("SELECT @@identity", 0),
         ] {

@@ -87,7 +87,7 @@ impl Session {
         if decided.effects.any_of(Effects::LAST_RESULT) && self.is_away() {
             self.tell_last_result(kind).await?;
         }
-        if self.has_to_prepare(kind, &decided) && !self.keep_modes().await? {
+        if self.has_to_prepare(kind, &decided) && !(self.prefers_modes() && self.keep_modes().await?) {
             Box::pin(self.prepare_missing()).await?;
         }
         if names_statement(kind) && !self.bring_statement(kind, &mut decided).await? {

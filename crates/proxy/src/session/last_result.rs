@@ -44,8 +44,8 @@ impl Session {
         self.course.pins.holds(Pin::Warnings, self.course.hostgroup)
     }
 
-    /// Has the backend in use forget the warnings of another session.
-    async fn forget_warnings(&mut self) -> Result<(), Ending> {
+    /// Has the backend in use forget warnings that are not about the session's statements.
+    pub(super) async fn forget_warnings(&mut self) -> Result<(), Ending> {
         // At MariaDB a statement without tables leaves them as they are.
         let read = (self.query(b"SELECT 1 FROM (SELECT 1) AS pointsman"), Answer::Result);
         // If that fails, the client hears it of its own statement.

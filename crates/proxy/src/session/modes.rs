@@ -75,13 +75,16 @@ fn is_told_as_it_is(name: &[u8]) -> bool {
 }
 
 impl Session {
-    /// Has the statements that are not at the backend in use keep the modes in which they were prepared, if the client may ask it for
-    /// warnings. False if they are to be prepared there at once.
+    /// Whether the statements that are not at the backend in use should keep their modes: the client may ask it for warnings, which to
+    /// prepare them there would take away.
+    pub(super) fn prefers_modes(&self) -> bool {
+        self.course.pins.holds(Pin::Warnings, self.course.hostgroup)
+    }
+
+    /// Has the statements that are not at the backend in use keep the modes in which they were prepared. False if they are to be prepared
+    /// there at once.
     pub(super) async fn keep_modes(&mut self) -> Result<bool, Ending> {
         let hostgroup = self.course.hostgroup;
-        if !self.course.pins.holds(Pin::Warnings, hostgroup) {
-            return Ok(false);
-        }
         let Ok(Some(modes)) = self.ask_modes().await? else { return Ok(false) };
         let modes = Rc::new(modes);
         let Some(all) = &mut self.course.prepared else { return Ok(false) };

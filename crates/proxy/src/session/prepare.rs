@@ -39,15 +39,21 @@ impl Session {
         sets_modes && all.missing_at(decided.hostgroup).next().is_some()
     }
 
-    /// Prepares them there; from then on they bind the connection to the session. Those that cannot be are prepared when they are
-    /// executed.
+    /// Prepares them there; from then on they bind the connection to the session. Those that the server refuses now, while tables are
+    /// locked, say, keep their modes, and are prepared when they are executed.
     pub(super) async fn prepare_missing(&mut self) -> Result<(), Ending> {
         let hostgroup = self.course.hostgroup;
         let missing = self.course.prepared.as_ref().map(|all| all.missing_at(hostgroup).collect::<Vec<_>>());
+        let mut is_refused = false;
         for id in missing.unwrap_or_default() {
             if self.backend.is_some() && self.adopt(id).is_none() {
-                let _ = self.prepare_again(id).await?;
+                is_refused |= matches!(self.prepare_again(id).await?, Err(NotPrepared::Refused(_)));
             }
+        }
+        if is_refused && self.backend.is_some() {
+            // The client has not been refused anything.
+            self.forget_warnings().await?;
+            self.keep_modes().await?;
         }
         Ok(())
     }

@@ -41,6 +41,12 @@ async fn modes_in(server: &mut Database, sql_mode: &str, schema: Option<&str>) {
     server.rows(&["a", "b", "c", "d"], &[&row]).await;
 }
 
+/// The proxy says this on its own.
+async fn run_own(server: &mut Database, sql: &str) {
+    server.expect_query(sql).await;
+    server.ok().await;
+}
+
 /// What sets such modes.
 fn set_to(sql_mode: &str) -> String {
     format!(
@@ -226,4 +232,42 @@ fn c16_statements_mean_what_they_meant_behind_what_may_change_the_schema() {
             one.expect_ok().await;
         });
     }
+}
+
+/// What decides what texts mean is not set by everything of which nobody knows what it sets.
+#[test]
+fn a_variable_that_is_no_mode_has_nothing_prepared() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = in_schema("db").await;
+        prepares_and_leaves(&mut one, &mut two, &mut server, "SELECT a FROM t").await;
+        for sql in ["SET timestamp = 1750000000 + 5", "SET SESSION time_zone = @tz; SELECT 1"] {
+            run(&mut one, &mut server, sql).await;
+        }
+    });
+}
+
+/// What the server says of it then is not about the client's statements, and it is prepared as what it was.
+#[test]
+fn c16_a_statement_that_cannot_be_prepared_while_tables_are_locked_keeps_its_modes() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = in_schema("db").await;
+        prepares_and_leaves(&mut one, &mut two, &mut server, "SELECT a FROM t").await;
+        run(&mut one, &mut server, "LOCK TABLES u READ").await;
+        one.send_query("SET sql_mode = 'ANSI'").await;
+        server.expect_command(Kind::StmtPrepare, b"SELECT a FROM t").await;
+        server.err(1100, "HY000", "Table 't' was not locked with LOCK TABLES").await;
+        run_own(&mut server, "SELECT 1 FROM (SELECT 1) AS pointsman").await;
+        modes(&mut server, "TRADITIONAL").await;
+        comes(&mut one, &mut server, "SET sql_mode = 'ANSI'").await;
+        run(&mut one, &mut server, "UNLOCK TABLES").await;
+        one.send_command(Kind::StmtExecute, &EXECUTE).await;
+        modes(&mut server, "ANSI").await;
+        run_own(&mut server, &set_to("TRADITIONAL")).await;
+        server.expect_command(Kind::StmtPrepare, b"SELECT a FROM t").await;
+        prepared(&mut server, 3, 0).await;
+        run_own(&mut server, &set_to("ANSI")).await;
+        server.expect_command(Kind::StmtExecute, &[3, 0, 0, 0, 0, 1, 0, 0, 0]).await;
+        server.ok().await;
+        one.expect_ok().await;
+    });
 }

@@ -54,7 +54,7 @@ pub enum Kind {
     Kill,
     /// What administers the server: `FLUSH`, `ANALYZE TABLE`, `CHANGE`, `RESET` and others.
     Admin,
-    /// `GET DIAGNOSTICS`.
+    /// `GET DIAGNOSTICS`, `RESIGNAL`.
     Diagnostics,
     /// More than one statement.
     Several,

@@ -113,6 +113,7 @@ fn statement(pieces: &[Piece]) -> Shape {
         "flush" => simple(Kind::Admin, ddl),
         "analyze" | "optimize" | "repair" | "check" | "checksum" => tables(pieces, Kind::Admin, ddl),
         "get" => simple(Kind::Diagnostics, Effects::READS_LAST | Effects::SETS_USER_VARIABLES),
+        "resignal" => simple(Kind::Diagnostics, Effects::READS_LAST),
         "load" | "install" | "uninstall" | "change" | "stop" | "reset" | "purge" | "shutdown" | "restart"
         | "clone" | "binlog" | "import" | "cache" | "backup" => simple(Kind::Admin, ddl | Effects::UNKNOWN),
         _ => Shape::unknown(),

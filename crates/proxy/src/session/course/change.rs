@@ -44,6 +44,8 @@ pub(in crate::session) struct Change {
     pub(super) resets: bool,
     /// All this also if an error is answered: the statements in front of that one have had their effects.
     pub(super) anyway: bool,
+    /// What it sets nobody knows, and it may be what decides what texts mean.
+    may_set_modes: bool,
 }
 
 /// What `SET TRANSACTION` says of the next transaction.
@@ -55,6 +57,12 @@ pub(super) const ACCESS_MODE: &[u8] = b"access mode";
 fn sets_access_mode(text: &[u8]) -> bool {
     let has = |word: &[u8]| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
     has(b"only") || has(b"write")
+}
+
+/// Whether a text may name something that decides what others mean: an SQL mode, character sets.
+fn names_mode(text: &[u8]) -> bool {
+    let has = |word: &[u8]| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
+    [&b"sql_mode"[..], b"names", b"char", b"collation"].into_iter().any(has)
 }
 
 impl Change {
@@ -87,8 +95,8 @@ impl Change {
 
     /// Whether texts may mean something else behind it.
     pub(in crate::session) fn sets_modes(&self) -> bool {
-        let may_set = |mark: &Mark| matches!(mark, Mark::Begin(Pin::Schema | Pin::Setting, _));
-        self.settings.iter().any(Setting::is_mode) || self.marks.iter().any(may_set)
+        let is_schema = |mark: &Mark| matches!(mark, Mark::Begin(Pin::Schema, _));
+        self.may_set_modes || self.settings.iter().any(Setting::is_mode) || self.marks.iter().any(is_schema)
     }
 
     /// Whether statements behind it need not wait for it.
@@ -117,7 +125,9 @@ impl Change {
         }
         let mut change = Self::marked(marks(effects, class, text, at.schema, facts.tables));
         match class {
-            Class::Set if at.two_byte_quotes && !text.is_ascii() => return Self::pinned(Pin::Setting),
+            Class::Set if at.two_byte_quotes && !text.is_ascii() => {
+                return Self { may_set_modes: names_mode(text), ..Self::pinned(Pin::Setting) };
+            }
             Class::Set => change.add_set(text),
             Class::Use => {
                 return used_schema(text).map_or_else(|| Self::pinned(Pin::Schema), Self::of_schema);
@@ -186,6 +196,7 @@ impl Change {
         ];
         change.marks.extend(of.into_iter().filter(|(is_so, _)| *is_so).map(|(_, pin)| Mark::begin(pin)));
         change.anyway = !change.marks.is_empty();
+        change.may_set_modes = change.marks.contains(&Mark::begin(Pin::Setting)) && names_mode(text);
         change
     }
 
@@ -202,7 +213,10 @@ impl Change {
                 self.marks.push(Mark::Begin(Pin::NextTransaction, name.into()));
             }
             set::Change::Nothing => {}
-            set::Change::Unknown => self.marks.push(Mark::begin(Pin::Setting)),
+            set::Change::Unknown => {
+                self.marks.push(Mark::begin(Pin::Setting));
+                self.may_set_modes = names_mode(text);
+            }
         }
     }
 
