@@ -4,16 +4,21 @@
 //! one. `feed` reads what a `proxysql_binlog_reader` says.
 
 mod feed;
+mod tag;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
+use self::tag::Tag;
 pub use feed::{Feed, FeedError, LINE_BYTES_MAX, Line, RANGES_MAX};
 
-/// A server that transactions come from: its UUID.
+/// A server that transactions come from, by its UUID, and their tag, if they have one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Source(u128);
+pub struct Source {
+    uuid: u128,
+    tag: Tag,
+}
 
 /// One transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,6 +35,9 @@ pub enum GtidError {
     /// Not 32 hexadecimal digits, with or without hyphens.
     #[error("not a UUID")]
     Source,
+    /// Not a tag: too long, or with other characters than letters, digits and underscores.
+    #[error("not a tag")]
+    Tag,
     /// Not a number, 0, or a range whose end is before its beginning.
     #[error("not a range of transaction numbers")]
     Range,
@@ -41,7 +49,12 @@ const SOURCE_DIGITS: usize = 32;
 impl FromStr for Source {
     type Err = GtidError;
 
+    /// `uuid` or `uuid:tag`.
     fn from_str(text: &str) -> Result<Self, GtidError> {
+        let (text, tag) = match text.split_once(':') {
+            Some((uuid, tag)) => (uuid, tag.parse()?),
+            None => (text, Tag::NONE),
+        };
         let mut digits = 0;
         let mut value = 0;
         for letter in text.chars().filter(|letter| *letter != '-') {
@@ -49,29 +62,29 @@ impl FromStr for Source {
             let digit = letter.to_digit(16).filter(|_| digits <= SOURCE_DIGITS).ok_or(GtidError::Source)?;
             value = value << 4 | u128::from(digit);
         }
-        if digits == SOURCE_DIGITS { Ok(Self(value)) } else { Err(GtidError::Source) }
+        if digits == SOURCE_DIGITS { Ok(Self { uuid: value, tag }) } else { Err(GtidError::Source) }
     }
 }
 
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let digits = format!("{:032x}", self.0);
+        let digits = format!("{:032x}", self.uuid);
         let (parts, mut begin) = ([8, 4, 4, 4, 12], 0);
         for (at, len) in parts.into_iter().enumerate() {
             let part = digits.get(begin..begin + len).unwrap_or_default();
             write!(f, "{}{part}", if at == 0 { "" } else { "-" })?;
             begin += len;
         }
-        Ok(())
+        if self.tag.is_empty() { Ok(()) } else { write!(f, ":{}", self.tag) }
     }
 }
 
 impl FromStr for Gtid {
     type Err = GtidError;
 
-    /// `uuid:number`.
+    /// `uuid:number` or `uuid:tag:number`.
     fn from_str(text: &str) -> Result<Self, GtidError> {
-        let (source, number) = text.split_once(':').ok_or(GtidError::Range)?;
+        let (source, number) = text.rsplit_once(':').ok_or(GtidError::Range)?;
         let number = number.parse().ok().filter(|number| *number > 0).ok_or(GtidError::Range)?;
         Ok(Self { source: source.parse()?, number })
     }
@@ -143,13 +156,17 @@ impl GtidSet {
 impl FromStr for GtidSet {
     type Err = GtidError;
 
-    /// `uuid:1-5:7,uuid:1-9`, as `@@gtid_executed` has it; the text may be empty.
+    /// `uuid:1-5:7,uuid:1-9:tag:1-3`, as `@@gtid_executed` has it; the text may be empty.
     fn from_str(text: &str) -> Result<Self, GtidError> {
         let mut set = Self::default();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let mut pieces = part.split(':');
-            let source = pieces.next().unwrap_or_default().parse()?;
-            for piece in pieces {
+            let mut source: Source = pieces.next().unwrap_or_default().parse()?;
+            for piece in pieces.map(str::trim) {
+                if piece.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') {
+                    source.tag = piece.parse()?;
+                    continue;
+                }
                 let (first, last) = range(piece)?;
                 set.insert(source, first, last);
             }
@@ -160,8 +177,14 @@ impl FromStr for GtidSet {
 
 impl fmt::Display for GtidSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, (source, ranges)) in self.sources.iter().enumerate() {
-            write!(f, "{}{source}", if at == 0 { "" } else { "," })?;
+        let mut before = None;
+        for (source, ranges) in &self.sources {
+            match before {
+                Some(uuid) if uuid == source.uuid => write!(f, ":{}", source.tag)?,
+                Some(_) => write!(f, ",{source}")?,
+                None => write!(f, "{source}")?,
+            }
+            before = Some(source.uuid);
             for (first, last) in ranges {
                 if first == last {
                     write!(f, ":{first}")?;
@@ -182,8 +205,12 @@ mod tests {
 
     use super::*;
 
-    const A: Source = Source(0x3e11_fa47_71ca_11e1_9e33_c80a_a942_9562);
-    const B: Source = Source(7);
+    const A: Source = of(0x3e11_fa47_71ca_11e1_9e33_c80a_a942_9562);
+    const B: Source = of(7);
+
+    const fn of(uuid: u128) -> Source {
+        Source { uuid, tag: Tag::NONE }
+    }
 
     #[test]
     fn texts_are_those_of_mysql() {
@@ -196,6 +223,22 @@ mod tests {
         assert_eq!("".parse(), Ok(GtidSet::default()));
         assert_eq!(GtidSet::default().to_string(), "");
         assert_eq!(A.to_string().replace('-', "").parse(), Ok(A));
+    }
+
+    #[test]
+    fn transactions_with_a_tag_are_counted_by_themselves() {
+        let text = format!("00000000-0000-0000-0000-000000000007:ddl:3,{A}:1-5:7:ddl:1-2:online:4");
+        let set: GtidSet = text.parse().unwrap();
+        assert_eq!((set.to_string(), set.ranges()), (text, 5));
+        let has = |gtid: String| set.contains(&gtid.parse().unwrap());
+        assert!(has(format!("{A}:5")) && has(format!("{A}:DDL:2")) && has(format!("{A}:online:4")));
+        assert!(!has(format!("{A}:ddl:5")) && !has(format!("{A}:other:1")) && !has(format!("{B}:3")));
+        let last = set.last().unwrap();
+        assert_eq!((last.to_string(), last.to_string().parse()), (format!("{A}:online:4"), Ok(last)));
+        for text in [format!("{A}:tag:"), format!("{A}:tag"), format!("{A}:9x:1"), format!("{A}:a:b:1")] {
+            text.parse::<Gtid>().unwrap_err();
+        }
+        assert_eq!(format!("{A}:a-b:1").parse::<GtidSet>(), Err(GtidError::Tag));
     }
 
     #[test]

@@ -99,6 +99,8 @@ pub enum Mark {
     Down,
     /// It works: it is neither shunned nor down any more.
     Works,
+    /// A new connection to it was made, which was begun at this time: it is not shunned any more for errors before that.
+    Reached(Duration),
     /// It lags this much, more than it may: it is passed over until it keeps up.
     Lags(Duration),
     /// It has so many transactions to apply, more than it may: it is passed over until it keeps up.
@@ -301,6 +303,12 @@ impl<E: Clone + Eq + Hash> Pool<E> {
                         server.health().unshun();
                     }
                     server.health().set_down(false);
+                }
+                Mark::Reached(begun) => {
+                    let is_since = server.health().shunned_since().is_some_and(|since| since < begun);
+                    if is_since && !members.policy.shunning.for_good {
+                        server.health().unshun();
+                    }
                 }
                 Mark::Left => server.health().set_left(true),
                 Mark::Lags(lag) => server.health().set_lag(Some(lag)),

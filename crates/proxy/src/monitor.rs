@@ -201,6 +201,9 @@ impl Watch {
             Some(word) => self.monitor.hear(server, *check, word.clone(), shared.uptime()),
             None => self.monitor.observe(server, *check, outcome.finding, why, shared.uptime()),
         };
+        if let Some(begun) = outcome.reached {
+            watching::mark_reached(shared, &self.monitor, server, begun);
+        }
         if let Some(latency) = outcome.latency {
             watching::note_latency(shared, &self.monitor, server, latency);
         }

@@ -86,9 +86,15 @@ fn number(value: &str) -> Option<u32> {
     value.parse().ok().filter(|number| i32::try_from(*number).is_ok())
 }
 
-/// `uuid:number`; the dashes of the UUID may be missing, as ProxySQL's binlog reader writes it.
+/// `uuid:number` or, in MySQL 8.3 and later, `uuid:tag:number`; the dashes of the UUID may be missing, as ProxySQL's binlog reader writes
+/// it.
 fn is_gtid(value: &str) -> bool {
-    let Some((uuid, number)) = value.split_once(':') else { return false };
+    let Some((source, number)) = value.rsplit_once(':') else { return false };
+    let (uuid, tag) = source.split_once(':').unwrap_or((source, "_"));
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    if !(1..=32).contains(&tag.len()) || !tag.bytes().all(is_word) {
+        return false;
+    }
     let digits = uuid.bytes().filter(u8::is_ascii_hexdigit).count();
     let dashes = uuid.bytes().filter(|byte| *byte == b'-').count();
     digits == 32 && digits + dashes == uuid.len() && dashes <= 4 && number.parse::<u64>().is_ok()
@@ -141,11 +147,14 @@ mod tests {
             "Hostgroup=1",
             "max_lag_ms=600001",
             "min_gtid=23;min_gtid=3e11:1",
+            "min_gtid=3e11fa47-71ca-11e1-9e33-c80aa9429562::23",
             "create_new_connection=yes;access_mode=both",
             "hostgroup=\u{661}",
         ] {
             assert_eq!(parse(comment.as_bytes()), Hints::default(), "{comment}");
         }
+        let tagged = "3e11fa47-71ca-11e1-9e33-c80aa9429562:online:23";
+        assert_eq!(parse(format!("min_gtid={tagged}").as_bytes()).min_gtid, Some(tagged));
         assert_eq!(parse(b"x\xff=1;hostgroup=1;y=2").hostgroup, Some(1));
     }
 }

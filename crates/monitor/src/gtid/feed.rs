@@ -1,7 +1,7 @@
 //! What a `proxysql_binlog_reader` says of its server, a line at a time.
 //!
-//! It begins with `ST=` and the whole set. Then comes a line for each transaction: `I1=` with the source's UUID without hyphens and
-//! the number, or `I2=` with the number alone, of the same source as in the line before. Newer readers put several into one
+//! It begins with `ST=` and the whole set. Then comes a line for each transaction: `I1=` with the source's UUID without hyphens (and the tag, if
+//! there is one) and the number, or `I2=` with the number alone, of the same source as in the line before. Newer readers put several into one
 //! line: `I3=` and `I4=` have a range in the place of the number.
 
 use std::str::FromStr;
@@ -52,7 +52,7 @@ impl FromStr for Line {
         Ok(match kind {
             "ST" => Self::Whole(rest.parse()?),
             "I1" | "I3" => {
-                let (source, numbers) = rest.split_once(':').ok_or(GtidError::Range)?;
+                let (source, numbers) = rest.rsplit_once(':').ok_or(GtidError::Range)?;
                 Self::Of(source.parse()?, range(numbers)?)
             }
             "I2" | "I4" => Self::OfSame(range(rest)?),

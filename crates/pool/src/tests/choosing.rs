@@ -82,6 +82,18 @@ fn the_first_available_is_the_first_with_room() {
 }
 
 #[test]
+fn who_was_reached_behind_its_last_error_is_back() {
+    let pool = balanced(Balance::FirstAvailable, three());
+    pool.mark(0, &"a", Mark::Failed, s(2));
+    for begun in [1, 2] {
+        pool.mark(0, &"a", Mark::Reached(s(begun)), s(3));
+        assert_eq!(names(&pool, 1, s(3)), ["b"], "what was begun before says nothing");
+    }
+    pool.mark(0, &"a", Mark::Reached(ms(2_001)), s(3));
+    assert_eq!(names(&pool, 1, s(3)), ["a"]);
+}
+
+#[test]
 fn what_has_failed_for_good_does_not_come_back() {
     let shunning = Shunning::default().for_good();
     let policy = Policy { balance: Balance::FirstAvailable, shunning, ..Policy::default() };
@@ -91,6 +103,7 @@ fn what_has_failed_for_good_does_not_come_back() {
     assert_eq!(names(&pool, 2, NOW), ["b", "b"]);
     // Neither time nor whoever watches it brings it back.
     pool.mark(0, &"a", Mark::Works, s(1));
+    pool.mark(0, &"a", Mark::Reached(s(1)), s(1));
     assert_eq!(names(&pool, 1, s(100_000)), ["b"]);
     let why = "it failed 100.0s ago and is not tried again before it is configured anew";
     assert_eq!(reason(&pool, "a", s(100)), (false, why.to_owned()));

@@ -43,6 +43,8 @@ pub(crate) struct Outcome {
     /// When it began, in microseconds of Unix time.
     pub(crate) start_us: u64,
     pub(crate) took: Duration,
+    /// When it began, as a time of the process, if it went well over a connection that it has made.
+    pub(crate) reached: Option<Duration>,
     /// The time from a ping to its answer.
     pub(crate) latency: Option<Duration>,
     pub(crate) error: Option<String>,
@@ -60,6 +62,8 @@ struct Asked<'a> {
 /// What a check brings besides its finding.
 #[derive(Debug, Default)]
 struct Learned {
+    /// It was logged in over a new connection.
+    has_reached: bool,
     latency: Option<Duration>,
     word: Option<Word<Endpoint>>,
 }
@@ -166,7 +170,7 @@ impl Prober {
         order: &Order<Endpoint>,
         found_in: Option<u32>,
     ) -> Outcome {
-        let begun = Instant::now();
+        let (begun, uptime) = (Instant::now(), worker.shared.uptime());
         let since = clock::unix();
         let mut learned = Learned::default();
         let asked = Asked { server: &order.server, check: order.check, found_in };
@@ -181,15 +185,17 @@ impl Prober {
             }
             Err(_) => (Finding::TimedOut, Some(timed_out(order.check).to_owned())),
         };
+        let reached = (learned.has_reached && matches!(finding, Finding::Well(_))).then_some(uptime);
         let start_us = u64::try_from(since.as_micros()).unwrap_or(u64::MAX);
         // What was said too late was not said.
         let word = learned.word.filter(|_| error.is_none());
-        Outcome { finding, word, start_us, took, latency: learned.latency, error }
+        Outcome { finding, word, start_us, took, reached, latency: learned.latency, error }
     }
 
     async fn make(&self, worker: &Worker, asked: Asked<'_>, learned: &mut Learned) -> Result<Told, Failure> {
         if asked.check == Check::Connect {
             let mut link = self.open(worker, asked).await?;
+            learned.has_reached = true;
             // Without it the server would count and log an aborted connection.
             let _ = link.write_all(&QUIT).await;
             return Ok(Told::Alive);
@@ -203,6 +209,7 @@ impl Prober {
             }
         }
         let link = self.open(worker, asked).await?;
+        learned.has_reached = true;
         self.use_link(worker, link, asked, learned).await
     }
 

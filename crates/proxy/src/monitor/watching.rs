@@ -299,6 +299,15 @@ fn mark_one(shared: &Shared, monitor: &Monitor<Endpoint>, server: &Endpoint) {
     }
 }
 
+/// The monitor has made a connection to a server, which it has begun at this time of the process: sessions can make some as well, whatever
+/// they have shunned it for before.
+pub(super) fn mark_reached(shared: &Shared, monitor: &Monitor<Endpoint>, server: &Endpoint, begun: Duration) {
+    let target = Target::at(server.clone());
+    for (hostgroup, _) in monitor.places(server) {
+        shared.pool.mark(hostgroup, &target, Mark::Reached(begun), shared.uptime());
+    }
+}
+
 /// Says so of a server in the hostgroups that it has left, where sessions still have connections to it: what runs there has to end as
 /// well if it does not answer.
 fn mark_former(shared: &Shared, server: &Endpoint, mark: Mark) {

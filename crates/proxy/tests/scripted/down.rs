@@ -119,3 +119,32 @@ fn c24_nobody_waits_for_a_server_that_is_found_down_while_it_is_connected_to() {
         assert_eq!(stage.usage(0).open, 1, "what was begun is over");
     });
 }
+
+/// The monitor has never missed it: its own connection was there all the time. A new one, begun behind the last error, proves that there
+/// can be others.
+#[test]
+fn a_server_that_sessions_could_not_reach_is_back_when_the_monitor_has_reached_it() {
+    play(async || {
+        let mut config = usual();
+        config.servers = vec![Server { weight: 1_000_000, ..database("a") }, database("b")];
+        config.monitor.connect_interval = ms(2_000);
+        let (world, stage) = World::of(config);
+        sleep(ms(100)).await;
+        world.gone.borrow_mut().insert("a:3306".to_owned());
+        let mut clients = Vec::new();
+        for _ in 0..5 {
+            let mut client = log_in(&stage).await;
+            say(&mut client, "SELECT 1").await;
+            clients.push(client);
+        }
+        assert_eq!(status(&stage, 0, "a"), Some("SHUNNED"));
+        sleep(ms(3_000)).await;
+        assert_eq!(status(&stage, 0, "a"), Some("SHUNNED"), "the monitor cannot reach it either");
+        world.gone.borrow_mut().clear();
+        sleep(ms(2_100)).await;
+        assert_eq!(status(&stage, 0, "a"), Some("ONLINE"));
+        let mut client = log_in(&stage).await;
+        say(&mut client, "SELECT 2").await;
+        assert_eq!(world.told("SELECT 2"), ["a:3306"]);
+    });
+}

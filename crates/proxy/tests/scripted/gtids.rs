@@ -117,6 +117,12 @@ fn a_read_goes_to_readers_that_have_caught_up_and_else_to_their_writer() {
         sleep(ms(1_000)).await;
         read(&mut client, 5).await;
         assert_eq!(world.last(), "reader:3306", "it is connected to again");
+        // A transaction with a tag is another one, as readers of MySQL 8.3 and later tell.
+        world.say(&format!("ST={UUID}:1-20:online:1-3")).await;
+        for (gtid, server) in [("online:3", "reader:3306"), ("online:4", "db:3306"), ("20", "reader:3306")] {
+            say(&mut client, &format!("/* min_gtid={UUID}:{gtid} */ SELECT 1 FROM t")).await;
+            assert_eq!(world.last(), server, "{gtid}");
+        }
         world.say("nonsense").await;
         read(&mut client, 5).await;
         assert_eq!(world.last(), "db:3306", "who says what makes no sense is not believed");
