@@ -76,6 +76,7 @@ mod warnings;
 
 use std::convert::Infallible;
 use std::future::poll_fn;
+use std::pin::Pin;
 use std::rc::Rc;
 
 use querylog::{AuditEvent, Port};
@@ -213,14 +214,13 @@ impl Session {
             return Box::pin(self.fast_forward()).await;
         }
         loop {
-            match poll_fn(|cx| self.poll_command(cx)).await? {
-                Command::Forwarded(Answer::None) => {}
-                Command::Forwarded(Answer::Endless) => return Box::pin(self.tunnel()).await,
-                Command::Forwarded(answer) => self.relay_answers(answer, 1).await?,
-                Command::Cut(upload) => Box::pin(self.finish_upload(upload)).await?,
-                Command::Own(Kind::ChangeUser) => Box::pin(self.become_another()).await?,
-                Command::Own(kind) => Box::pin(self.handle(kind)).await?,
-                Command::Unknown => Box::pin(self.refuse_unknown()).await?,
+            let answer = match poll_fn(|cx| self.poll_command(cx)).await? {
+                Command::Forwarded(answer) if answer != Answer::Endless => answer,
+                command => self.do_more(command).await.map(|()| Answer::None)?,
+            };
+            // Not in the `match`: the command would take memory for as long as its answer comes.
+            if answer != Answer::None {
+                self.relay_answers(answer, 1).await?;
             }
             if let Some(warned) = self.control.running.take_warned() {
                 Box::pin(self.log_warnings(warned)).await?;
@@ -234,6 +234,21 @@ impl Session {
             }
             self.set_idle();
             self.lay_aside();
+        }
+    }
+
+    /// Does with this command what is more than forwarding it. One box for all: each future that is awaited in a place of its own
+    /// makes what lives meanwhile a part of the session.
+    fn do_more(&mut self, command: Command) -> Pin<Box<dyn Future<Output = Result<(), Ending>> + '_>> {
+        match command {
+            Command::Forwarded(Answer::Endless) => {
+                Box::pin(async { self.tunnel().await.map(|never| match never {}) })
+            }
+            Command::Forwarded(answer) => Box::pin(self.relay_answers(answer, 1)),
+            Command::Cut(upload) => Box::pin(self.finish_upload(upload)),
+            Command::Own(Kind::ChangeUser) => Box::pin(self.become_another()),
+            Command::Own(kind) => Box::pin(self.handle(kind)),
+            Command::Unknown => Box::pin(self.refuse_unknown()),
         }
     }
 

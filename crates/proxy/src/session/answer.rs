@@ -56,33 +56,32 @@ impl Session {
         let tells = self.course.begin_answer();
         let caps = self.capabilities();
         let mut reply = ReplyScanner::new(answer, caps).starting_at(seq).stopping_at_changes(tells);
-        loop {
-            let event = match poll_fn(|cx| self.poll_answer(cx, &mut reply)).await {
+        let outcome = loop {
+            let asks_for_file = match poll_fn(|cx| self.poll_answer(cx, &mut reply)).await {
                 Err(Ending::ServerLost(gone)) => return Box::pin(self.outlive(gone, seq)).await,
-                event => event?,
+                event => match event? {
+                    Event::Done(outcome) => break outcome,
+                    event => event == Event::LocalInfile,
+                },
             };
-            match event {
-                Event::Done(outcome) => {
-                    self.flush_client().await?;
-                    self.course.tries = 0;
-                    if let Some(trace) = &self.course.trace {
-                        trace.answered(Instant::now());
-                    }
-                    note(&mut self.status, outcome);
-                    if self.course.settle(&self.identity, outcome, reply.warned()) {
-                        self.was_reset();
-                    }
-                    return Ok(());
-                }
-                Event::LocalInfile => {
-                    self.flush_client().await?;
-                    let seq = Box::pin(self.relay_file(reply.next_seq())).await?;
-                    reply.file_sent(seq);
-                }
+            if asks_for_file {
+                let seq = Box::pin(self.relay_file(reply.next_seq())).await?;
+                reply.file_sent(seq);
+            } else {
                 // A large answer: let other sessions run.
-                Event::More | Event::Changed => tokio::task::yield_now().await,
+                tokio::task::yield_now().await;
             }
+        };
+        self.flush_client().await?;
+        self.course.tries = 0;
+        if let Some(trace) = &self.course.trace {
+            trace.answered(Instant::now());
         }
+        note(&mut self.status, outcome);
+        if self.course.settle(&self.identity, outcome, reply.warned()) {
+            self.was_reset();
+        }
+        Ok(())
     }
 
     /// Forwards what there is of an answer. `More` means that there is more at once.

@@ -28,6 +28,7 @@ impl Session {
     /// Relays the file of a LOAD DATA LOCAL: the client's messages up to and including an empty one. Takes the
     /// sequence id of the first, returns the one behind the last.
     pub(super) async fn relay_file(&mut self, seq: u8) -> Result<u8, Ending> {
+        self.flush_client().await?;
         let mut file = File { message: MessageScanner::new(seq), ended: false, lost: None };
         // While the client sends it has as much time as an idle one.
         self.set_idle();
