@@ -155,6 +155,7 @@ impl Session {
                     return Ok(false);
                 }
                 Err(NotPrepared::Refused(refusal)) if kind.answer() != Answer::None => {
+                    self.keep_types(kind, id);
                     self.answer_here(kind, &refusal).await?;
                     return Ok(false);
                 }
@@ -187,6 +188,19 @@ impl Session {
         if kind == Kind::StmtExecute && prepared.is_some_and(|prepared| prepared.tells_columns_of(hostgroup))
         {
             self.course.changed = Some(Box::new(Changed::new(caps, cursor)));
+        }
+    }
+
+    /// Takes note of the types in an execution that no server gets: the next one may come without, as where a server has refused it.
+    fn keep_types(&mut self, kind: Kind, id: u32) {
+        let (caps, hostgroup) = (self.capabilities(), self.course.hostgroup);
+        let prepared = self.course.prepared.as_mut().and_then(|all| all.get_mut(id));
+        let Some(prepared) = prepared.filter(|_| kind == Kind::StmtExecute) else { return };
+        if let Ok(execute) = StmtExecute::decode(front(&self.backlog), caps)
+            && let Ok(params) = execute.params(prepared.params(), caps)
+        {
+            let own = params.types_without_attributes(prepared.params(), caps);
+            prepared.types_for(hostgroup, own);
         }
     }
 

@@ -104,6 +104,8 @@ impl Session {
             let origin = prepared.filter(|one| one.is_preparable_in(modes)).and_then(Prepared::origin);
             backend.connection_mut().statements_mut().note(statement, origin);
         }
+        let change = self.course.prepared.as_ref().and_then(|all| all.get(id)?.what.change.clone());
+        self.course.note_prepared(change.as_ref(), hostgroup);
         let same = self.course.prepared.as_ref().is_some_and(|all| all.is_same(id, statement, &reply.bytes));
         if !same {
             // It must not be executed there.

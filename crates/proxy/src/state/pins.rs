@@ -53,7 +53,7 @@ pins! {
     /// The server has something to say of a statement.
     Warnings = "warnings", "an error, or warnings, also those told when a statement is prepared", "the next statement with tables, without either";
     /// It has set user variables to what is not written in the statement.
-    UserVariable = "user_variable", "a user variable set to anything but a literal", "a reset";
+    UserVariable = "user_variable", "a user variable set to anything but a literal, or by a statement that is prepared", "a reset";
     /// It has set something that cannot be repeated elsewhere.
     Setting = "setting", "a `SET` of anything but literals", "a reset";
     /// It is in a schema of which the name is not certain.

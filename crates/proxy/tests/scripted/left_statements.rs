@@ -228,3 +228,35 @@ fn c15_a_statement_of_another_schema_is_another_one() {
         two.expect_ok().await;
     });
 }
+
+/// Where it could not be prepared the types were forgotten, and the next execution made no sense.
+#[test]
+fn c15_the_types_of_an_execution_that_was_refused_are_those_of_the_next_one() {
+    const TYPED: [u8; 15] = [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 253, 0, 1, b'a'];
+    const UNTYPED: [u8; 13] = [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, b'b'];
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) =
+            two_of(config_with(0), &options(), &options()).await;
+        let answer = async |server: &mut Database, id: u8| {
+            server.expect_command(Kind::StmtPrepare, b"DO ?").await;
+            server.send(&[0, id, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0]).await;
+            server.send(&COLUMN).await;
+        };
+        one.send_command(Kind::StmtPrepare, b"DO ?").await;
+        answer(&mut server, 1).await;
+        one.read().await;
+        one.read().await;
+        two.send_query("SELECT 2").await;
+        expect_close(&mut server, 1).await;
+        comes(&mut two, &mut server, "SELECT 2").await;
+        one.send_command(Kind::StmtExecute, &TYPED).await;
+        server.expect_command(Kind::StmtPrepare, b"DO ?").await;
+        server.err(1792, "25006", "Cannot execute statement in a READ ONLY transaction").await;
+        one.expect_err(1792).await;
+        one.send_command(Kind::StmtExecute, &UNTYPED).await;
+        answer(&mut server, 5).await;
+        server.expect_command(Kind::StmtExecute, &[5, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 253, 0, 1, b'b']).await;
+        server.ok().await;
+        one.expect_ok().await;
+    });
+}

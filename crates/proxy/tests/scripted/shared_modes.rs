@@ -271,3 +271,25 @@ fn c16_a_statement_that_cannot_be_prepared_while_tables_are_locked_keeps_its_mod
         one.expect_ok().await;
     });
 }
+
+/// It was taken for one of the schema that was said last, and executed by whoever was in that.
+#[test]
+fn c15_a_statement_of_a_schema_that_is_not_certain_binds_its_connection() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = in_schema("db").await;
+        for sql in ["USE db", "USE other -- which?"] {
+            run(&mut one, &mut server, sql).await;
+        }
+        one.send_command(Kind::StmtPrepare, b"SELECT a FROM t").await;
+        server.expect_command(Kind::StmtPrepare, b"SELECT a FROM t").await;
+        prepared(&mut server, 3, 0).await;
+        one.read().await;
+        run(&mut one, &mut server, "USE db").await;
+        two.send_query("SELECT 2").await;
+        two.expect_err(9001).await;
+        one.send_command(Kind::StmtClose, &3_u32.to_le_bytes()).await;
+        server.expect_command(Kind::StmtClose, &3_u32.to_le_bytes()).await;
+        run(&mut one, &mut server, "SELECT 1").await;
+        run(&mut two, &mut server, "SELECT 2").await;
+    });
+}

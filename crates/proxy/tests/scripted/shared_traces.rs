@@ -448,3 +448,17 @@ fn c15_a_statement_with_other_columns_is_executed_and_tells_it() {
         }
     });
 }
+
+/// The variable exists from then on, and is `NULL` of another type than one that does not.
+#[test]
+fn c06_a_statement_that_sets_a_user_variable_binds_when_it_is_prepared() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = in_schema("db").await;
+        one.send_command(Kind::StmtPrepare, b"SET @a = 1").await;
+        server.expect_command(Kind::StmtPrepare, b"SET @a = 1").await;
+        prepared(&mut server, 3, 0).await;
+        one.read().await;
+        two.send_query("SELECT 2").await;
+        two.expect_err(9001).await;
+    });
+}

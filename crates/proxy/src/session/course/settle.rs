@@ -130,6 +130,13 @@ impl Course {
         false
     }
 
+    /// A statement that changes this is prepared at this hostgroup: user variables exist from then on.
+    pub(in crate::session) fn note_prepared(&mut self, change: Option<&Change>, hostgroup: u32) {
+        if change.is_some_and(Change::sets_user_variables) {
+            self.pins.note(Mark::begin(Pin::UserVariable), hostgroup);
+        }
+    }
+
     /// A command that is no statement has ended with an error of the server, which the client may ask about.
     pub(in crate::session) fn note_error(&mut self) {
         (self.counted.changed, self.ran) = (-1, Ran::command());
