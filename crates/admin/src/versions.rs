@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use config::Changed;
+use config::{Change, Changed, Draft};
 use rusqlite::{OptionalExtension as _, params};
 
 use crate::answer::{AdminError, Answer, Cell};
 use crate::layers::Module;
-use crate::store::{Store, now, transaction};
+use crate::store::{Store, now, set_version, transaction};
 
 /// Former versions of each module that are kept.
 const VERSIONS_MAX: i64 = 32;
@@ -17,6 +17,9 @@ const VERSION_ROWS_MAX: usize = 20_000;
 
 /// What becomes of a comparison when rows of memory cannot be used.
 const NOT_COMPARED: &str = "in memory cannot be used, so not compared with what runs";
+
+/// The same of rows on disk.
+const DISK_NOT_COMPARED: &str = "on disk cannot be used, so not compared with memory";
 
 impl Store {
     /// Keeps what a module runs with as its newest version, if it is another than that before. A failure is only logged:
@@ -89,30 +92,24 @@ impl Store {
         Answer::Rows { columns: vec!["level".to_owned(), "message".to_owned()], rows }
     }
 
-    /// `POINTSMAN DIFF <module>`: how memory differs from runtime, a row for every row or column.
+    /// `POINTSMAN DIFF <module>`: how memory differs from runtime and from disk, a row for every row or column.
     pub fn diff(&self, module: Module) -> Answer {
-        let mut memory = self.runtime.clone();
-        if let Err(error) = self.read_memory(module, &mut memory, NOT_COMPARED) {
-            return error.into();
-        }
-        let changes = module.sections().iter().flat_map(|section| self.runtime.changes(&memory, section));
-        let row = |change: config::Change| -> Vec<Cell> {
-            let (what, column, old, new) = match change.what {
-                Changed::Added => ("added", None, None, None),
-                Changed::Removed => ("removed", None, None, None),
-                Changed::Column { name, old, new } => ("changed", Some(name), Some(old), Some(new)),
-            };
-            vec![
-                Some(bytes(change.table)),
-                Some(bytes(change.row)),
-                Some(bytes(what)),
-                column.map(bytes),
-                old.map(bytes),
-                new.map(bytes),
-            ]
+        self.try_diff(module).unwrap_or_else(Answer::from)
+    }
+
+    fn try_diff(&self, module: Module) -> Result<Answer, AdminError> {
+        let (mut memory, mut disk) = (self.runtime.clone(), self.runtime.clone());
+        self.read_memory(module, &mut memory, NOT_COMPARED)?;
+        self.read_from("disk", module, &mut disk, DISK_NOT_COMPARED)?;
+        // What is on disk may have been saved by a former version of the program: nobody can change that.
+        set_version(&mut disk);
+        let against = |layer: &'static str, draft: &Draft| {
+            let changes = module.sections().iter().flat_map(|section| draft.changes(&memory, section));
+            changes.map(|change| difference(layer, change)).collect::<Vec<_>>()
         };
-        let columns = ["table", "row", "change", "column", "runtime", "memory"].map(str::to_owned).to_vec();
-        Answer::Rows { columns, rows: changes.map(row).collect() }
+        let rows = [against("runtime", &self.runtime), against("disk", &disk)].concat();
+        let columns = ["against", "table", "row", "change", "column", "there", "memory"];
+        Ok(Answer::Rows { columns: columns.map(str::to_owned).to_vec(), rows })
     }
 
     /// `POINTSMAN ROLLBACK <module> [TO version]`: makes a former version of a module the one in memory and at runtime.
@@ -158,14 +155,30 @@ impl Store {
     }
 }
 
+/// A row of a comparison: how memory differs from what `layer` has.
+fn difference(layer: &str, change: Change) -> Vec<Cell> {
+    let (what, column, old, new) = match change.what {
+        Changed::Added => ("added", None, None, None),
+        Changed::Removed => ("removed", None, None, None),
+        Changed::Column { name, old, new } => ("changed", Some(name), Some(old), Some(new)),
+    };
+    vec![
+        Some(bytes(layer)),
+        Some(bytes(change.table)),
+        Some(bytes(change.row)),
+        Some(bytes(what)),
+        column.map(bytes),
+        old.map(bytes),
+        new.map(bytes),
+    ]
+}
+
 fn bytes(text: impl AsRef<str>) -> Vec<u8> {
     text.as_ref().as_bytes().to_vec()
 }
 
 #[cfg(test)]
 mod tests {
-    use config::Draft;
-
     use super::*;
 
     #[test]

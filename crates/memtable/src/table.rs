@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::ffi::{CStr, CString, c_int};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use rusqlite::vtab::{
@@ -50,7 +51,8 @@ unsafe impl VTab<'_> for Table {
 
     /// There is one way to read it: from the first row to the last. SQLite itself checks what a statement asks for.
     fn best_index(&self, info: &mut IndexInfo) -> Result<bool> {
-        let rows = self.lists.of(&self.name).map_or(0, |rows| rows.count());
+        let rows = self.lists.of(&self.name);
+        let rows = rows.map_or(Ok(0), |rows| caught(&self.name, || rows.count()))?;
         info.set_estimated_rows(i64::try_from(rows).unwrap_or(i64::MAX));
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
         info.set_estimated_cost(rows as f64);
@@ -67,7 +69,7 @@ impl CreateVTab<'_> for Table {
     const KIND: VTabKind = VTabKind::Default;
 }
 
-/// A place among the rows of a table.
+/// A place among the rows of a table; before the first `filter`, behind the last one.
 #[repr(C)]
 pub(crate) struct Cursor {
     /// SQLite's part, which it finds at the beginning.
@@ -82,9 +84,10 @@ pub(crate) struct Cursor {
 // SAFETY: the structure is `repr(C)`, and `sqlite3_vtab_cursor` comes first.
 unsafe impl VTabCursor for Cursor {
     fn filter(&mut self, _: c_int, _: Option<&str>, _: &Filters<'_>) -> Result<()> {
-        self.rows = self.lists.of(&self.name);
-        self.count = self.rows.as_ref().map_or(0, |rows| rows.count());
-        self.at = 0;
+        (self.rows, self.count, self.at) = (self.lists.of(&self.name), 0, 0);
+        if let Some(rows) = &self.rows {
+            self.count = caught(&self.name, || rows.count())?;
+        }
         Ok(())
     }
 
@@ -100,7 +103,7 @@ unsafe impl VTabCursor for Cursor {
     fn column(&self, context: &mut Context, column: c_int) -> Result<()> {
         let cell = self.rows.as_ref().zip(usize::try_from(column).ok());
         match cell.filter(|_| !self.eof()) {
-            Some((rows, column)) => context.set_result(rows.cell(self.at, column)),
+            Some((rows, column)) => context.set_result(caught(&self.name, || rows.cell(self.at, column))?),
             None => Ok(()),
         }
     }
@@ -108,4 +111,11 @@ unsafe impl VTabCursor for Cursor {
     fn rowid(&self) -> Result<i64> {
         Ok(i64::try_from(self.at).unwrap_or(i64::MAX))
     }
+}
+
+/// What `work` on the rows of a table returns, with a panic as an error: one that reached SQLite's code would end the process.
+fn caught<T>(table: &str, work: impl FnOnce() -> T) -> Result<T> {
+    // Nothing is looked at afterwards that `work` may have left half done: rows are shared, and their trait only reads them.
+    catch_unwind(AssertUnwindSafe(work))
+        .map_err(|_| Error::ModuleError(format!("a panic in the rows of {table}")))
 }

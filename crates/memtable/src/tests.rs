@@ -75,6 +75,34 @@ fn who_reads_keeps_what_he_reads() {
     assert!(rows.next().unwrap().is_some(), "a list that changes below a statement");
 }
 
+/// Rows of which one cannot be shown.
+struct Broken;
+
+impl Rows for Broken {
+    fn count(&self) -> usize {
+        3
+    }
+
+    fn cell(&self, row: usize, _: usize) -> Value {
+        assert!(row < 2, "row {row} is broken");
+        Value::Null
+    }
+}
+
+/// A panic must not reach C, which would end the process.
+#[test]
+fn rows_that_panic_are_an_error_of_the_statement() {
+    let (connection, lists) = opened();
+    lists.show("squares", Arc::new(Broken));
+    let mut statement = connection.prepare("SELECT n FROM squares").unwrap();
+    let mut rows = statement.query([]).unwrap();
+    assert!(rows.next().unwrap().is_some() && rows.next().unwrap().is_some());
+    let error = rows.next().unwrap_err().to_string();
+    assert!(error.contains("squares") && error.contains("panic"), "{error}");
+    lists.clear();
+    assert_eq!(numbers(&connection, "SELECT COUNT(*) FROM squares"), [0]);
+}
+
 #[test]
 fn nothing_can_be_written() {
     let (connection, lists) = opened();

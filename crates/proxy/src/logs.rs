@@ -156,6 +156,7 @@ fn record(control: &Control, over: &Over, logs: Logs, text_max: usize) -> Box<Re
             Some(outcome) => ending(outcome, class),
             None => querylog::Outcome { error: over.own_error, ..querylog::Outcome::default() },
         },
+        gtid: control.running.take_gtid(),
         text,
         text_len,
     };

@@ -73,6 +73,7 @@ mod tell;
 mod trace;
 mod unanswered;
 mod warnings;
+mod wording;
 
 use std::convert::Infallible;
 use std::future::poll_fn;

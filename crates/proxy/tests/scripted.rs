@@ -36,6 +36,9 @@ mod scripted {
     mod listing;
     mod log;
     mod lost;
+    mod lost_again;
+    mod lost_prepared;
+    mod lost_transactions;
     mod methods;
     mod mirror;
     mod monitor;

@@ -23,6 +23,9 @@ pub fn write(record: &Record, zone: &Zone, line: &mut Vec<u8>) {
     }
     object.text("event", record.event.name().as_bytes());
     object.number("hostgroup_id", record.target.as_ref().map_or(-1, |target| i64::from(target.hostgroup)));
+    if let Some(gtid) = &record.gtid {
+        object.text("last_gtid", gtid.as_bytes());
+    }
     if outcome.last_insert_id != 0 {
         object.number("last_insert_id", outcome.last_insert_id);
     }

@@ -28,6 +28,8 @@ pub struct Record {
     pub digest: Option<u64>,
     /// How it ended.
     pub outcome: Outcome,
+    /// The GTID of the transaction that it has committed, if its server was asked for that.
+    pub gtid: Option<Box<str>>,
     /// Its text, which may be cut.
     pub text: Box<[u8]>,
     /// Bytes that the text had before it was cut.
@@ -101,6 +103,7 @@ impl Record {
             took_us: 1,
             digest: None,
             outcome: Outcome::default(),
+            gtid: None,
             text: text.into(),
             text_len: text.len() as u64,
         }
@@ -118,6 +121,7 @@ impl Record {
 
     /// Bytes of memory that it takes, roughly.
     pub(crate) fn weight(&self) -> usize {
-        RECORD_BYTES + self.user.len() + self.schema.len() + self.client.len() + self.text.len()
+        let gtid = self.gtid.as_ref().map_or(0, |gtid| gtid.len());
+        RECORD_BYTES + self.user.len() + self.schema.len() + self.client.len() + gtid + self.text.len()
     }
 }

@@ -22,6 +22,7 @@ fn record() -> Box<Record> {
         took_us: 85,
         digest: Some(1),
         outcome: Outcome { rows_sent: Some(1), ..Outcome::default() },
+        gtid: None,
         text: (*b"SELECT c FROM sbtest1 WHERE id=12345").into(),
         text_len: 36,
     })

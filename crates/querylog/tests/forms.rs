@@ -22,6 +22,7 @@ fn records() -> Vec<Record> {
         took_us: 8_570,
         digest: Some(0x1E09_2DAE_FFBB_F262),
         outcome: Outcome { rows_sent: Some(1), ..Outcome::default() },
+        gtid: None,
         text: (*b"select 1").into(),
         text_len: 8,
     };

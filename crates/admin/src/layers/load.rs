@@ -47,16 +47,27 @@ impl Store {
         self.make_runtime(draft, &[Module::MysqlUsers], who)
     }
 
-    /// Replaces a module's rows in `draft` by those of memory. Of rows that cannot be used, `failure` says behind the module's name
-    /// what does not come of them.
+    /// Replaces a module's rows in `draft` by those of memory: see [`read_from`](Self::read_from).
     pub(crate) fn read_memory(
         &self,
         module: Module,
         draft: &mut Draft,
         failure: &str,
     ) -> Result<(), AdminError> {
+        self.read_from("main", module, draft, failure)
+    }
+
+    /// Replaces a module's rows in `draft` by those of a schema. Of rows that cannot be used, `failure` says behind the module's name
+    /// what does not come of them.
+    pub(crate) fn read_from(
+        &self,
+        schema: &str,
+        module: Module,
+        draft: &mut Draft,
+        failure: &str,
+    ) -> Result<(), AdminError> {
         for section in module.sections() {
-            let rows = self.read("main", section)?;
+            let rows = self.read(schema, section)?;
             let unusable = |problems: Vec<_>| refusal(&format!("{} {failure}", module.words()), &problems);
             draft.set_rows(section, rows.map_err(unusable)?);
         }

@@ -4,6 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
+use monitor::Gtid;
 use tokio::time::Instant;
 use wire::command::Kind;
 
@@ -86,6 +87,8 @@ struct Said {
     text: Vec<u8>,
     /// The command, if it is the execution of a prepared statement, and short.
     execution: Vec<u8>,
+    /// The GTID that the server has told with the answer, for logs.
+    gtid: Option<Box<str>>,
 }
 
 /// What logs want of a statement that was sent with the one before; nothing without a log.
@@ -113,7 +116,8 @@ impl Running {
         self.text_len.set(length(text.len()));
         self.statement.set(0);
         let text = text.get(..kept).unwrap_or(text);
-        let buffer = &mut self.said.borrow_mut().text;
+        let Said { text: buffer, gtid, .. } = &mut *self.said.borrow_mut();
+        *gtid = None;
         buffer.clear();
         if text.is_empty() {
             return;
@@ -130,7 +134,8 @@ impl Running {
         self.answered.set(0);
         self.limit.set(None);
         self.warned.set(None);
-        let Said { text, execution } = &mut *self.said.borrow_mut();
+        let Said { text, execution, gtid } = &mut *self.said.borrow_mut();
+        *gtid = None;
         text.clear();
         text.extend_from_slice(&also.text);
         execution.clear();
@@ -229,6 +234,16 @@ impl Running {
         self.warned.take()
     }
 
+    /// Its server has told that it has committed this transaction.
+    pub(crate) fn set_gtid(&self, gtid: &Gtid) {
+        self.said.borrow_mut().gtid = Some(gtid.to_string().into());
+    }
+
+    /// The transaction that its server has told last.
+    pub(crate) fn take_gtid(&self) -> Option<Box<str>> {
+        self.said.borrow_mut().gtid.take()
+    }
+
     /// So many bytes of its answer have come.
     pub(crate) fn add_answered(&self, bytes: usize) {
         self.answered.set(self.answered.get() + bytes as u64);
@@ -250,7 +265,7 @@ impl Running {
     /// Nothing runs any more.
     pub(crate) fn rest(&self, shown: &Shown) {
         self.current.set(None);
-        let Said { text, execution } = &mut *self.said.borrow_mut();
+        let Said { text, execution, .. } = &mut *self.said.borrow_mut();
         for buffer in [text, execution] {
             if buffer.capacity() > 0 {
                 shown.give_back(std::mem::take(buffer));

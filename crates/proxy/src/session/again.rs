@@ -86,9 +86,9 @@ pub(super) fn refused(
     control: &Control,
     status: StatusFlags,
     caps: Capabilities,
-    heard: Option<Heard<'_>>,
+    heard: Heard<'_>,
 ) -> Option<Box<Refused>> {
-    let Heard { event, output, runs } = heard?;
+    let Heard { event, output, runs } = heard;
     let Event::Done(outcome @ Outcome { end: End::Err { code }, .. }) = event else { return None };
     let renews = needs_renewal(outcome, runs.0);
     if course.watched.is_some() || !(renews || is_refusal(code, output)) {

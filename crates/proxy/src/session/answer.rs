@@ -4,24 +4,17 @@ use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
 
 use tokio::time::Instant;
+use wire::WireError;
 use wire::reply::{Answer, Event, ReplyScanner};
-use wire::{Capabilities, WireError};
 
 use super::Session;
-use super::again::{Heard, may_be_hidden, refused};
-use super::heard::{
-    add_answered, behind_prologue, collect, hear_definitions, is_refused_kill, note, note_statements,
-    retells, retold, told, work_at,
-};
-use super::ids::{refusal_with_session, translate};
-use super::measure::answered;
-use super::overdue::{is_interrupted, timed_out};
+use super::heard::{Ears, note, work_at};
+use super::wording::wording;
 use crate::control::Signal;
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::{ClientError, Gone};
 use crate::limits::FILLS_PER_TURN;
-use crate::mirror::comparison::Watched;
 use crate::sock::{Input, garbled};
 
 impl Session {
@@ -90,7 +83,6 @@ impl Session {
         if self.control.is_recalled() {
             self.break_off(reply)?;
         }
-        let caps = self.identity.capabilities;
         for _ in 0..FILLS_PER_TURN {
             // Back-pressure: as long as the client does not read, nothing is read for it.
             ready!(self.poll_client_ready(cx))?;
@@ -106,87 +98,42 @@ impl Session {
                 }
             };
             self.course.note_bytes();
-            let input = scratch.get(..n).unwrap_or_default();
-            let (course, status) = (&mut self.course, &mut self.status);
-            let Some(input) = behind_prologue(backend, &self.worker, course, status, input) else {
+            let mut ears = Ears {
+                worker: &self.worker,
+                control: &self.control,
+                identity: &self.identity,
+                backend,
+                course: &mut self.course,
+                status: &mut self.status,
+                owed: &mut self.owed,
+            };
+            let Some(input) = ears.behind_prologue(scratch.get(..n).unwrap_or_default()) else {
                 return Poll::Ready(Err(self.lost(reply, None)));
             };
-            let n = input.len();
             if input.is_empty() {
                 continue;
             }
             // Where the client is, before it gets anything of this.
             let (seq, between_packets) = (reply.next_seq(), reply.is_between_packets());
-            let runs = (self.control.running.kind(), self.control.running.bytes());
-            let mut scanned = 0;
-            // Alone: nothing in front of it belongs to another command.
-            let (mut begins_with_packet, mut is_alone, mut hidden) = (between_packets, true, None);
-            let event = loop {
-                let rest = input.get(scanned..).unwrap_or_default();
-                let scan = match reply.scan(rest) {
-                    Ok(scan) => scan,
-                    Err(error) => return Poll::Ready(Err(self.nonsense(&error, between_packets, seq))),
-                };
-                scanned += scan.len;
-                collect(&mut self.course, &self.worker, reply, scan.event, input.get(..scanned));
-                add_answered(&self.worker, &self.control, &mut self.course, scan.len);
-                Watched::read(&mut self.course.watched, &self.worker, rest, scan.len);
-                hear_definitions(&mut self.course, &self.control, rest.get(..scan.len), caps);
-                if let Event::Done(outcome) = scan.event {
-                    note_statements(&mut self.course, &self.control, backend, reply, outcome);
-                    let bytes = rest.get(..scan.len).filter(|_| begins_with_packet);
-                    let is_last = self.owed.is_empty();
-                    hidden = (is_last && may_be_hidden(outcome, runs.0)).then_some((outcome, bytes));
-                    if hidden.is_none() {
-                        answered(&self.worker, &self.control, outcome, bytes);
-                    }
-                    begins_with_packet = true;
-                }
-                match (scan.event, self.owed.is_empty()) {
-                    (Event::Done(outcome), false) if scanned < n => {
-                        note(&mut self.status, outcome);
-                        self.course.settle(&self.identity, outcome, reply.warned());
-                        // There is one: it was seen above.
-                        let Some(next) = self.owed.pop() else { break scan.event };
-                        let answer = work_at(&self.control, &mut self.course, &next);
-                        *reply = reply.next_answer(answer);
-                        is_alone = false;
-                    }
-                    (Event::Changed, _) => {}
-                    (event, _) => break event,
-                }
+            let part = match ears.listen(reply, input) {
+                Ok(part) => part,
+                Err(error) => return Poll::Ready(Err(self.nonsense(&error, between_packets, seq))),
             };
-            let takes_files = self.owed.is_empty() && caps.contains(Capabilities::LOCAL_FILES);
-            if event == Event::LocalInfile && !(self.course.may_ask_for_file && takes_files) {
+            if part.event == Event::LocalInfile && !ears.may_ask_for_file() {
                 return Poll::Ready(Err(self.file_not_expected(between_packets, seq)));
             }
-            let output = input.get(..scanned).unwrap_or(input);
-            let is_all = is_alone && (seq, between_packets, scanned) == (1, true, n) && self.owed.is_empty();
-            let heard = is_all.then_some(Heard { event, output, runs });
-            if let Some(refused) = refused(&self.course, &self.control, self.status, caps, heard) {
+            if let Some(refused) = ears.refused(&part) {
                 self.course.refused = Some(refused);
-                return Poll::Ready(Ok(event));
+                return Poll::Ready(Ok(part.event));
             }
-            if let Some((outcome, bytes)) = hidden {
-                answered(&self.worker, &self.control, outcome, bytes);
-            }
-            let output = told(&mut self.course, reply, event, output);
-            let (server, course) = (&backend.server().endpoint().endpoint, &mut self.course);
-            let rewritten = match &mut self.listing {
-                None if self.past.named_threads && is_refused_kill(event) => {
-                    refusal_with_session(&output, &self.worker, server)
-                }
-                None if retells(course, event) => retold(&output, course, self.owed.is_empty()),
-                None if self.control.is_overdue() && between_packets && is_interrupted(event) => {
-                    timed_out(&output, self.identity.capabilities)
-                }
-                None => None,
-                Some(listing) => Some(translate(listing, &output, &self.worker, server)),
-            };
-            self.to_client.send(cx, &mut self.client, rewritten.as_deref().unwrap_or(&output))?;
-            match event {
+            ears.tell_end(&part);
+            let output = wording(&mut ears, &mut self.listing, &self.past, reply, &part, between_packets);
+            self.to_client.send(cx, &mut self.client, &output)?;
+            match part.event {
                 Event::More | Event::Changed => {}
-                _ if scanned < n => return Poll::Ready(Err(self.too_much(n - scanned))),
+                _ if part.bytes.len() < input.len() => {
+                    return Poll::Ready(Err(self.too_much(input.len() - part.bytes.len())));
+                }
                 event => return Poll::Ready(Ok(event)),
             }
         }

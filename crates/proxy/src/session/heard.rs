@@ -1,41 +1,201 @@
-//! What a session takes note of in an answer on its way, and in what words it goes on.
-
-use std::borrow::Cow;
+//! What a session takes note of in an answer on its way.
 
 use tokio::time::Instant;
 use wire::command::Kind;
 use wire::reply::{Answer, End, Event, Outcome, ReplyScanner};
-use wire::{Capabilities, StatusFlags};
+use wire::{Capabilities, StatusFlags, WireError};
 
-use super::correction::correction;
+use super::again::{Heard, Refused, may_be_hidden, refused};
 use super::course::Course;
-use super::execute::{keeps_definitions, refusal_with_own_id};
-use super::owed::Step;
-use crate::backend::{Backend, Refused};
+use super::execute::keeps_definitions;
+use super::measure::answered;
+use super::owed::{Owed, Step};
+use crate::backend::{self, Backend};
+use crate::client::login::Identity;
 use crate::control::Control;
 use crate::counts::Counter;
+use crate::mirror::comparison::Watched;
 use crate::worker::Worker;
 
 /// The transaction was the victim of a deadlock.
 const ER_LOCK_DEADLOCK: u16 = 1213;
 
-/// What is in `input` behind the answers to what was said in front of the command; nothing if the server has refused that.
-pub(super) fn behind_prologue<'a>(
-    backend: &mut Backend,
-    worker: &Worker,
-    course: &mut Course,
-    status: &mut StatusFlags,
-    input: &'a [u8],
-) -> Option<&'a [u8]> {
-    match backend.connection_mut().hear(input) {
-        Ok((heard, told)) => {
-            *status = told.unwrap_or(*status);
-            input.get(heard..)
+/// The parts of a session that an answer on its way concerns.
+#[derive(Debug)]
+pub(super) struct Ears<'a> {
+    pub(super) worker: &'a Worker,
+    pub(super) control: &'a Control,
+    pub(super) identity: &'a Identity,
+    pub(super) backend: &'a mut Backend,
+    pub(super) course: &'a mut Course,
+    pub(super) status: &'a mut StatusFlags,
+    pub(super) owed: &'a mut Owed,
+}
+
+/// What was read of answers in one go.
+#[derive(Debug)]
+pub(super) struct Part<'a> {
+    /// What comes behind it.
+    pub(super) event: Event,
+    pub(super) bytes: &'a [u8],
+    /// It is the whole answer to the only statement that was sent.
+    is_whole: bool,
+    /// The kind of the command that was worked at when it began, and its bytes.
+    runs: (Option<Kind>, Option<usize>),
+    /// The end that nobody was told of yet, because the statement may be said again.
+    untold: Option<LastOf<'a>>,
+}
+
+/// How an answer has ended, and its last bytes, if they begin with a packet.
+type LastOf<'a> = (Outcome, Option<&'a [u8]>);
+
+impl Ears<'_> {
+    /// What is in `input` behind the answers to what was said in front of the command; nothing if the server has refused that.
+    pub(super) fn behind_prologue<'i>(&mut self, input: &'i [u8]) -> Option<&'i [u8]> {
+        match self.backend.connection_mut().hear(input) {
+            Ok((heard, told)) => {
+                *self.status = told.unwrap_or(*self.status);
+                input.get(heard..)
+            }
+            Err(backend::Refused(payload)) => {
+                self.worker.taken.clear();
+                self.course.refusal = Some(payload.into());
+                None
+            }
         }
-        Err(Refused(payload)) => {
-            worker.taken.clear();
-            course.refusal = Some(payload.into());
-            None
+    }
+
+    /// Reads answers up to the end of the last one that is owed, or of the input, or to where somebody else has to do something.
+    #[inline]
+    pub(super) fn listen<'i>(
+        &mut self,
+        reply: &mut ReplyScanner,
+        input: &'i [u8],
+    ) -> Result<Part<'i>, WireError> {
+        let mut begins_with_packet = reply.is_between_packets();
+        let begins_answer = begins_with_packet && reply.next_seq() == 1;
+        let runs = (self.control.running.kind(), self.control.running.bytes());
+        // Alone: nothing in front of it belongs to another command.
+        let (mut read, mut is_alone, mut untold) = (0, true, None);
+        let event = loop {
+            let rest = input.get(read..).unwrap_or_default();
+            let scan = reply.scan(rest)?;
+            read += scan.len;
+            let scanned = rest.get(..scan.len).unwrap_or_default();
+            self.collect(reply, scan.event, input.get(..read));
+            self.add_answered(scan.len);
+            Watched::read(&mut self.course.watched, self.worker, rest, scan.len);
+            self.hear_definitions(scanned);
+            match scan.event {
+                Event::Done(outcome) => {
+                    self.note_statements(reply, outcome);
+                    let end = (outcome, begins_with_packet.then_some(scanned));
+                    if self.owed.is_empty() && may_be_hidden(outcome, runs.0) {
+                        untold = Some(end);
+                    } else {
+                        answered(self.worker, self.control, outcome, end.1);
+                    }
+                    if read == input.len() || !self.go_on(reply, outcome) {
+                        break scan.event;
+                    }
+                    (begins_with_packet, is_alone) = (true, false);
+                }
+                Event::Changed => {}
+                Event::More | Event::LocalInfile => break scan.event,
+            }
+        };
+        let is_whole = begins_answer && is_alone && read == input.len() && self.owed.is_empty();
+        Ok(Part { event, bytes: input.get(..read).unwrap_or(input), is_whole, runs, untold })
+    }
+
+    /// Whether the server may ask for a file of the client.
+    pub(super) fn may_ask_for_file(&self) -> bool {
+        let takes_files = self.identity.capabilities.contains(Capabilities::LOCAL_FILES);
+        self.course.may_ask_for_file && takes_files && self.owed.is_empty()
+    }
+
+    /// What is to be done if the server has refused the statement, and it may be said again.
+    #[inline]
+    pub(super) fn refused(&self, part: &Part<'_>) -> Option<Box<Refused>> {
+        let Part { event, bytes: output, runs, .. } = *part;
+        let heard = part.is_whole.then_some(Heard { event, output, runs })?;
+        refused(self.course, self.control, *self.status, self.identity.capabilities, heard)
+    }
+
+    /// Tells those who count of an end that they were not told of.
+    #[inline]
+    pub(super) fn tell_end(&self, part: &Part<'_>) {
+        if let Some((outcome, bytes)) = part.untold {
+            answered(self.worker, self.control, outcome, bytes);
+        }
+    }
+
+    /// The server works at the next command that was sent, if there is one: the scanner is at the beginning of its answer.
+    fn go_on(&mut self, reply: &mut ReplyScanner, outcome: Outcome) -> bool {
+        let Some(next) = self.owed.pop() else { return false };
+        note(self.status, outcome);
+        self.course.settle(self.identity, outcome, reply.warned());
+        *reply = reply.next_answer(work_at(self.control, self.course, &next));
+        true
+    }
+
+    /// Takes note of what a server says of a statement that it prepares, for a client that keeps that.
+    #[inline]
+    fn hear_definitions(&mut self, bytes: &[u8]) {
+        if keeps_definitions(self.identity.capabilities)
+            && self.control.running.kind() == Some(Kind::StmtPrepare)
+            && let Some(registry) = &mut self.course.prepared
+        {
+            registry.hear(bytes);
+        }
+    }
+
+    /// Takes note of what a server has said of a statement, if that is what it was asked for, or has changed of one.
+    fn note_statements(&mut self, reply: &ReplyScanner, outcome: Outcome) {
+        if outcome.status().is_some_and(|status| status.contains(StatusFlags::METADATA_CHANGED)) {
+            self.backend.connection_mut().statements_mut().bind_all();
+        }
+        if self.control.running.kind() == Some(Kind::StmtPrepare)
+            && let Some(registry) = &mut self.course.prepared
+        {
+            let prepared = reply.prepared();
+            if let Some(prepared) = &prepared {
+                self.control.running.set_statement(prepared.id);
+            }
+            let origin = registry.answered(self.course.hostgroup, prepared);
+            if let Some(prepared) = prepared {
+                self.backend.connection_mut().statements_mut().note(prepared, origin);
+            }
+        }
+    }
+
+    /// Takes note of the transaction that a packet tells, if anybody wants to know: one behind which a scan of `read` has stopped.
+    #[inline]
+    fn collect(&mut self, reply: &ReplyScanner, event: Event, read: Option<&[u8]>) {
+        let Some(gtids) = &mut self.course.gtids else { return };
+        let is_told = match event {
+            Event::Changed => true,
+            Event::Done(outcome) => {
+                outcome.status().is_some_and(|status| status.contains(StatusFlags::SESSION_STATE_CHANGED))
+            }
+            Event::More | Event::LocalInfile => false,
+        };
+        let packet = read.zip(reply.last_len()).filter(|_| is_told);
+        if let Some(gtid) = packet.and_then(|(read, len)| gtids.trackers.look(read, len)) {
+            gtids.note(self.course.hostgroup, gtid);
+            self.worker.counts.note(Counter::GtidCollected);
+            if self.worker.settings().logs.policy.is_any() {
+                self.control.running.set_gtid(&gtid);
+            }
+        }
+    }
+
+    /// So many bytes of the answer are for the client, which may get only some in a second.
+    #[inline]
+    fn add_answered(&mut self, bytes: usize) {
+        self.control.running.add_answered(bytes);
+        if let Some(rate) = self.worker.rate_to_client() {
+            self.course.throttle.get_or_insert_default().note(Instant::now(), bytes, rate);
         }
     }
 }
@@ -47,111 +207,6 @@ pub(super) fn work_at(control: &Control, course: &mut Course, next: &Step) -> An
     next.answer
 }
 
-/// Takes note of what a server says of a statement that it prepares, for a client that keeps that.
-#[inline]
-pub(super) fn hear_definitions(
-    course: &mut Course,
-    control: &Control,
-    bytes: Option<&[u8]>,
-    caps: Capabilities,
-) {
-    if keeps_definitions(caps)
-        && control.running.kind() == Some(Kind::StmtPrepare)
-        && let Some((registry, bytes)) = course.prepared.as_mut().zip(bytes)
-    {
-        registry.hear(bytes);
-    }
-}
-
-/// Takes note of what a server has said of a statement, if that is what it was asked for, or has changed of one.
-pub(super) fn note_statements(
-    course: &mut Course,
-    control: &Control,
-    backend: &mut Backend,
-    reply: &ReplyScanner,
-    outcome: Outcome,
-) {
-    if outcome.status().is_some_and(|status| status.contains(StatusFlags::METADATA_CHANGED)) {
-        backend.connection_mut().statements_mut().bind_all();
-    }
-    if control.running.kind() == Some(Kind::StmtPrepare)
-        && let Some(registry) = &mut course.prepared
-    {
-        let prepared = reply.prepared();
-        if let Some(prepared) = &prepared {
-            control.running.set_statement(prepared.id);
-        }
-        let origin = registry.answered(course.hostgroup, prepared);
-        if let Some(prepared) = prepared {
-            backend.connection_mut().statements_mut().note(prepared, origin);
-        }
-    }
-}
-
-/// Takes note of the transaction that a packet tells, if anybody wants to know: one behind which a scan of `read` has stopped.
-#[inline]
-pub(super) fn collect(
-    course: &mut Course,
-    worker: &Worker,
-    reply: &ReplyScanner,
-    event: Event,
-    read: Option<&[u8]>,
-) {
-    let Some(gtids) = &mut course.gtids else { return };
-    let is_told = match event {
-        Event::Changed => true,
-        Event::Done(outcome) => {
-            outcome.status().is_some_and(|status| status.contains(StatusFlags::SESSION_STATE_CHANGED))
-        }
-        Event::More | Event::LocalInfile => false,
-    };
-    let packet = read.zip(reply.last_len()).filter(|_| is_told);
-    if let Some(gtid) = packet.and_then(|(read, len)| gtids.trackers.look(read, len)) {
-        gtids.note(course.hostgroup, gtid);
-        worker.counts.note(Counter::GtidCollected);
-    }
-}
-
-/// What the client gets of these bytes of an answer.
-#[inline]
-pub(super) fn told<'a>(
-    course: &mut Course,
-    reply: &ReplyScanner,
-    event: Event,
-    output: &'a [u8],
-) -> Cow<'a, [u8]> {
-    let Some(gtids) = &mut course.gtids else { return output.into() };
-    let cut = if event == Event::More { reply.cut_len() } else { 0 };
-    gtids.trackers.pass(output, cut).map_or(output.into(), Cow::from)
-}
-
-/// Whether an answer ends with what servers say of a statement without an open cursor (`ER_STMT_HAS_NO_OPEN_CURSOR`).
-pub(super) const fn is_without_cursor(event: Event) -> bool {
-    matches!(event, Event::Done(Outcome { end: End::Err { code: 1421 }, .. }))
-}
-
-/// Whether what a server says of a prepared statement may have to be said in other words.
-pub(super) const fn retells(course: &Course, event: Event) -> bool {
-    course.changed.is_some() || is_without_cursor(event)
-}
-
-/// What a server says of a prepared statement, in other words; nothing if they are good as they are. `is_last` says that the server has not
-/// got commands behind it.
-pub(super) fn retold(output: &[u8], course: &mut Course, is_last: bool) -> Option<Vec<u8>> {
-    if let Some(changed) = &mut course.changed {
-        return Some(changed.rewrite(output));
-    }
-    let rewritten = refusal_with_own_id(output, course);
-    // Commands behind it may have asked about it already.
-    course.correction = rewritten.as_deref().filter(|_| is_last).and_then(correction);
-    rewritten
-}
-
-/// Whether an answer ends with what servers have against a KILL.
-pub(super) const fn is_refused_kill(event: Event) -> bool {
-    matches!(event, Event::Done(Outcome { end: End::Err { code: 1094 | 1095 }, .. }))
-}
-
 /// What the end of an answer says about the session.
 pub(super) fn note(status: &mut StatusFlags, outcome: Outcome) {
     match outcome.end {
@@ -159,14 +214,5 @@ pub(super) fn note(status: &mut StatusFlags, outcome: Outcome) {
         End::Err { code: ER_LOCK_DEADLOCK } => status.remove(StatusFlags::IN_TRANSACTION),
         // That the session has changed is said of one packet.
         _ => *status = outcome.status().unwrap_or(*status) - StatusFlags::SESSION_STATE_CHANGED,
-    }
-}
-
-/// So many bytes of the answer are for the client, which may get only some in a second.
-#[inline]
-pub(super) fn add_answered(worker: &Worker, control: &Control, course: &mut Course, bytes: usize) {
-    control.running.add_answered(bytes);
-    if let Some(rate) = worker.rate_to_client() {
-        course.throttle.get_or_insert_default().note(Instant::now(), bytes, rate);
     }
 }

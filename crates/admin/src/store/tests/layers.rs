@@ -273,6 +273,29 @@ fn the_file_that_is_written_is_read_again() {
 }
 
 #[test]
+fn what_runs_and_is_not_saved_is_a_difference() {
+    let (mut store, _plane) = store();
+    for module in [Module::MysqlVariables, Module::AdminVariables] {
+        let saved = store.moved(module, Move::MemoryToDisk);
+        assert!(saved.starts_with("OK "), "{saved}");
+    }
+    assert_eq!(shown(store.diff(Module::MysqlVariables)), "");
+    store.sql("UPDATE global_variables SET variable_value=7 WHERE variable_name='mysql-max_connections'");
+    store.loaded(Module::MysqlVariables);
+    assert_eq!(
+        shown(store.diff(Module::MysqlVariables)),
+        "disk|global_variables|mysql-max_connections|changed|variable_value|10000|7"
+    );
+    store.sql("UPDATE disk.global_variables SET variable_value='2.0' WHERE variable_name='admin-version'");
+    assert_eq!(shown(store.diff(Module::AdminVariables)), "", "saved by a former version of the program");
+    store.sql(
+        "UPDATE disk.global_variables SET variable_value='x' WHERE variable_name='mysql-max_connections'",
+    );
+    let refused = shown(store.diff(Module::MysqlVariables));
+    assert!(refused.contains("MYSQL VARIABLES on disk cannot be used, so not compared"), "{refused}");
+}
+
+#[test]
 fn versions_can_be_compared_and_gone_back_to() {
     let (mut store, plane) = store();
     assert_eq!(
@@ -291,8 +314,10 @@ fn versions_can_be_compared_and_gone_back_to() {
     store.sql("INSERT INTO mysql_servers (hostname) VALUES ('b')");
     assert_eq!(
         shown(store.diff(Module::MysqlServers)),
-        "mysql_servers|hostgroup_id=0, hostname='a', port=3306|changed|weight|3|9\n\
-         mysql_servers|hostgroup_id=0, hostname='b', port=3306|added|NULL|NULL|NULL"
+        "runtime|mysql_servers|hostgroup_id=0, hostname='a', port=3306|changed|weight|3|9\n\
+         runtime|mysql_servers|hostgroup_id=0, hostname='b', port=3306|added|NULL|NULL|NULL\n\
+         disk|mysql_servers|hostgroup_id=0, hostname='a', port=3306|added|NULL|NULL|NULL\n\
+         disk|mysql_servers|hostgroup_id=0, hostname='b', port=3306|added|NULL|NULL|NULL"
     );
     assert_eq!(
         shown(store.rollback(Module::MysqlServers, None, "tester")),
@@ -300,7 +325,10 @@ fn versions_can_be_compared_and_gone_back_to() {
     );
     assert_eq!(plane.last().servers.iter().map(|server| server.weight).collect::<Vec<_>>(), [2]);
     assert_eq!(store.sql("SELECT hostname, weight FROM mysql_servers"), "a|2");
-    assert_eq!(shown(store.diff(Module::MysqlServers)), "");
+    assert_eq!(
+        shown(store.diff(Module::MysqlServers)),
+        "disk|mysql_servers|hostgroup_id=0, hostname='a', port=3306|added|NULL|NULL|NULL"
+    );
     assert_eq!(
         shown(store.rollback(Module::MysqlServers, Some(1), "tester")),
         "OK 0 MYSQL SERVERS is that of version 1"

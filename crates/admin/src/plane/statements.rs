@@ -1,0 +1,58 @@
+//! Statements, as statistics show them.
+
+use std::sync::Arc;
+
+/// A row of `stats_mysql_commands_counters`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CommandCounter {
+    /// ProxySQL's name of the kind of statement.
+    pub command: &'static str,
+    /// Microseconds that they took together.
+    pub total_us: u64,
+    /// How many there were.
+    pub count: u64,
+    /// How many took at most 100, 500 us, 1, 5, 10, 50, 100, 500 ms, 1, 5, 10 s, and longer; each is in one of them.
+    pub buckets: [u64; 12],
+}
+
+/// A row of `stats_mysql_query_digest` and `stats_pointsman_digest_latency`: statements that differ in their values only, of
+/// one user with one schema in one hostgroup. Names and texts need not be UTF-8. Times are microseconds.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Digest {
+    /// The hostgroup.
+    pub hostgroup: u32,
+    /// The schema; empty if there was none.
+    pub schema: Arc<[u8]>,
+    /// The user.
+    pub user: Arc<[u8]>,
+    /// The client's address, if digests are told apart by it.
+    pub client: Arc<[u8]>,
+    /// The hash of the text.
+    pub digest: u64,
+    /// The statement without its values.
+    pub text: Arc<[u8]>,
+    /// How often it was executed.
+    pub count: u64,
+    /// When it was first, in seconds of Unix time.
+    pub first_seen: u64,
+    /// When it was last.
+    pub last_seen: u64,
+    /// The time of all executions.
+    pub sum_us: u64,
+    /// That of the shortest.
+    pub min_us: u64,
+    /// That of the longest.
+    pub max_us: u64,
+    /// The times that 50, 95, 99 and 99.9 % took at most.
+    pub percentiles_us: [u64; 4],
+    /// Rows that were changed.
+    pub rows_affected: u64,
+    /// Rows that were sent to clients.
+    pub rows_sent: u64,
+    /// Bytes of the statements.
+    pub bytes_received: u64,
+    /// Bytes of the answers.
+    pub bytes_sent: u64,
+    /// Executions that ended with an error.
+    pub errors: u64,
+}

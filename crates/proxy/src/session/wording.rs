@@ -1,0 +1,73 @@
+//! In what words an answer goes on to the client.
+
+use std::borrow::Cow;
+
+use wire::reply::{End, Event, Outcome, ReplyScanner};
+
+use super::Past;
+use super::correction::correction;
+use super::course::Course;
+use super::execute::refusal_with_own_id;
+use super::heard::{Ears, Part};
+use super::ids::{refusal_with_session, translate};
+use super::overdue::{is_interrupted, timed_out};
+use crate::listing::Listing;
+
+/// What the client gets of a part of an answer, which begins between two packets or not.
+#[inline]
+pub(super) fn wording<'a>(
+    ears: &mut Ears<'_>,
+    listing: &mut Option<Box<Listing>>,
+    past: &Past,
+    reply: &ReplyScanner,
+    part: &Part<'a>,
+    between_packets: bool,
+) -> Cow<'a, [u8]> {
+    let event = part.event;
+    let told = told(ears.course, reply, event, part.bytes);
+    let server = &ears.backend.server().endpoint().endpoint;
+    let rewritten = match listing {
+        None if past.named_threads && is_refused_kill(event) => {
+            refusal_with_session(&told, ears.worker, server)
+        }
+        None if ears.course.changed.is_some() || is_without_cursor(event) => {
+            retold(&told, ears.course, ears.owed.is_empty())
+        }
+        None if ears.control.is_overdue() && between_packets && is_interrupted(event) => {
+            timed_out(&told, ears.identity.capabilities)
+        }
+        None => None,
+        Some(listing) => Some(translate(listing, &told, ears.worker, server)),
+    };
+    rewritten.map_or(told, Cow::from)
+}
+
+/// The part without what the server was asked to tell for the proxy alone.
+#[inline]
+fn told<'a>(course: &mut Course, reply: &ReplyScanner, event: Event, output: &'a [u8]) -> Cow<'a, [u8]> {
+    let Some(gtids) = &mut course.gtids else { return output.into() };
+    let cut = if event == Event::More { reply.cut_len() } else { 0 };
+    gtids.trackers.pass(output, cut).map_or(output.into(), Cow::from)
+}
+
+/// What a server says of a prepared statement, in other words; nothing if they are good as they are. `is_last` says that the server has not
+/// got commands behind it.
+fn retold(output: &[u8], course: &mut Course, is_last: bool) -> Option<Vec<u8>> {
+    if let Some(changed) = &mut course.changed {
+        return Some(changed.rewrite(output));
+    }
+    let rewritten = refusal_with_own_id(output, course);
+    // Commands behind it may have asked about it already.
+    course.correction = rewritten.as_deref().filter(|_| is_last).and_then(correction);
+    rewritten
+}
+
+/// Whether an answer ends with what servers say of a statement without an open cursor (`ER_STMT_HAS_NO_OPEN_CURSOR`).
+const fn is_without_cursor(event: Event) -> bool {
+    matches!(event, Event::Done(Outcome { end: End::Err { code: 1421 }, .. }))
+}
+
+/// Whether an answer ends with what servers have against a KILL.
+const fn is_refused_kill(event: Event) -> bool {
+    matches!(event, Event::Done(Outcome { end: End::Err { code: 1094 | 1095 }, .. }))
+}
