@@ -156,11 +156,11 @@ impl Session {
                     return Ok(false);
                 }
                 Err(NotPrepared::Refused(_)) if kind == Kind::StmtFetch => {
-                    return self.refuse_fetch(id).await;
+                    return Box::pin(self.refuse_fetch(id)).await;
                 }
                 Err(NotPrepared::Refused(refusal)) if kind.answer() != Answer::None => {
                     self.keep_types(kind, id);
-                    self.tell_again(id, &refusal).await?;
+                    Box::pin(self.tell_again(id, &refusal)).await?;
                     self.answer_here(kind, &refusal).await?;
                     self.course.note_error();
                     return Ok(false);
