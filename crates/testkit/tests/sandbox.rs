@@ -45,6 +45,30 @@ fn closing_stops_even_what_is_still_starting() {
     assert!(!sandbox.path().exists());
 }
 
+/// A process that was killed dies when it gets a processor, and that may take a while.
+#[test]
+fn closing_waits_until_all_are_dead() {
+    let home = Sandbox::new().unwrap();
+    let busy = |class: &[&str], marked: bool| {
+        let sandbox = Sandbox::new().unwrap();
+        let mut command = sandbox.command(class[0]).unwrap();
+        command.args(&class[1..]).args(["taskset", "-c", "0", "sh", "-c", "echo up; while :; do :; done"]);
+        command.stdout(Stdio::piped());
+        if marked {
+            command.env("TMPDIR", home.path());
+        }
+        let mut process = sandbox.start(command).unwrap();
+        process.child().stdout.take().unwrap().read_exact(&mut [0; 3]).unwrap();
+        (sandbox, process)
+    };
+    // Of the class that only gets what all others leave, which will be nothing.
+    let (sandbox, _idle) = busy(&["chrt", "-i", "0"], true);
+    let _others = [0; 3].map(|_| busy(&["env"], false));
+    assert_eq!(processes::with_environment("TMPDIR", home.path()).len(), 1);
+    sandbox.close();
+    assert_eq!(processes::with_environment("TMPDIR", home.path()), []);
+}
+
 #[test]
 fn sigkill_of_the_owner_leaves_nothing() {
     let home = Sandbox::new().unwrap();

@@ -24,12 +24,23 @@ while read -r what group; do
     esac
 done
 
+# Whether one of the groups has a process that is not dead yet. Those that nobody has waited for do not count (state Z).
+some_live() {
+    for stat in /proc/[0-9]*/stat; do
+        read -r stat <"$stat" || continue
+        # Behind the name, which may have spaces in it: the state, the parent, the group.
+        set -- ${stat##*) }
+        case $groups in *" $3 "*) [ "$1" = Z ] || [ "$1" = X ] || return 0 ;; esac
+    done
+    return 1
+}
+
 for group in $groups; do
     kill -s KILL -- "-$group"
 done
-# A process that is being killed may still create a file: try again until nothing is left, for 10 s.
+# A process that was killed dies when it gets a processor, and may create a file before: try again until nothing is left, for 10 s.
 tries=0
-until rm -rf -- "$dir" || [ "$tries" -ge 200 ]; do
+until ! some_live && rm -rf -- "$dir" || [ "$tries" -ge 200 ]; do
     tries=$((tries + 1))
     sleep 0.05
 done
