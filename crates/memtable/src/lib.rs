@@ -42,11 +42,13 @@ pub trait Rows: Send + Sync {
     }
 }
 
+/// By their columns, those that statements have looked for rows with; nothing as long as that was once.
+type Indexes = HashMap<Box<[usize]>, Option<Arc<Index>>>;
+
 /// What a table shows.
 struct Shown {
     rows: Arc<dyn Rows>,
-    /// By their columns, those that statements have looked for rows with; nothing as long as that was once.
-    indexes: Mutex<HashMap<Box<[usize]>, Option<Arc<Index>>>>,
+    indexes: Mutex<Indexes>,
 }
 
 impl Shown {
