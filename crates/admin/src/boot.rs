@@ -15,7 +15,7 @@ pub use import::{Imported, import};
 
 use crate::answer::AdminError;
 use crate::layers::{Module, Move};
-use crate::store::{Store, StoreError, disk_file};
+use crate::store::{Store, StoreError, disk_file, set_version};
 
 /// How to find the configuration.
 #[derive(Debug, Clone)]
@@ -149,11 +149,13 @@ fn put_aside(path: &Path) -> Result<(), BootError> {
 impl Store {
     /// Takes a whole configuration, to memory and to runtime; it is to be saved.
     fn begin_with(&mut self, draft: &Draft) -> Result<(), AdminError> {
+        let mut draft = draft.clone();
+        set_version(&mut draft);
         for module in Module::ALL {
-            self.write_memory(module, draft)?;
+            self.write_memory(module, &draft)?;
         }
         self.unsaved = true;
-        self.make_runtime(draft.clone(), &Module::ALL, "").map(drop)
+        self.make_runtime(draft, &Module::ALL, "").map(drop)
     }
 
     /// Saves the configuration that a first start has taken from the file; any other start has nothing to save.

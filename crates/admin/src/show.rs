@@ -81,6 +81,10 @@ pub(crate) fn rewrite(statement: &Statement<'_>, rights: Rights) -> Option<Strin
 /// The same for those of ProxySQL.
 fn named(statement: &Statement<'_>, rights: Rights) -> Option<String> {
     let words = statement.upper.as_str();
+    if rights == Rights::Stats && matches!(words, "SHOW DATABASES" | "SHOW SCHEMAS") {
+        // They may not ask SQLite, which would tell where files are.
+        return Some(list_of_schemas(&STATS_SCHEMAS));
+    }
     if let Some((_, sql)) = FIXED.iter().find(|(show, _)| *show == words) {
         return Some((*sql).to_owned());
     }
@@ -114,6 +118,12 @@ const WITH_VALUES: [(&str, Make); 10] = [
     ("DESC", Make::Table(fields)),
     ("DESCRIBE", Make::Table(fields)),
 ];
+
+fn list_of_schemas(names: &[&str]) -> String {
+    let row =
+        |(seq, name): (usize, &&str)| format!("SELECT {seq} AS seq, {} AS name, '' AS file", text(name));
+    names.iter().enumerate().map(row).collect::<Vec<_>>().join(" UNION ALL ")
+}
 
 fn tables_like(pattern: &str) -> String {
     let pattern = text(unquoted(pattern));

@@ -41,7 +41,7 @@ pub(crate) fn refresh(
         }
         // One reading for both: what is reset is lost.
         let mut rows = (table.rows)(plane, reset.is_some());
-        add_sqlite(&mut rows, store);
+        add_known(&mut rows, store);
         if let Some(twin) = reset {
             store.refill(twin, rows.iter().cloned())?;
         }
@@ -87,16 +87,13 @@ pub(crate) fn clear(sql: &str, store: &mut Store) -> Result<(), AdminError> {
     if names.iter().any(|name| name.starts_with(STATS)) { store.clear_stats(&names) } else { Ok(()) }
 }
 
-/// The row of global statistics that only the owner of SQLite knows.
-const SQLITE_BYTES: &str = "SQLite3_memory_bytes";
-
-/// Puts what SQLite has in memory into the rows that are names and values.
-fn add_sqlite(rows: &mut [tables::Row], store: &Store) {
+/// Puts what only the owner of SQLite knows into the rows that are names and values.
+fn add_known(rows: &mut [tables::Row], store: &Store) {
     for row in rows {
         if let [Value::Text(name), value] = &mut row[..]
-            && name == SQLITE_BYTES
+            && let Some(bytes) = store.known_memory(name)
         {
-            *value = tables::text(store.memory_bytes().to_string());
+            *value = tables::text(bytes.to_string());
         }
     }
 }

@@ -1,6 +1,7 @@
 //! From the tree of either format to typed rows: the one place where names and values are judged.
 
 mod check;
+mod members;
 mod tables;
 mod unbuilt;
 
@@ -37,7 +38,8 @@ pub(crate) fn bind(parsed: Parsed, origin: &Path) -> Result<Loaded, Problems> {
     let Read { tables, unbuilt, .. } = read.sound()?;
     let config = config(&tables, listeners);
     let file = origin.display();
-    let warnings = notes.into_iter().chain(unbuilt.warning()).chain(check::warnings(&config));
+    let warnings = notes.into_iter().chain(unbuilt.warning()).chain(members::warnings(&tables));
+    let warnings = warnings.chain(check::warnings(&config));
     let warnings = warnings.map(|warning| format!("{file}: {warning}")).collect();
     Ok(Loaded { config, draft: tables.into_draft(), warnings })
 }
@@ -56,9 +58,10 @@ pub(crate) fn check(draft: &Draft) -> Result<Checked, Vec<Problem>> {
         return Err(problems);
     }
     let config = config(&tables, listeners);
+    let members = members::warnings(&tables);
     tables.free();
-    let warnings = Unbuilt::of(draft).warning().into_iter().chain(check::warnings(&config)).collect();
-    Ok(Checked { config, warnings })
+    let warnings = Unbuilt::of(draft).warning().into_iter().chain(members).chain(check::warnings(&config));
+    Ok(Checked { config, warnings: warnings.collect() })
 }
 
 /// The typed form of rows that go together.

@@ -9,6 +9,7 @@
 //! written into it: what it shows is what [`Lists::show`] was given for its name. Source of the interface: "The Virtual Table
 //! Mechanism Of SQLite" in its documentation.
 
+mod index;
 mod table;
 
 use std::collections::HashMap;
@@ -18,6 +19,7 @@ use rusqlite::types::Value;
 use rusqlite::vtab::Module;
 use rusqlite::{Connection, Result};
 
+use index::Index;
 use table::Table;
 
 /// What SQLite calls tables of this kind.
@@ -33,16 +35,43 @@ pub trait Rows: Send + Sync {
 
     /// What is in the column with this number, from 0 on, of a row before [`count`](Self::count).
     fn cell(&self, row: usize, column: usize) -> Value;
+
+    /// The numbers of all rows, for work that looks at each of them: it may rest now and then.
+    fn each(&self) -> Box<dyn Iterator<Item = usize> + '_> {
+        Box::new(0..self.count())
+    }
+}
+
+/// By their columns, those that statements have looked for rows with; nothing as long as that was once.
+type Indexes = HashMap<Box<[usize]>, Option<Arc<Index>>>;
+
+/// What a table shows.
+struct Shown {
+    rows: Arc<dyn Rows>,
+    indexes: Mutex<Indexes>,
+}
+
+impl Shown {
+    /// An index by these columns, unless this is the first time that somebody asks: to read all rows once is less work.
+    fn index(&self, columns: &[usize]) -> Option<Arc<Index>> {
+        let mut indexes = self.indexes.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(index) = indexes.get_mut(columns) else {
+            indexes.insert(columns.into(), None);
+            return None;
+        };
+        Some(Arc::clone(index.get_or_insert_with(|| Arc::new(Index::new(&*self.rows, columns)))))
+    }
 }
 
 /// What tables show, by their names in lower case. Clones share it.
 #[derive(Clone, Default)]
-pub struct Lists(Arc<Mutex<HashMap<String, Arc<dyn Rows>>>>);
+pub struct Lists(Arc<Mutex<HashMap<String, Arc<Shown>>>>);
 
 impl Lists {
     /// The table with this name shows `rows` from the next statement on.
     pub fn show(&self, table: &str, rows: Arc<dyn Rows>) {
-        self.change(|lists| lists.insert(table.to_ascii_lowercase(), rows));
+        let shown = Arc::new(Shown { rows, indexes: Mutex::default() });
+        self.change(|lists| lists.insert(table.to_ascii_lowercase(), shown));
     }
 
     /// All tables are empty from the next statement on.
@@ -63,11 +92,11 @@ impl Lists {
     }
 
     /// What this table shows.
-    fn of(&self, table: &str) -> Option<Arc<dyn Rows>> {
+    fn of(&self, table: &str) -> Option<Arc<Shown>> {
         self.change(|lists| lists.get(table).cloned())
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut HashMap<String, Arc<dyn Rows>>) -> T) -> T {
+    fn change<T>(&self, change: impl FnOnce(&mut HashMap<String, Arc<Shown>>) -> T) -> T {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -75,7 +104,7 @@ impl Lists {
 impl std::fmt::Debug for Lists {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let shown = self.change(|lists| {
-            lists.iter().map(|(name, rows)| (name.clone(), rows.count())).collect::<Vec<_>>()
+            lists.iter().map(|(name, shown)| (name.clone(), shown.rows.count())).collect::<Vec<_>>()
         });
         f.debug_tuple("Lists").field(&shown).finish()
     }

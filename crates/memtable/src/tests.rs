@@ -75,6 +75,73 @@ fn who_reads_keeps_what_he_reads() {
     assert!(rows.next().unwrap().is_some(), "a list that changes below a statement");
 }
 
+/// Otherwise a join of two tables with 100,000 rows would take an hour.
+#[test]
+fn a_join_reads_each_table_a_few_times() {
+    let (connection, lists) = opened();
+    connection.execute_batch(&definition(&USUAL.replace("squares", "others"))).unwrap();
+    let shown = ["squares", "others"].map(|table| {
+        let rows = Arc::new(Squares { count: 1_000, ..Squares::default() });
+        lists.show(table, Arc::clone(&rows) as Arc<dyn Rows>);
+        rows
+    });
+    for (sql, expected) in [
+        ("SELECT COUNT(*) FROM squares a JOIN others b ON a.text = b.text", 1_000),
+        ("SELECT COUNT(*) FROM squares a JOIN others b USING (n, square)", 1_000),
+        (
+            "SELECT COUNT(*) FROM squares a WHERE NOT EXISTS (SELECT 1 FROM others b WHERE b.n = a.n + 400)",
+            400,
+        ),
+        ("SELECT COUNT(*) FROM squares WHERE n IN (SELECT square FROM others)", 32),
+    ] {
+        assert_eq!(numbers(&connection, sql), [expected], "{sql}");
+        let asked: usize = shown.iter().map(|rows| rows.asked.swap(0, Ordering::Relaxed)).sum();
+        assert!(asked < 20_000, "{sql}: {asked}");
+    }
+}
+
+/// What is found by an index is what is found without.
+#[test]
+fn an_index_finds_what_sqlite_takes_for_equal() {
+    let (connection, lists) = opened();
+    connection.execute_batch("CREATE TABLE usual (n INT, square INT, text VARCHAR)").unwrap();
+    connection.execute_batch("CREATE TABLE asked (value)").unwrap();
+    lists.show("squares", Arc::new(Squares { count: 20, ..Squares::default() }));
+    connection.execute_batch("INSERT INTO usual SELECT * FROM squares").unwrap();
+    for value in [
+        "5",
+        "5.0",
+        "'5'",
+        "' 5 '",
+        "'5.0'",
+        "-0.0",
+        "'0'",
+        "NULL",
+        "'row 5'",
+        "'ROW 5'",
+        "x'726F772035'",
+        "2.5",
+        "'x'",
+        "'inf'",
+    ] {
+        connection.execute_batch(&format!("INSERT INTO asked VALUES ({value})")).unwrap();
+    }
+    for column in ["n", "square", "text", "text COLLATE NOCASE", "rowid + 0"] {
+        for condition in [format!("s.{column} = a.value"), format!("s.{column} IN (SELECT value FROM asked)")]
+        {
+            let found = |table: &str| {
+                let sql = format!(
+                    "SELECT s.n FROM asked a CROSS JOIN {table} s WHERE {condition} ORDER BY a.rowid, s.n"
+                );
+                numbers(&connection, &sql.replace("rowid + 0", "n"))
+            };
+            assert_eq!(found("squares"), found("usual"), "{condition}");
+        }
+    }
+    let both = "SELECT n FROM squares WHERE n = 3 AND n = 4 OR n = '7' OR square = 49 OR text = 'row 7'";
+    assert_eq!(numbers(&connection, both), [7]);
+}
+
 /// Rows of which one cannot be shown.
 struct Broken;
 

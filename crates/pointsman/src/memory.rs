@@ -2,9 +2,9 @@
 
 use tikv_jemalloc_ctl::{epoch, stats};
 
-/// The rows of `stats_memory_metrics`, as ProxySQL has them, in bytes; 0 where there is no such feature. `digests` is what the
-/// statistics per digest take.
-pub(crate) fn metrics(digests: u64) -> Vec<(&'static str, u64)> {
+/// The rows of `stats_memory_metrics`, as ProxySQL has them, in bytes; 0 where there is no such feature, or where the admin port
+/// knows better. `digests` is what the statistics per digest take, `texts` what prepared statements do.
+pub(crate) fn metrics(digests: u64, texts: u64) -> Vec<(&'static str, u64)> {
     // The allocator's figures are those of the last epoch.
     let refreshed = epoch::advance().is_ok();
     let bytes = |value: tikv_jemalloc_ctl::Result<usize>| match value {
@@ -26,7 +26,7 @@ pub(crate) fn metrics(digests: u64) -> Vec<(&'static str, u64)> {
         ("mysql_firewall_users_config", 0),
         ("mysql_firewall_rules_table", 0),
         ("mysql_firewall_rules_config", 0),
-        ("prepare_statement_metadata_memory", 0),
+        ("prepare_statement_metadata_memory", texts),
         ("prepare_statement_backend_memory", 0),
         ("stack_memory_mysql_threads", 0),
         ("stack_memory_admin_threads", 0),
@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn what_is_allocated_is_counted() {
-        let allocated = || metrics(0).iter().find(|row| row.0 == "jemalloc_allocated").unwrap().1;
+        let allocated = || metrics(0, 0).iter().find(|row| row.0 == "jemalloc_allocated").unwrap().1;
         let before = allocated();
         let much = vec![1_u8; 64 << 20];
         assert!(allocated() > before + (32 << 20), "{} MB more", much.len() >> 20);

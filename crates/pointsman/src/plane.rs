@@ -115,7 +115,7 @@ impl DataPlane for Plane {
     }
 
     fn memory(&self) -> Vec<(&'static str, u64)> {
-        memory::metrics(self.remote.digest_memory())
+        memory::metrics(self.remote.digest_memory(), self.remote.text_memory())
     }
 
     fn processes(&self) -> Vec<Process> {

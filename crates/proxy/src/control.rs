@@ -94,6 +94,8 @@ pub(crate) struct Control {
     quit: Cell<bool>,
     /// Whether servers were switched off since the session looked last.
     recalled: Cell<bool>,
+    /// Whether the statement waits for its delay, or for its place under a limit.
+    pub(crate) delayed: Cell<bool>,
     /// What binds the session to its connection while it waits for its client.
     pin: Cell<Option<Pin>>,
     /// When that began, in milliseconds since the session did.
@@ -123,6 +125,7 @@ impl Control {
             running: Running::default(),
             quit: Cell::new(false),
             recalled: Cell::new(false),
+            delayed: Cell::new(false),
             pin: Cell::new(None),
             pinned_ms: Cell::new(0),
             signal: Cell::new(Signal::None),

@@ -228,6 +228,12 @@ impl ClientError {
         Self::new(1243, *b"HY000", format!("Unknown prepared statement handler ({id}) given to Pointsman"))
     }
 
+    /// 1421 in the words of the server's make: nothing can be fetched from this statement.
+    pub(crate) fn no_cursor(id: u32, is_mariadb: bool) -> Self {
+        let end = if is_mariadb { "" } else { "." };
+        Self::new(1421, *b"HY000", format!("The statement ({id}) has no open cursor{end}"))
+    }
+
     /// 1243 in MariaDB's words, whose number for the last statement this is: there is none.
     pub(crate) fn no_last_statement(kind: Kind) -> Self {
         let what = match kind {

@@ -268,6 +268,11 @@ impl Remote {
         digests::report::size(self.ask(|worker| worker.counts.digests.size())).bytes
     }
 
+    /// Bytes of the texts that sessions have prepared.
+    pub fn text_memory(&self) -> u64 {
+        self.ask(|worker| worker.texts.bytes()).iter().sum()
+    }
+
     /// Errors that servers have answered; with `reset` they are forgotten.
     pub fn errors(&self, reset: bool) -> Vec<ErrorStats> {
         report::errors(&self.shared.pool, self.ask(move |worker| worker.errors(reset)))

@@ -261,7 +261,10 @@ impl Worker {
         let count = |is_so: fn(&Control) -> bool| {
             controls.iter().filter(|(_, control)| is_so(control)).count() as u64
         };
-        Report::new(&self.counts, count(Control::is_busy), count(Control::is_in_transaction))
+        let (busy, transactions) = (count(Control::is_busy), count(Control::is_in_transaction));
+        let mut report = Report::new(&self.counts, busy, transactions);
+        report.texts = self.texts.count();
+        report
     }
 
     /// Takes all digests away; what runs is counted anew.

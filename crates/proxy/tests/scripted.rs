@@ -64,6 +64,7 @@ mod scripted {
     mod server_faults;
     mod server_login;
     mod shared;
+    mod shared_asks;
     mod shared_modes;
     mod shared_state;
     mod shared_traces;

@@ -65,6 +65,21 @@ fn the_first_start_takes_the_file_and_later_ones_what_is_saved() {
     assert_eq!((running(&booted), booted.warnings.len()), ((3, 3), 0));
 }
 
+#[test]
+fn behind_a_start_all_layers_are_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = write(folder.path(), 1);
+    for which in ["the first", "a later"] {
+        let mut booted = start(&file, false, false);
+        for module in Module::ALL {
+            let Answer::Rows { rows, .. } = booted.store.diff(module) else { panic!("{module:?}") };
+            assert_eq!(rows, Vec::<Vec<_>>::new(), "{which} start, {module:?}");
+        }
+        let version = "SELECT variable_value FROM global_variables WHERE variable_name='admin-version'";
+        assert_eq!(sql(&mut booted.store, version), [crate::VERSION.as_bytes()], "{which} start");
+    }
+}
+
 /// Listeners have no key: two may have the same address, with port 0.
 #[test]
 fn a_file_with_two_listeners_is_what_is_saved_of_it() {

@@ -91,7 +91,7 @@ impl Desk {
             return self.query(&sql, who.rights);
         }
         if statement.upper == "SHOW PROMETHEUS METRICS" {
-            return stats::prometheus::show(&*self.plane, self.store.memory_bytes());
+            return stats::prometheus::show(&*self.plane, &self.store);
         }
         // For those who may not give it a command is no statement at all, which SQLite says.
         match Command::allowed(statement, who.rights) {

@@ -53,6 +53,10 @@ impl Rows for Listed {
     fn cell(&self, row: usize, column: usize) -> Value {
         self.found.0.get(row).map_or(Value::Null, |digest| (self.cell)(digest, column))
     }
+
+    fn each(&self) -> Box<dyn Iterator<Item = usize> + '_> {
+        Box::new(in_turns(0..self.count()))
+    }
 }
 
 /// Bytes as text: what is no UTF-8 in them is shown as such.

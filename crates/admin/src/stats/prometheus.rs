@@ -3,167 +3,71 @@
 //! Source: the metrics of ProxySQL 2.7, and "Exposition formats" in Prometheus' documentation. Metrics of what the proxy does not
 //! have are left out.
 
-use std::fmt::Write as _;
+mod metrics;
 
-use self::Kind::{Counter, Gauge};
+use std::collections::BTreeMap;
+use std::fmt::{Display, Write as _};
+
+use self::metrics::Kind::{Counter, Gauge};
+use self::metrics::{GLOBALS, Kind, MEMORY, POOL, SECONDS, VARIABLES};
+use crate::VERSION;
 use crate::answer::Answer;
-use crate::plane::{DataPlane, PoolServer};
+use crate::plane::DataPlane;
+use crate::store::Store;
 
-/// What a metric may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// To grow.
-    Counter,
-    /// To grow and shrink.
-    Gauge,
-}
-
-/// A value: metric without `proxysql_`, kind, label and its value (or none), and its row of `stats_mysql_global`. Those of one
-/// metric stand together.
-type Metric = (&'static str, Kind, Option<(&'static str, &'static str)>, &'static str);
-
-const GLOBALS: [Metric; 62] = [
-    ("uptime_seconds_total", Counter, None, "ProxySQL_Uptime"),
-    ("mysql_listener_paused", Gauge, None, "mysql_listener_paused"),
-    ("connpool_memory_bytes", Gauge, None, "ConnPool_memory_bytes"),
-    ("sqlite3_memory_bytes", Gauge, None, "SQLite3_memory_bytes"),
-    ("queries_backends_bytes_total", Counter, Some(("traffic_flow", "sent")), "Queries_backends_bytes_sent"),
-    (
-        "queries_backends_bytes_total",
-        Counter,
-        Some(("traffic_flow", "received")),
-        "Queries_backends_bytes_recv",
-    ),
-    (
-        "queries_frontends_bytes_total",
-        Counter,
-        Some(("traffic_flow", "sent")),
-        "Queries_frontends_bytes_sent",
-    ),
-    (
-        "queries_frontends_bytes_total",
-        Counter,
-        Some(("traffic_flow", "received")),
-        "Queries_frontends_bytes_recv",
-    ),
-    ("com_backend_stmt_total", Counter, Some(("op", "prepare")), "Com_backend_stmt_prepare"),
-    ("com_backend_stmt_total", Counter, Some(("op", "execute")), "Com_backend_stmt_execute"),
-    ("com_backend_stmt_total", Counter, Some(("op", "close")), "Com_backend_stmt_close"),
-    ("com_frontend_stmt_total", Counter, Some(("op", "prepare")), "Com_frontend_stmt_prepare"),
-    ("com_frontend_stmt_total", Counter, Some(("op", "execute")), "Com_frontend_stmt_execute"),
-    ("com_frontend_stmt_total", Counter, Some(("op", "close")), "Com_frontend_stmt_close"),
-    ("questions_total", Counter, None, "Questions"),
-    ("slow_queries_total", Counter, None, "Slow_queries"),
-    ("connpool_get_conn_success_immediate_total", Counter, None, "ConnPool_get_conn_immediate"),
-    ("connpool_get_conn_success_total", Counter, None, "ConnPool_get_conn_success"),
-    ("connpool_get_conn_failure_total", Counter, None, "ConnPool_get_conn_failure"),
-    ("generated_error_packets_total", Counter, None, "generated_error_packets"),
-    ("max_connect_timeouts_total", Counter, None, "max_connect_timeouts"),
-    ("backend_lagging_during_query_total", Counter, None, "backend_lagging_during_query"),
-    ("backend_offline_during_query_total", Counter, None, "backend_offline_during_query"),
-    ("mysql_unexpected_frontend_com_quit_total", Counter, None, "mysql_unexpected_frontend_com_quit"),
-    ("hostgroup_locked_set_cmds_total", Counter, None, "hostgroup_locked_set_cmds"),
-    ("hostgroup_locked_queries_total", Counter, None, "hostgroup_locked_queries"),
-    ("mysql_unexpected_frontend_packets_total", Counter, None, "mysql_unexpected_frontend_packets"),
-    ("mysql_killed_backend_connections_total", Counter, None, "mysql_killed_backend_connections"),
-    ("mysql_killed_backend_queries_total", Counter, None, "mysql_killed_backend_queries"),
-    ("client_host_error_killed_connections", Counter, None, "client_host_error_killed_connections"),
-    ("active_transactions", Gauge, None, "Active_Transactions"),
-    ("client_connections_non_idle", Gauge, None, "Client_Connections_non_idle"),
-    ("client_connections_hostgroup_locked", Gauge, None, "Client_Connections_hostgroup_locked"),
-    ("mysql_backend_buffers_bytes", Gauge, None, "mysql_backend_buffers_bytes"),
-    ("mysql_frontend_buffers_bytes", Gauge, None, "mysql_frontend_buffers_bytes"),
-    ("mysql_session_internal_bytes", Gauge, None, "mysql_session_internal_bytes"),
-    ("mysql_thread_workers", Gauge, None, "MySQL_Thread_Workers"),
-    ("servers_table_version_total", Counter, None, "Servers_table_version"),
-    ("server_connections_total", Counter, Some(("status", "created")), "Server_Connections_created"),
-    ("server_connections_total", Counter, Some(("status", "delayed")), "Server_Connections_delayed"),
-    ("server_connections_total", Counter, Some(("status", "aborted")), "Server_Connections_aborted"),
-    ("client_connections_total", Counter, Some(("status", "created")), "Client_Connections_created"),
-    ("client_connections_total", Counter, Some(("status", "aborted")), "Client_Connections_aborted"),
-    ("com_autocommit_total", Counter, None, "Com_autocommit"),
-    ("com_autocommit_filtered_total", Counter, None, "Com_autocommit_filtered"),
-    ("com_rollback_total", Counter, None, "Com_rollback"),
-    ("com_rollback_filtered_total", Counter, None, "Com_rollback_filtered"),
-    ("com_commit_cnt_total", Counter, None, "Com_commit"),
-    ("com_commit_cnt_filtered_total", Counter, None, "Com_commit_filtered"),
-    ("com_backend_change_user_total", Counter, None, "Com_backend_change_user"),
-    ("com_backend_init_db_total", Counter, None, "Com_backend_init_db"),
-    ("com_backend_set_names_total", Counter, None, "Com_backend_set_names"),
-    ("com_frontend_init_db_total", Counter, None, "Com_frontend_init_db"),
-    ("com_frontend_set_names_total", Counter, None, "Com_frontend_set_names"),
-    ("com_frontend_use_db_total", Counter, None, "Com_frontend_use_db"),
-    ("access_denied_wrong_password_total", Counter, None, "Access_Denied_Wrong_Password"),
-    ("access_denied_max_connections_total", Counter, None, "Access_Denied_Max_Connections"),
-    ("access_denied_max_user_connections_total", Counter, None, "Access_Denied_Max_User_Connections"),
-    ("server_connections_connected", Gauge, None, "Server_Connections_connected"),
-    ("client_connections_connected", Gauge, None, "Client_Connections_connected"),
-    ("stmt_client_active", Gauge, None, "Stmt_Client_Active_Total"),
-    ("stmt_server_active", Gauge, None, "Stmt_Server_Active_Total"),
-];
-
-/// Rows of `stats_memory_metrics`, in the same form.
-const MEMORY: [Metric; 9] = [
-    ("jemalloc_bytes", Gauge, Some(("type", "resident")), "jemalloc_resident"),
-    ("jemalloc_bytes", Gauge, Some(("type", "active")), "jemalloc_active"),
-    ("jemalloc_bytes", Gauge, Some(("type", "mapped")), "jemalloc_mapped"),
-    ("jemalloc_bytes", Gauge, Some(("type", "metadata")), "jemalloc_metadata"),
-    ("jemalloc_bytes", Gauge, Some(("type", "retained")), "jemalloc_retained"),
-    ("jemalloc_allocated_bytes_total", Counter, None, "jemalloc_allocated"),
-    ("auth_memory_bytes", Gauge, None, "Auth_memory"),
-    ("query_digest_memory_bytes", Gauge, None, "query_digest_memory"),
-    ("stack_memory_mysql_threads_bytes", Gauge, None, "stack_memory_mysql_threads"),
-];
-
-/// A value that each server has: metric without `proxysql_`, kind, label and value (or none), and where it is.
-type PoolMetric = (&'static str, Kind, Option<(&'static str, &'static str)>, fn(&PoolServer) -> u64);
-
-const POOL: [PoolMetric; 9] = [
-    ("connpool_data_bytes_total", Counter, Some(("traffic_flow", "recv")), |server| server.bytes_received),
-    ("connpool_data_bytes_total", Counter, Some(("traffic_flow", "sent")), |server| server.bytes_sent),
-    ("connpool_conns_total", Counter, Some(("status", "err")), |server| server.err),
-    ("connpool_conns_total", Counter, Some(("status", "ok")), |server| server.ok),
-    ("connpool_conns_queries_total", Counter, None, |server| server.queries),
-    ("connpool_conns", Gauge, Some(("status", "free")), |server| server.free),
-    ("connpool_conns", Gauge, Some(("status", "used")), |server| server.used),
-    ("connpool_conns_latency_us", Gauge, None, |server| server.latency_us),
-    ("connpool_conns_status", Gauge, None, status),
-];
-
-/// ProxySQL's number of a server's status.
-fn status(server: &PoolServer) -> u64 {
-    match server.status {
-        "ONLINE" => 1,
-        "SHUNNED" => 2,
-        "OFFLINE_SOFT" => 3,
-        "OFFLINE_HARD" => 4,
-        "SHUNNED_REPLICATION_LAG" => 5,
-        _ => 0,
-    }
-}
-
-/// All metrics as a result of one cell; `sqlite_bytes` is what SQLite has in memory.
-pub(crate) fn show(plane: &dyn DataPlane, sqlite_bytes: u64) -> Answer {
-    let text = exposition(plane, sqlite_bytes);
+/// All metrics as a result of one cell.
+pub(crate) fn show(plane: &dyn DataPlane, store: &Store) -> Answer {
+    let text = exposition(plane, store);
     Answer::Rows { columns: vec!["Data".to_owned()], rows: vec![vec![Some(text.into_bytes())]] }
 }
 
 /// All metrics in Prometheus' text format.
-pub(crate) fn exposition(plane: &dyn DataPlane, sqlite_bytes: u64) -> String {
-    let mut out = Out { text: String::new(), last: "" };
-    let mut globals = plane.globals();
-    for (name, value) in &mut globals {
-        if *name == super::SQLITE_BYTES {
-            *value = sqlite_bytes;
+fn exposition(plane: &dyn DataPlane, store: &Store) -> String {
+    let mut out = Out::default();
+    let (mut globals, mut memory) = (plane.globals(), plane.memory());
+    for (name, value) in globals.iter_mut().chain(&mut memory) {
+        if let Some(known) = store.known_memory(name) {
+            *value = known;
         }
     }
-    for (metrics, values) in [(&GLOBALS[..], globals), (&MEMORY[..], plane.memory())] {
+    let value = |rows: &[(&str, u64)], row: &str| {
+        rows.iter().find(|(known, _)| *known == row).map(|(_, value)| *value)
+    };
+    for (name, row, decimals) in SECONDS {
+        if let Some(value) = value(&globals, row) {
+            out.put(name, Counter, row, &[], shifted(value, decimals));
+        }
+    }
+    for (metrics, rows) in [(&GLOBALS[..], globals), (&MEMORY[..], memory)] {
         for &(name, kind, label, row) in metrics {
-            if let Some((_, value)) = values.iter().find(|(known, _)| *known == row) {
-                out.put(name, kind, row, label.as_slice(), *value);
+            if let Some(value) = value(&rows, row) {
+                out.put(name, kind, row, label.as_slice(), value);
             }
         }
     }
+    variables(store, &mut out);
+    of_servers(plane, &mut out);
+    out.put("version_info", Gauge, "ProxySQL version", &[("version", VERSION)], 1);
+    out.text
+}
+
+/// Metrics that are variables.
+fn variables(store: &Store, out: &mut Out) {
+    for (name, variable, decimals) in VARIABLES {
+        let value = match store.variable(variable).as_deref() {
+            Some("true") => Some(1),
+            Some("false") => Some(0),
+            Some(value) => value.parse().ok(),
+            None => None,
+        };
+        if let Some(value) = value {
+            out.put(name, Gauge, variable, &[], shifted(value, decimals));
+        }
+    }
+}
+
+/// Metrics of each server.
+fn of_servers(plane: &dyn DataPlane, out: &mut Out) {
     let servers = plane.pool(false);
     for (name, kind, label, value) in POOL {
         for server in &servers {
@@ -174,31 +78,70 @@ pub(crate) fn exposition(plane: &dyn DataPlane, sqlite_bytes: u64) -> String {
             out.put(name, kind, "of stats_mysql_connection_pool", &labels, value(server));
         }
     }
-    out.text
+    for gtids in plane.gtids() {
+        let port = gtids.port.to_string();
+        let labels = [("hostname", gtids.host.as_str()), ("port", port.as_str())];
+        out.put("gtid_executed_total", Counter, "events of stats_mysql_gtid_executed", &labels, gtids.events);
+    }
+    let mut errors: BTreeMap<_, u64> = BTreeMap::new();
+    for error in plane.errors(false) {
+        *errors.entry((error.server, error.code)).or_default() += error.count;
+    }
+    for (((hostgroup, host, port), code), count) in errors {
+        let [hostgroup, port, code] = [hostgroup.to_string(), port.to_string(), code.to_string()];
+        let labels = [
+            ("hostgroup", hostgroup.as_str()),
+            ("address", host.as_str()),
+            ("port", port.as_str()),
+            ("code", code.as_str()),
+        ];
+        out.put_plain("mysql_error_total", Counter, "of stats_mysql_errors", &labels, count);
+    }
 }
 
 /// The text as it grows; lines of one metric stand together under a head.
+#[derive(Default)]
 struct Out {
     text: String,
-    last: &'static str,
+    last: String,
 }
 
 impl Out {
-    fn put(&mut self, name: &'static str, kind: Kind, about: &str, labels: &[(&str, &str)], value: u64) {
+    /// A metric of ProxySQL's own, without what all of those begin with.
+    fn put(&mut self, name: &str, kind: Kind, about: &str, labels: &[(&str, &str)], value: impl Display) {
+        self.put_plain(&format!("proxysql_{name}"), kind, about, labels, value);
+    }
+
+    fn put_plain(
+        &mut self,
+        name: &str,
+        kind: Kind,
+        about: &str,
+        labels: &[(&str, &str)],
+        value: impl Display,
+    ) {
+        // Writing to a text cannot fail.
         if self.last != name {
             let kind = match kind {
                 Counter => "counter",
                 Gauge => "gauge",
             };
-            // Writing to a text cannot fail.
-            let _ = writeln!(self.text, "# HELP proxysql_{name} {about}\n# TYPE proxysql_{name} {kind}");
-            self.last = name;
+            let _ = writeln!(self.text, "# HELP {name} {about}\n# TYPE {name} {kind}");
+            name.clone_into(&mut self.last);
         }
         let labels: Vec<String> =
             labels.iter().map(|(label, value)| format!("{label}=\"{}\"", escaped(value))).collect();
         let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
-        let _ = writeln!(self.text, "proxysql_{name}{labels} {value}");
+        let _ = writeln!(self.text, "{name}{labels} {value}");
     }
+}
+
+/// `value` with this many of its digits behind the point, without noughts at the end.
+fn shifted(value: u64, decimals: usize) -> String {
+    let digits = format!("{value:0>width$}", width = decimals + 1);
+    let (whole, part) = digits.split_at(digits.len() - decimals);
+    let part = part.trim_end_matches('0');
+    if part.is_empty() { whole.to_owned() } else { format!("{whole}.{part}") }
 }
 
 /// The value of a label.
@@ -214,8 +157,9 @@ mod tests {
 
     #[test]
     fn metrics_of_one_name_stand_together() {
-        let names =
-            GLOBALS.iter().chain(&MEMORY).map(|metric| metric.0).chain(POOL.iter().map(|metric| metric.0));
+        let names = (SECONDS.iter().chain(&VARIABLES).map(|metric| metric.0)).chain(
+            GLOBALS.iter().chain(&MEMORY).map(|metric| metric.0).chain(POOL.iter().map(|metric| metric.0)),
+        );
         let (mut seen, mut last) = (HashSet::new(), "");
         for name in names {
             assert!(name == last || seen.insert(name), "{name} stands at two places");
@@ -225,7 +169,7 @@ mod tests {
 
     #[test]
     fn lines_are_as_prometheus_reads_them() {
-        let mut out = Out { text: String::new(), last: "" };
+        let mut out = Out::default();
         out.put("a_total", Counter, "x", &[("l", "q\"b\\")], 1);
         out.put("a_total", Counter, "x", &[("l", "2")], 2);
         out.put("b", Gauge, "y", &[], 3);
@@ -233,5 +177,19 @@ mod tests {
                         proxysql_a_total{l=\"q\\\"b\\\\\"} 1\nproxysql_a_total{l=\"2\"} 2\n\
                         # HELP proxysql_b y\n# TYPE proxysql_b gauge\nproxysql_b 3\n";
         assert_eq!(out.text, expected);
+    }
+
+    #[test]
+    fn seconds_have_a_point() {
+        for (value, decimals, text) in [
+            (0, 9, "0"),
+            (1_500_000_000, 9, "1.5"),
+            (7, 9, "0.000000007"),
+            (8_000, 3, "8"),
+            (80, 3, "0.08"),
+            (3, 0, "3"),
+        ] {
+            assert_eq!(shifted(value, decimals), text);
+        }
     }
 }

@@ -1,5 +1,10 @@
 //! What SQLite holds in memory, and giving back what statistics took.
 
+use config::schema::{
+    MYSQL_FIREWALL_WHITELIST_RULES, MYSQL_FIREWALL_WHITELIST_USERS, MYSQL_QUERY_RULES,
+    MYSQL_QUERY_RULES_FAST_ROUTING, MYSQL_USERS, Scalar, Section,
+};
+use config::{Row, in_turns};
 use rusqlite::Connection;
 
 use super::Store;
@@ -10,8 +15,23 @@ use crate::tables::{Schema, is_list};
 const FREE_MAX_PAGES: i64 = 256;
 
 impl Store {
+    /// The value of a row of statistics about memory of which the data plane knows nothing: SQLite, and the rows that run, without what
+    /// workers make of them.
+    pub(crate) fn known_memory(&self, name: &str) -> Option<u64> {
+        let sections: &[&'static Section] = match name {
+            "SQLite3_memory_bytes" => return Some(self.memory_bytes()),
+            "Auth_memory" => &[&MYSQL_USERS],
+            "mysql_query_rules_memory" => &[&MYSQL_QUERY_RULES, &MYSQL_QUERY_RULES_FAST_ROUTING],
+            "mysql_firewall_users_table" => &[&MYSQL_FIREWALL_WHITELIST_USERS],
+            "mysql_firewall_rules_table" => &[&MYSQL_FIREWALL_WHITELIST_RULES],
+            _ => return None,
+        };
+        let rows = sections.iter().flat_map(|section| in_turns(self.runtime.rows(section)));
+        Some(rows.map(bytes_of).sum::<usize>() as u64)
+    }
+
     /// Bytes of the databases that are in memory.
-    pub(crate) fn memory_bytes(&self) -> u64 {
+    fn memory_bytes(&self) -> u64 {
         let has_files = self.disk.is_some();
         let in_memory = |schema: &Schema| match schema {
             Schema::Main | Schema::Stats | Schema::Monitor => true,
@@ -43,6 +63,12 @@ impl Store {
     }
 }
 
+/// Bytes of a row.
+fn bytes_of(row: &Row) -> usize {
+    let texts = row.cells().iter().map(|cell| if let Scalar::Text(text) = cell { text.len() } else { 0 });
+    size_of::<Row>() + size_of_val(row.cells()) + texts.sum::<usize>()
+}
+
 /// A number that SQLite tells of a schema; 0 if it does not.
 fn pragma(connection: &Connection, schema: Schema, name: &str) -> i64 {
     connection.pragma_query_value(Some(schema.name()), name, |row| row.get(0)).unwrap_or(0)
@@ -53,6 +79,20 @@ mod tests {
     use rusqlite::types::Value;
 
     use super::*;
+    use crate::answer::Answer;
+    use crate::layers::{Module, Move};
+
+    #[test]
+    fn rows_that_run_have_a_size() {
+        let mut store = Store::open(None).unwrap();
+        assert_eq!(store.known_memory("Auth_memory"), Some(0));
+        store.admin.execute("INSERT INTO mysql_users (username) VALUES (?1)", ["u".repeat(10_000)]).unwrap();
+        let loaded = store.shift(Module::MysqlUsers, Move::MemoryToRuntime, "t");
+        assert!(matches!(loaded, Answer::Ok { .. }), "{loaded:?}");
+        assert!((10_000..20_000).contains(&store.known_memory("Auth_memory").unwrap()));
+        assert!(store.known_memory("SQLite3_memory_bytes").is_some_and(|bytes| bytes > 0));
+        assert_eq!(store.known_memory("jemalloc_resident"), None);
+    }
 
     #[test]
     fn statistics_that_were_read_give_their_memory_back() {

@@ -37,6 +37,13 @@ async fn rest_serves_metrics_and_scripts_while_it_is_switched_on() {
         metrics.starts_with("HTTP/1.1 200") && metrics.contains("proxysql_questions_total 1000\n"),
         "{metrics}"
     );
+    for line in [
+        "mysql_error_total{hostgroup=\"2\",address=\"127.0.0.2\",port=\"3306\",code=\"1146\"} 3\n",
+        "proxysql_mysql_monitor_ping_interval 8\n",
+        "proxysql_mysql_monitor_enabled 1\n",
+    ] {
+        assert!(metrics.contains(line), "{line}{metrics}");
+    }
     let echo = get("/sync/echo?a=b%20c").await;
     assert!(echo.starts_with("HTTP/1.1 200") && echo.ends_with("{\"a\":\"b c\"}\n"), "{echo}");
     assert!(get("/sync/nothing").await.starts_with("HTTP/1.1 400"));

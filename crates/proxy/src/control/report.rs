@@ -17,6 +17,7 @@ impl Control {
         let (command, since) = match (self.activity.get(), &running) {
             (Activity::Login, _) => ("Connecting client", self.created),
             (Activity::Tunnel(_), _) => ("Fast forward", self.created),
+            (_, Some((_, since, _))) if self.delayed.get() => ("Delay", *since),
             (_, Some((_, since, _))) if !self.about.has_server() => ("Connect", *since),
             (_, Some((kind, since, _))) => (command(*kind), *since),
             (Activity::Idle(since), None) => ("Sleep", since),

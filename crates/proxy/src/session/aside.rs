@@ -127,7 +127,8 @@ impl Ran {
                     before.changed
                 }
             }
-            _ => affected.filter(|_| !has_rows).unwrap_or(-1),
+            // Behind rows there may be another statement in the same text, if only a comment.
+            _ => affected.filter(|_| !outcome.ends_rows).unwrap_or(-1),
         };
         Counted { changed, found: if counts { outcome.rows } else { before.found } }
     }
@@ -367,7 +368,11 @@ mod tests {
             (counted.changed, counted.found)
         };
         assert_eq!(of(Class::Select, Effects::NONE, 0, 4), (-1, 4));
-        assert_eq!(of(Class::Select, Effects::NONE, 0, 0), (-1, 0));
+        assert_eq!(
+            of(Class::Select, Effects::NONE, 0, 0),
+            (0, 0),
+            "into variables, of which there was nothing"
+        );
         assert_eq!(of(Class::Select, Effects::INTO, 3, 0), (3, 9), "into a file");
         assert_eq!(of(Class::Update, Effects::WRITES, 2, 0), (2, 9));
         assert_eq!(of(Class::Insert, Effects::WRITES, 0, 1), (-1, 9), "RETURNING");

@@ -8,6 +8,7 @@ use wire::{Capabilities, Codec as _};
 
 use super::Session;
 use super::backlog::front;
+use super::correction::correction;
 use super::course::Course;
 use super::course::decided::{self, Decided};
 use super::ids::refusal_with;
@@ -154,9 +155,14 @@ impl Session {
                     self.refuse_here(kind, &ClientError::needs_preparing()).await?;
                     return Ok(false);
                 }
+                Err(NotPrepared::Refused(_)) if kind == Kind::StmtFetch => {
+                    return Box::pin(self.refuse_fetch(id)).await;
+                }
                 Err(NotPrepared::Refused(refusal)) if kind.answer() != Answer::None => {
                     self.keep_types(kind, id);
+                    Box::pin(self.tell_again(id, &refusal)).await?;
                     self.answer_here(kind, &refusal).await?;
+                    self.course.note_error();
                     return Ok(false);
                 }
                 Err(_) => return self.refuse_statement(kind, id).await,
@@ -202,6 +208,27 @@ impl Session {
             let own = params.types_without_attributes(prepared.params(), caps);
             prepared.types_for(hostgroup, own);
         }
+    }
+
+    /// Has the backend in use tell again what it has against a statement, if something else was said there since: the modes in which it was
+    /// to be prepared.
+    async fn tell_again(&mut self, id: u32, refusal: &[u8]) -> Result<(), Ending> {
+        let has_modes = self.course.prepared.as_ref().and_then(|all| all.get(id)?.modes()).is_some();
+        match correction(&[&[0; HEADER_LEN], refusal].concat()) {
+            Some(signal) if has_modes => self.correct(&signal).await,
+            _ => Ok(()),
+        }
+    }
+
+    /// Answers a `COM_STMT_FETCH` of a statement that the backend in use does not have, and cannot prepare now: it has no cursor there.
+    async fn refuse_fetch(&mut self, id: u32) -> Result<bool, Ending> {
+        let error = ClientError::no_cursor(id, self.worker.shared.says_mariadb().await);
+        if let Some(signal) = correction(&error.to_packet(1, Capabilities::PROTOCOL_41)) {
+            self.correct(&signal).await?;
+        }
+        self.refuse_here(Kind::StmtFetch, &error).await?;
+        self.course.note_error();
+        Ok(false)
     }
 
     /// Answers a `COM_STMT_RESET` of a statement that the backend in use does not have: there is nothing to reset, and to prepare the

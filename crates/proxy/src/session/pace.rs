@@ -47,11 +47,13 @@ impl Session {
             return Ok(true);
         }
         self.show_waiting();
+        self.control.delayed.set(true);
         let longest = settings.variables.connect_timeout_server_max;
         let waited = {
             let waiting = pin!(places(delay, &limits, longest));
             while_waiting(&self.control, &mut self.client, self.identity.capabilities, waiting).await?
         };
+        self.control.delayed.set(false);
         self.end_running();
         match waited.unwrap_or_else(|| Err(ClientError::interrupted())) {
             Ok(places) => {

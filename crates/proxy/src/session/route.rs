@@ -245,6 +245,7 @@ impl Session {
             }
             Kind::InitDb => self.course.propose_schema(payload.get(1..).unwrap_or_default()),
             Kind::SetOption => self.course.propose_option(payload),
+            Kind::FieldList => self.course.propose_warnings(),
             Kind::ResetConnection => self.course.propose_reset(),
             Kind::RegisterReplica => self.past.is_replica = true,
             Kind::StmtPrepare => {

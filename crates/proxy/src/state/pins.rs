@@ -51,7 +51,7 @@ pins! {
     /// The next statement may ask how many rows there were.
     FoundRows = "found_rows", "`SQL_CALC_FOUND_ROWS`", "the next `SELECT`";
     /// The server has something to say of a statement.
-    Warnings = "warnings", "an error, or warnings, also those told when a statement is prepared", "the next statement with tables, without either";
+    Warnings = "warnings", "an error, or warnings, also those told when a statement is prepared; `COM_FIELD_LIST`, which warns without saying so", "the next statement with tables, without either";
     /// It has set user variables to what is not written in the statement.
     UserVariable = "user_variable", "a user variable set to anything but a literal, or by a statement that is prepared", "a reset";
     /// It has set something that cannot be repeated elsewhere.

@@ -72,6 +72,23 @@ fn delays_add_up() {
 }
 
 #[test]
+fn who_is_delayed_is_shown_as_such() {
+    play(async || {
+        let (stage, mut servers) = stage(delayed());
+        let (mut client, mut server) = session(&stage, &mut servers).await;
+        client.send_query("SELECT 'slowly'").await;
+        sleep(ms(100)).await;
+        let command = || stage.processes()[0].command;
+        assert_eq!(command(), "Delay");
+        server.expect_query("SELECT 'slowly'").await;
+        assert_eq!(command(), "Query");
+        server.ok().await;
+        client.expect_ok().await;
+        assert_eq!(command(), "Sleep");
+    });
+}
+
+#[test]
 fn who_is_delayed_may_leave() {
     play(async || {
         let (stage, mut servers) = stage(delayed());

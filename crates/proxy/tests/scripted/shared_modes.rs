@@ -129,6 +129,13 @@ fn c16_a_statement_is_prepared_in_the_schema_of_its_time() {
                 one.expect_ok().await;
             } else {
                 server.expect_command(Kind::StmtClose, &4_u32.to_le_bytes()).await;
+                // What was said since has hidden it.
+                let digits = "556e6b6e6f776e2064617461626173652027646227";
+                let signal = format!(
+                    "SIGNAL SQLSTATE '42000' SET MYSQL_ERRNO = 1049, MESSAGE_TEXT = _utf8mb4 X'{digits}'"
+                );
+                server.expect_query(&signal).await;
+                server.err(1049, "42000", "Unknown database 'db'").await;
                 one.expect_err(1049).await;
             }
         }

@@ -74,7 +74,7 @@ impl Change {
         Self { marks, ..Self::default() }
     }
 
-    fn pinned(pin: Pin) -> Self {
+    pub(super) fn pinned(pin: Pin) -> Self {
         Self::marked(vec![Mark::begin(pin)])
     }
 
@@ -142,11 +142,11 @@ impl Change {
             }
             Class::Flush if flushes_status(text) => change.marks.push(Mark::begin(Pin::Status)),
             Class::UnlockTables => change.marks.push(Mark::EndAll(Pin::LockedTables)),
-            _ if effects.any_of(Effects::TEMPORARY_TABLE) => {}
             // A function in it may be anything. Of what is too large to be looked at that is not to be expected.
             _ if effects.any_of(Effects::UNKNOWN) && calls(class, text) && text.len() < JUDGED_BYTES_MAX => {
                 change.marks.push(Mark::begin(Pin::Function));
             }
+            _ if effects.any_of(Effects::TEMPORARY_TABLE) => {}
             // Their first words are certain where the rest is not.
             Class::Prepare | Class::Deallocate => {
                 change.marks.push(by_name(text).unwrap_or_else(|| Mark::begin(Pin::Prepare)));

@@ -16,6 +16,9 @@ use crate::state::gtids::{Gtids, TRACK_GTIDS, Tracking};
 use crate::state::{Mark, Pin, SCHEMA, Setting};
 use crate::statement::class::Class;
 
+/// A statement is none; of one that runs stored code this may be said of what that has run.
+const ER_PARSE_ERROR: u16 = 1064;
+
 impl Course {
     /// A command that changes this is on its way.
     pub(in crate::session) fn propose_change(&mut self, change: Option<Box<Change>>) {
@@ -63,6 +66,11 @@ impl Course {
         self.propose_change(Some(Box::new(Change::of_option(payload))));
     }
 
+    /// What is on its way will leave warnings that its answer does not count, as `COM_FIELD_LIST` does at MySQL.
+    pub(in crate::session) fn propose_warnings(&mut self) {
+        self.propose_change(Some(Box::new(Change::pinned(Pin::Warnings))));
+    }
+
     /// The session will be as after its login, in the schema that it is in.
     pub(in crate::session) fn propose_reset(&mut self) {
         self.propose_change(Some(Box::new(Change::of_reset())));
@@ -80,11 +88,14 @@ impl Course {
             self.pins.note(Mark::begin(Pin::Warnings), self.hostgroup);
         }
         let Some(change) = self.proposed.take() else { return false };
-        if matches!(outcome.end, End::Err { .. }) && !change.anyway {
+        if let End::Err { code } = outcome.end
+            && !change.anyway
+        {
             if change.sets_user_variables() {
                 // They exist from then on, and are NULL of another type than those that do not.
                 self.pins.note(Mark::begin(Pin::UserVariable), self.hostgroup);
             }
+            self.note_before_error(code, change.marks);
             return false;
         }
         if change.resets {
@@ -128,6 +139,18 @@ impl Course {
             self.set(identity, change.settings);
         }
         false
+    }
+
+    /// A statement has ended with this error, which would have left these marks: the functions that it has called before, and what stored
+    /// code has done, are not taken back.
+    fn note_before_error(&mut self, code: u16, mut marks: Vec<Mark>) {
+        let is_code = matches!(self.ran.class, Some(Class::Call | Class::Execute));
+        marks.retain(|mark| match mark {
+            Mark::Begin(Pin::Function | Pin::NamedLock, _) => is_code || code != ER_PARSE_ERROR,
+            Mark::Begin(Pin::StoredCode, _) => is_code,
+            _ => false,
+        });
+        self.note(marks);
     }
 
     /// A statement that changes this is prepared at this hostgroup: user variables exist from then on.
