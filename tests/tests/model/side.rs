@@ -255,6 +255,12 @@ impl Side {
                 {
                     *warnings = 0;
                 }
+                // The same in the form of an end of rows, with and without `DEPRECATE_EOF`.
+                [0xfe, 0, 0, _, _, warnings, _] | [0xfe, warnings, _, _, _]
+                    if matches!(command, Command::Plain(Kind::SetOption, _)) =>
+                {
+                    *warnings = 0;
+                }
                 [0xff, ..] if command.names_statement() => mask_statements(&self.names, &mut frame.payload),
                 _ => mask_told(&self.names, &mut frame.payload),
             }

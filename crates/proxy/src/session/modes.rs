@@ -3,7 +3,8 @@
 //!
 //! Where texts are about to mean something else, statements that are not at the connection in use are prepared there at once
 //! ([`Session::prepare_missing`]). But that takes away warnings that the client may still ask for. Then the modes are asked for instead,
-//! which leaves warnings as they are, and the statements are prepared when they are executed.
+//! which leaves warnings as they are, and the statements are prepared when they are executed. (At MySQL it does not; but there a `SET` or
+//! `USE` takes them away as well, if not a `COM_INIT_DB`.)
 
 use std::rc::Rc;
 

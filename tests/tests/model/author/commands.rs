@@ -23,6 +23,10 @@ impl Author {
                 let schema = *self.dice.pick(&["{db}", "{db}b", "shared", "nowhere", "{db}", ""]);
                 let schema = self.filled(schema);
                 self.say(Command::Plain(Kind::InitDb, schema.into_bytes()));
+                if self.forgets_types {
+                    // Asked for the modes of statements that were prepared before, MySQL has no warnings any more.
+                    self.query(SETTLED);
+                }
             }
             6 | 7 => {
                 let schema = *self.dice.pick(&["USE {db}", "USE `{db}b`", "use shared", "USE {db};"]);
