@@ -264,6 +264,7 @@ impl Worker {
         let (busy, transactions) = (count(Control::is_busy), count(Control::is_in_transaction));
         let mut report = Report::new(&self.counts, busy, transactions);
         report.texts = self.texts.count();
+        report.given_up = self.routing.borrow().hits().exhausted();
         report
     }
 

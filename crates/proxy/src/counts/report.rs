@@ -29,6 +29,8 @@ pub(crate) struct Report {
     digests: digests::Size,
     /// Different texts that sessions have prepared.
     pub(crate) texts: u64,
+    /// How often an expression of a rule took more steps than it may, since rules were loaded.
+    pub(crate) given_up: u64,
 }
 
 /// What workers count of one server.
@@ -211,6 +213,7 @@ const ROWS: &[(&str, Source)] = &[
     ("Audit_log_dropped", From(|_, globals| globals.audit.dropped)),
     ("Query_digests", From(|report, _| report.digests.entries)),
     ("Query_digests_evicted", From(|report, _| report.digests.evicted)),
+    ("Query_rules_given_up", From(|report, _| report.given_up)),
     ("Mirror_done", Counted(Counter::Copies)),
     ("Mirror_dropped", Counted(Counter::CopiesDropped)),
     ("Mirror_failed", Counted(Counter::CopiesFailed)),
@@ -232,6 +235,7 @@ impl Report {
             digests: counts.digests.size(),
             copies: [counts.copies.running.get().into(), counts.copies.waiting.get().into()],
             texts: 0,
+            given_up: 0,
         }
     }
 
@@ -250,6 +254,7 @@ impl Report {
         self.busy += other.busy;
         self.transactions += other.transactions;
         self.texts += other.texts;
+        self.given_up += other.given_up;
         self.digests = digests::report::size([self.digests, other.digests]);
         self
     }

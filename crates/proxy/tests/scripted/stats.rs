@@ -3,13 +3,14 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use config::QueryRule;
 use proxy::stage::Stage;
 use tokio::time::sleep;
 use wire::command::Kind;
 
 use super::support::{
     CAPACITY, Client, Database, config, connect, first_query, log_in, messages, options, options_for, play,
-    run, session, settle, stage, stage_with,
+    rule, run, session, settle, stage, stage_with,
 };
 
 /// Values of `stats_mysql_global`.
@@ -22,6 +23,23 @@ async fn refused(client: &mut Client, server: &mut Database, sql: &str, code: u1
     server.expect_query(sql).await;
     server.err(code, "42000", "No").await;
     client.expect_err(code).await;
+}
+
+#[test]
+fn expressions_of_rules_that_are_given_up_are_counted() {
+    play(async || {
+        let mut config = config();
+        config.query_rules = vec![QueryRule { error_msg: Some("no".to_owned()), ..rule(1, "(a+)+b$") }];
+        let (stage, mut servers) = stage(config);
+        let mut client = log_in(&stage).await;
+        let mut server = first_query(&mut client, &mut servers).await;
+        assert_eq!(stage.global("Query_rules_given_up"), 0);
+        run(&mut client, &mut server, &format!("SELECT '{}cb'", "a".repeat(200))).await;
+        assert_eq!(stage.global("Query_rules_given_up"), 1);
+        client.send_query("SELECT aab").await;
+        client.expect_err(1148).await;
+        assert_eq!(stage.global("Query_rules_given_up"), 1);
+    });
 }
 
 #[test]
