@@ -104,6 +104,8 @@ fn thousands_of_short_connections_leave_nothing() {
 #[test]
 fn c29_thousands_of_idle_clients_are_cheap() {
     const CLIENTS: usize = 5000;
+    /// Connections to the server that may stay open although nobody uses them: 10 percent of its `max_connections`.
+    const KEPT_MAX: usize = 100;
     let _machine = machine();
     raise_descriptor_limit();
     let proxy = setup().variable("max_connections", 20_000).start();
@@ -129,7 +131,7 @@ fn c29_thousands_of_idle_clients_are_cheap() {
             }
             clients[CLIENTS / 2].query("SELECT 1").await.unwrap();
             drop(clients);
-            wait_for_descriptors(&proxy, files);
+            wait_for_descriptors(&proxy, files + KEPT_MAX);
         }
         let after = rss_kib(proxy.pid());
         println!("{before} KiB alone, {with_clients:?} KiB with {CLIENTS} clients, {after} KiB afterwards");

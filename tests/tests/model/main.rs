@@ -133,10 +133,9 @@ enum Way {
 impl Way {
     async fn world(self, pair: &'static Pair) -> Arc<World> {
         let connections = if self == Self::Shared { SHARED_CONNECTIONS } else { CONNECTIONS };
-        let more = |setup: e2e::Setup| match self {
-            Self::OneToOne => setup,
-            Self::WithoutSplit => setup.variable("read_write_split", false),
-            Self::Shared => setup.variable("multiplexing", true),
+        let more = |setup: e2e::Setup| {
+            let setup = setup.variable("multiplexing", self == Self::Shared);
+            if self == Self::WithoutSplit { setup.variable("read_write_split", false) } else { setup }
         };
         Arc::new(World::new(pair, connections, more).await)
     }

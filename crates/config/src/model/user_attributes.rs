@@ -230,7 +230,7 @@ mod tests {
         let attributes: UserAttributes = r#"{"additional_password": "736563726574"}"#.parse().unwrap();
         assert_eq!(
             format!("{attributes:?}"),
-            r#"UserAttributes { additional_password: "hidden", hints: true, max_qps: None, max_concurrent: None, max_backend_connections: None }"#
+            r#"UserAttributes { additional_password: "hidden", hints: true, max_qps: None, max_concurrent: None, max_backend_connections: None, isolation: None }"#
         );
     }
 

@@ -56,7 +56,7 @@ impl Place {
                 .row("mysql_replication_hostgroups", "writer_hostgroup = 0\nreader_hostgroup = 1")
                 .variable("read_write_split", true),
         };
-        let setup = if self.conditions.multiplexing { setup.variable("multiplexing", true) } else { setup };
+        let setup = setup.variable("multiplexing", self.conditions.multiplexing);
         let setup = needs
             .users
             .iter()

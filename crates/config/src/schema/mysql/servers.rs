@@ -68,7 +68,7 @@ pub(super) const FIELDS: &[Field] = &[
     )
     .built(),
     ms("ping_timeout_server", 200, (10, 600_000), "longest time for an answer to that ping").built(),
-    switch("multiplexing", false, "sessions share connections to servers").proxysql_preset("true").built(),
+    switch("multiplexing", true, "sessions share connections to servers").built(),
     ms("connection_delay_multiplex_ms", 0, (0, 300_000), "keep a connection this long after its last use")
     .superseded("a session that comes back gets the connection that it had, as long as nobody else has needed it"),
     int(
