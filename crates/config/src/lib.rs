@@ -28,10 +28,10 @@ pub use json::Json;
 pub use model::{
     Address, AdminVariables, AuroraHostgroups, AuthPlugin, Balance, BehindIn, CheckLogins, ClusterHostgroups,
     Config, Credentials, Endpoint, FastRoute, FirewallMode, FirewallRule, FirewallUser, HostgroupAttributes,
-    HostgroupSettings, InvalidAddress, InvalidCredentials, InvalidNetworks, Listener, MonitorVariables,
-    MysqlVariables, Network, Networks, PointsmanVariables, Protocol, ProxyProtocol, QueryRule,
-    ReplicationHostgroups, Role, Server, ServerOptions, ServerStatus, ServerTls, ServersDefaults, Strategy,
-    TlsParams, TrackGtids, UNIX_PATH_MAX_BYTES, User, UserAttributes, WritersRead, digest_number,
+    HostgroupSettings, InvalidAddress, InvalidCredentials, InvalidNetworks, Isolation, Listener,
+    MonitorVariables, MysqlVariables, Network, Networks, PointsmanVariables, Protocol, ProxyProtocol,
+    QueryRule, ReplicationHostgroups, Role, Server, ServerOptions, ServerStatus, ServerTls, ServersDefaults,
+    Strategy, TlsParams, TrackGtids, UNIX_PATH_MAX_BYTES, User, UserAttributes, WritersRead, digest_number,
 };
 pub use nearest::{mistakes, suggestion};
 pub use problem::{Problem, Problems};

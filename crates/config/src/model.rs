@@ -31,7 +31,7 @@ pub use server::{Endpoint, Server, ServerStatus};
 pub use server_options::{ProxyProtocol, ServerOptions};
 pub use tls::{ServerTls, TlsParams};
 pub use user::User;
-pub use user_attributes::UserAttributes;
+pub use user_attributes::{Isolation, UserAttributes};
 pub use variables::{AuthPlugin, CheckLogins, MysqlVariables, PointsmanVariables, TrackGtids};
 
 use crate::turns::in_turns;

@@ -11,8 +11,8 @@ use crate::arrival::Peer;
 use crate::backend::Passport;
 use crate::client::login::Identity;
 use crate::limits::ALIKE_MAX;
-use crate::state::Settings;
 use crate::state::gtids::Tracking;
+use crate::state::{Setting, Settings};
 
 /// What a session begins with.
 #[derive(Debug)]
@@ -34,8 +34,8 @@ pub(crate) struct Alike {
     callers: Last<Arc<Caller>>,
     passports: Last<Rc<Passport>>,
     settings: Rc<Settings>,
-    /// The same where servers tell transactions.
-    tracking: First,
+    /// The same where something is set at first.
+    firsts: Last<Rc<Settings>>,
 }
 
 impl Alike {
@@ -46,11 +46,10 @@ impl Alike {
             account: self.accounts.share(Rc::new(account)),
             caller: self.callers.share(Arc::new(caller(identity, schema))),
             passport: self.passports.share(Rc::new(Passport::new(identity))),
-            settings: Rc::clone(if identity.tracking().by_default {
-                &self.tracking.0
-            } else {
-                &self.settings
-            }),
+            settings: match with_first(identity, &self.settings) {
+                Some(first) => self.firsts.share(Rc::new(first)),
+                None => Rc::clone(&self.settings),
+            },
         }
     }
 
@@ -62,14 +61,16 @@ impl Alike {
     }
 }
 
-/// What sessions begin with where servers tell transactions.
-#[derive(Debug)]
-struct First(Rc<Settings>);
-
-impl Default for First {
-    fn default() -> Self {
-        Self(Rc::new(Tracking::with_first(&Settings::default())))
-    }
+/// `settings`, and what the sessions of this client begin with; nothing if that is nothing.
+pub(crate) fn with_first(identity: &Identity, settings: &Settings) -> Option<Settings> {
+    let user = &identity.account.user;
+    let isolation = user.isolation.filter(|_| !user.fast_forward);
+    let tracked = identity.tracking().by_default.then(|| Tracking::with_first(settings));
+    let Some(level) = isolation else { return tracked };
+    let mut settings = tracked.unwrap_or_else(|| settings.clone());
+    let text = format!("SET SESSION TRANSACTION ISOLATION LEVEL {}", level.name());
+    settings.set(Setting { key: "transaction_isolation".into(), text: text.into_bytes().into() });
+    Some(settings)
 }
 
 /// Whom the rules see in a session of this client that is in this schema.

@@ -29,6 +29,7 @@ mod scripted {
     mod infile;
     mod init_connect;
     mod internal;
+    mod isolation;
     mod kill;
     mod kill_races;
     mod lag;

@@ -23,8 +23,15 @@ const COLUMNS: [Column; 4] = [
     Column {
         section: &MYSQL_USERS,
         name: "attributes",
-        members: &["additional_password", "hints", "max_qps", "max_concurrent", "max_backend_connections"],
-        unbuilt: &["spiffe_id", "default-transaction_isolation"],
+        members: &[
+            "additional_password",
+            "hints",
+            "max_qps",
+            "max_concurrent",
+            "max_backend_connections",
+            "default-transaction_isolation",
+        ],
+        unbuilt: &["spiffe_id"],
     },
     Column {
         section: &MYSQL_QUERY_RULES,

@@ -21,6 +21,43 @@ pub struct UserAttributes {
     pub max_concurrent: Option<u64>,
     /// Most connections to servers as the user; at least 1.
     pub max_backend_connections: Option<u64>,
+    /// The isolation level of transactions that sessions of the user begin with, instead of the server's
+    /// (`default-transaction_isolation`).
+    pub isolation: Option<Isolation>,
+}
+
+/// An isolation level of transactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Isolation {
+    /// What others have not committed is seen.
+    ReadUncommitted,
+    /// What others have committed is seen at once.
+    ReadCommitted,
+    /// What is seen does not change within a transaction.
+    RepeatableRead,
+    /// As if transactions came one after the other.
+    Serializable,
+}
+
+impl Isolation {
+    const ALL: [Self; 4] =
+        [Self::ReadUncommitted, Self::ReadCommitted, Self::RepeatableRead, Self::Serializable];
+
+    /// Its name in SQL.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ReadUncommitted => "READ UNCOMMITTED",
+            Self::ReadCommitted => "READ COMMITTED",
+            Self::RepeatableRead => "REPEATABLE READ",
+            Self::Serializable => "SERIALIZABLE",
+        }
+    }
+
+    /// The level with this name, which may be written as the value of a variable is: `READ-COMMITTED`.
+    fn of(name: &str) -> Option<Self> {
+        let name = name.replace('-', " ");
+        Self::ALL.into_iter().find(|level| level.name().eq_ignore_ascii_case(&name))
+    }
 }
 
 /// What an empty text says: hints count.
@@ -32,6 +69,7 @@ impl Default for UserAttributes {
             max_qps: None,
             max_concurrent: None,
             max_backend_connections: None,
+            isolation: None,
         }
     }
 }
@@ -55,6 +93,7 @@ impl FromStr for UserAttributes {
             max_qps: limit(&json, "max_qps")?,
             max_concurrent: limit(&json, "max_concurrent")?,
             max_backend_connections: limit(&json, "max_backend_connections")?,
+            isolation: isolation(&json)?,
         })
     }
 }
@@ -68,6 +107,16 @@ fn limit(json: &Json, name: &str) -> Result<Option<u64>, String> {
             _ => Err(format!("must have `{name}` as a whole number above 0")),
         },
     }
+}
+
+/// The isolation level, if there is one.
+fn isolation(json: &Json) -> Result<Option<Isolation>, String> {
+    let value = match json.get("default-transaction_isolation") {
+        None | Some(Json::Null) => return Ok(None),
+        Some(value) => value.text().and_then(Isolation::of),
+    };
+    let names = Isolation::ALL.map(Isolation::name).join("`, `");
+    value.map(Some).ok_or_else(|| format!("must have as `default-transaction_isolation` one of `{names}`"))
 }
 
 /// The second password, if there is one.
@@ -105,6 +154,7 @@ impl fmt::Debug for UserAttributes {
             .field("max_qps", &self.max_qps)
             .field("max_concurrent", &self.max_concurrent)
             .field("max_backend_connections", &self.max_backend_connections)
+            .field("isolation", &self.isolation)
             .finish()
     }
 }
@@ -180,7 +230,27 @@ mod tests {
         let attributes: UserAttributes = r#"{"additional_password": "736563726574"}"#.parse().unwrap();
         assert_eq!(
             format!("{attributes:?}"),
-            r#"UserAttributes { additional_password: "hidden", hints: true, max_qps: None, max_concurrent: None, max_backend_connections: None }"#
+            r#"UserAttributes { additional_password: "hidden", hints: true, max_qps: None, max_concurrent: None, max_backend_connections: None, isolation: None }"#
         );
+    }
+
+    #[test]
+    fn isolation_levels_have_the_names_of_sql() {
+        let level = |text: &str| text.parse().map(|attributes: UserAttributes| attributes.isolation);
+        assert_eq!(
+            level(r#"{"default-transaction_isolation": "read committed"}"#),
+            Ok(Some(Isolation::ReadCommitted))
+        );
+        assert_eq!(
+            level(r#"{"default-transaction_isolation": "SERIALIZABLE"}"#),
+            Ok(Some(Isolation::Serializable))
+        );
+        assert_eq!(
+            level(r#"{"default-transaction_isolation": "REPEATABLE-READ"}"#),
+            Ok(Some(Isolation::RepeatableRead))
+        );
+        for text in [r#"{"default-transaction_isolation": "X"}"#, r#"{"default-transaction_isolation": 1}"#] {
+            assert!(level(text).unwrap_err().starts_with("must have as"), "{text}");
+        }
     }
 }

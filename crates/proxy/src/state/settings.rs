@@ -19,7 +19,7 @@ pub(crate) struct Setting {
 }
 
 /// The settings of a session, in the order in which they were made.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Settings {
     all: VecDeque<(u64, Setting)>,
     bytes: usize,

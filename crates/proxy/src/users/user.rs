@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use config::Isolation;
 use pool::{Quota, Share};
 use tokio::time::Instant;
 use wire::auth::{Credential, Secret};
@@ -26,6 +27,8 @@ pub(crate) struct User {
     pub(crate) hints: bool,
     /// Whether what its sessions say is copied without a look.
     pub(crate) fast_forward: bool,
+    /// The isolation level that its sessions begin with; nothing: the server's.
+    pub(crate) isolation: Option<Isolation>,
     pub(crate) default_schema: Option<Vec<u8>>,
     pub(crate) max_connections: u32,
     /// How many statements it may run.
@@ -89,6 +92,7 @@ impl User {
             transaction_persistent: row.transaction_persistent,
             hints: row.attributes.hints,
             fast_forward: row.fast_forward,
+            isolation: row.attributes.isolation,
             default_schema: row.default_schema.clone().map(String::into_bytes),
             max_connections: row.max_connections,
             limit: None,
@@ -116,6 +120,7 @@ impl User {
             transaction_persistent: true,
             hints: true,
             fast_forward: false,
+            isolation: None,
             default_schema: None,
             max_connections: 0,
             limit: None,
@@ -139,6 +144,7 @@ impl User {
             && self.route_account() == before.route_account()
             && self.hints == before.hints
             && self.fast_forward == before.fast_forward
+            && self.isolation == before.isolation
             && self.default_schema == before.default_schema
             && self.max_connections == before.max_connections
             && self.limit.as_ref().map(Limit::rates) == before.limit.as_ref().map(Limit::rates)

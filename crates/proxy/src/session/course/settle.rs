@@ -10,9 +10,9 @@ use wire::{Capabilities, StatusFlags};
 use super::change::{ACCESS_MODE, Change, ISOLATION_LEVEL};
 use super::decided::Decided;
 use super::{Course, Ran, TWO_BYTE_QUOTES};
-use crate::alike::{Beginning, caller};
+use crate::alike::{Beginning, caller, with_first};
 use crate::client::login::Identity;
-use crate::state::gtids::{Gtids, TRACK_GTIDS, Tracking};
+use crate::state::gtids::{Gtids, TRACK_GTIDS};
 use crate::state::{Mark, Pin, SCHEMA, Setting};
 use crate::statement::class::Class;
 
@@ -108,8 +108,8 @@ impl Course {
             pins.reset();
             Rc::make_mut(&mut settings).reset();
             let applied = settings.version();
-            if identity.tracking().by_default {
-                settings = Rc::new(Tracking::with_first(&settings));
+            if let Some(first) = with_first(identity, &settings) {
+                settings = Rc::new(first);
             }
             let gtids = self.gtids.take().map(|mut gtids| {
                 gtids.trackers.keep(identity.keeps(false));
