@@ -97,8 +97,9 @@ impl Ran {
             _ => None,
         };
         if !std::mem::take(&mut self.is_unanswered) {
-            // No statement: one that is answered with OK counts as one that has changed nothing.
-            let Some(changed) = affected else { return before };
+            // No statement: one that is answered with OK counts as one that has changed nothing, one that ends rows as one that has some.
+            let rows = outcome.ends_rows.then_some(-1);
+            let Some(changed) = rows.or(affected) else { return before };
             self.statements = self.statements.max(1);
             return Counted { changed, ..before };
         }

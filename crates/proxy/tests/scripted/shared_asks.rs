@@ -5,7 +5,7 @@ use testkit::client::{CAPABILITIES, Options};
 use wire::Capabilities;
 use wire::command::Kind;
 
-use super::shared::{asked, comes, config, two, two_of};
+use super::shared::{CHARSET, asked, comes, config, question, two, two_of};
 use super::shared_traces::{EXECUTE, prepared};
 use super::support::{Client, Database, options, play, run};
 
@@ -123,5 +123,52 @@ fn what_is_no_statement_leaves_no_function() {
         two.send_query("SELECT 2").await;
         asked(&mut server, "0").await;
         comes(&mut two, &mut server, "SELECT 2").await;
+    });
+}
+
+/// Servers answer it as they end rows, and count it as rows.
+#[test]
+fn c06_what_is_fetched_counts_as_rows() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        one.send_command(Kind::StmtPrepare, b"SELECT a FROM t").await;
+        server.expect_command(Kind::StmtPrepare, b"SELECT a FROM t").await;
+        prepared(&mut server, 1, 0).await;
+        one.read().await;
+        run(&mut one, &mut server, "UPDATE t SET a = 1").await;
+        one.send_command(Kind::StmtFetch, &[1, 0, 0, 0, 1, 0, 0, 0]).await;
+        server.expect_command(Kind::StmtFetch, &[1, 0, 0, 0, 1, 0, 0, 0]).await;
+        server.end_of_rows().await;
+        one.read().await;
+        two.send_query("SELECT 2").await;
+        server.expect_command(Kind::StmtClose, &1_u32.to_le_bytes()).await;
+        comes(&mut two, &mut server, "SELECT 2").await;
+        one.send_query("SELECT ROW_COUNT()").await;
+        comes(&mut one, &mut server, "SELECT COALESCE(-1, ROW_COUNT()) AS `ROW_COUNT()`").await;
+    });
+}
+
+#[test]
+fn c06_an_option_that_is_set_counts_as_rows() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        run(&mut one, &mut server, "UPDATE t SET a = 1").await;
+        one.send_command(Kind::SetOption, &[1, 0]).await;
+        server.expect_command(Kind::SetOption, &[1, 0]).await;
+        server.end_of_rows().await;
+        one.read().await;
+        two.send_query("SELECT 2").await;
+        server.expect_command(Kind::ResetConnection, b"").await;
+        server.ok().await;
+        question(&mut server).await;
+        server.expect_query(CHARSET).await;
+        server.ok().await;
+        server.expect_command(Kind::SetOption, &[0, 0]).await;
+        server.end_of_rows().await;
+        comes(&mut two, &mut server, "SELECT 2").await;
+        one.send_query("SELECT ROW_COUNT()").await;
+        server.expect_command(Kind::SetOption, &[1, 0]).await;
+        server.end_of_rows().await;
+        comes(&mut one, &mut server, "SELECT COALESCE(-1, ROW_COUNT()) AS `ROW_COUNT()`").await;
     });
 }

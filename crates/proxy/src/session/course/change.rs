@@ -109,6 +109,11 @@ impl Change {
         Self::of(vec![Setting { key: OPTION.into(), text: payload.into() }])
     }
 
+    /// Whether it is what `COM_SET_OPTION` changes, which servers answer as they end rows.
+    pub(super) fn is_option(&self) -> bool {
+        self.settings.iter().any(|setting| &*setting.key == OPTION)
+    }
+
     /// What `COM_RESET_CONNECTION` changes.
     pub(super) fn of_reset() -> Self {
         Self { resets: true, ..Self::default() }

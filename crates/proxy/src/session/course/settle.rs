@@ -81,7 +81,8 @@ impl Course {
     pub(in crate::session) fn settle(&mut self, identity: &Identity, outcome: Outcome, warned: bool) -> bool {
         self.last = Some(self.hostgroup);
         let is_statement = self.ran.is_unanswered;
-        self.counted = self.ran.note_end(outcome, self.counted);
+        let ends_rows = outcome.ends_rows || self.proposed.as_ref().is_some_and(|change| change.is_option());
+        self.counted = self.ran.note_end(Outcome { ends_rows, ..outcome }, self.counted);
         self.note_end(outcome, is_statement);
         self.note_transaction(identity, outcome);
         if warned {
