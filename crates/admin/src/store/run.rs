@@ -151,9 +151,12 @@ fn judge_admin(context: AuthContext<'_>) -> Authorization {
             Schema::ALL.iter().any(|schema| schema.name().eq_ignore_ascii_case(database_name))
         }
         AuthAction::DropTable { table_name }
+        | AuthAction::DropVtable { table_name, .. }
         | AuthAction::CreateTrigger { table_name, .. }
         | AuthAction::CreateTempTrigger { table_name, .. }
         | AuthAction::CreateIndex { table_name, .. } => ours(table_name),
+        // They would show nothing, and other programs could not read a database with them.
+        AuthAction::CreateVtable { module_name, .. } => module_name.eq_ignore_ascii_case(memtable::MODULE),
         AuthAction::AlterTable { database_name, table_name } => is_ours(Some(database_name), table_name),
         _ => false,
     };

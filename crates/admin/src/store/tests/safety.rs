@@ -66,6 +66,10 @@ fn admins_cannot_break_what_commands_work_on() {
     for refused in [
         "DROP TABLE mysql_users",
         "DROP TABLE disk.mysql_users",
+        "DROP TABLE stats_mysql_query_digest",
+        "DROP TABLE stats.stats_pointsman_digest_latency",
+        "ALTER TABLE stats_mysql_query_digest RENAME TO x",
+        "CREATE VIRTUAL TABLE disk.mine USING memtable (a)",
         "ALTER TABLE mysql_users ADD COLUMN x",
         "ALTER TABLE main.mysql_users RENAME TO y",
         "CREATE TRIGGER t AFTER DELETE ON mysql_users BEGIN SELECT 1; END",
