@@ -31,7 +31,8 @@ pub use model::{
     HostgroupSettings, InvalidAddress, InvalidCredentials, InvalidNetworks, Isolation, Listener,
     MonitorVariables, MysqlVariables, Network, Networks, PointsmanVariables, Protocol, ProxyProtocol,
     QueryRule, ReplicationHostgroups, Role, Server, ServerOptions, ServerStatus, ServerTls, ServersDefaults,
-    Strategy, TlsParams, TrackGtids, UNIX_PATH_MAX_BYTES, User, UserAttributes, WritersRead, digest_number,
+    SpiffeId, Strategy, TlsParams, TrackGtids, UNIX_PATH_MAX_BYTES, User, UserAttributes, WritersRead,
+    digest_number,
 };
 pub use nearest::{mistakes, suggestion};
 pub use problem::{Problem, Problems};

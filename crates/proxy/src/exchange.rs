@@ -4,6 +4,7 @@ use std::future::poll_fn;
 use std::io;
 use std::task::{Context, Poll, ready};
 
+use webpki::EndEntityCert;
 use wire::WireError;
 use wire::auth::Transport;
 use wire::frame::{MessageReader, put_message};
@@ -120,6 +121,14 @@ impl<'a> Exchange<'a> {
     /// Whether there is TLS.
     pub(crate) const fn is_encrypted(&self) -> bool {
         self.sock.is_encrypted()
+    }
+
+    /// The URIs in the certificate that the peer has shown, and that was verified; none if there was none.
+    pub(crate) fn certificate_uris(&self) -> impl Iterator<Item = &str> {
+        let certificate = self.sock.certificate().and_then(|der| EndEntityCert::try_from(der).ok());
+        let uris: Vec<&str> =
+            certificate.map_or_else(Vec::new, |certificate| certificate.valid_uri_names().collect());
+        uris.into_iter()
     }
 
     /// Bytes that came behind the last message.

@@ -17,6 +17,8 @@ pub(crate) enum Reason {
     Unprotected,
     /// The user must use TLS, and does not.
     NoTls,
+    /// The user's clients must show a certificate with a certain URI, and this one did not.
+    OtherCertificate,
     /// The user has all the connections that it may have.
     TooManyConnections,
 }
@@ -28,6 +30,7 @@ impl fmt::Display for Reason {
             Self::WrongPassword => "wrong password",
             Self::Unprotected => "the client sent its password unencrypted",
             Self::NoTls => "the user has use_ssl = 1, and there is no TLS",
+            Self::OtherCertificate => "the client has shown no certificate with the user's spiffe_id",
             Self::TooManyConnections => "the user has all the connections that it may have",
         })
     }

@@ -25,6 +25,7 @@ use std::os::fd::RawFd;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+use rustls::pki_types::CertificateDer;
 use tokio::net::{TcpStream, UnixStream};
 use wire::WireError;
 use wire::compress::{Method, Peer};
@@ -134,6 +135,11 @@ impl Sock {
     /// Whether the bytes are encrypted.
     pub(crate) const fn is_encrypted(&self) -> bool {
         self.link.is_encrypted()
+    }
+
+    /// The certificate that the peer has shown, and that was verified.
+    pub(crate) fn certificate(&self) -> Option<&CertificateDer<'static>> {
+        self.link.certificate()
     }
 
     /// Reads into `buffer`; `Ok(0)` is the end of the stream.

@@ -7,7 +7,7 @@ use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rcgen::{BasicConstraints, Certificate, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use rcgen::{BasicConstraints, Certificate, CertificateParams, DnType, IsCa, Issuer, KeyPair, SanType};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
@@ -53,7 +53,7 @@ impl Authority {
         Ok(path)
     }
 
-    /// A certificate for these names and IP addresses, as files called `name` in `folder`.
+    /// A certificate for these names, IP addresses and URIs (what has `://` in it), as files called `name` in `folder`.
     ///
     /// # Errors
     /// When they cannot be written.
@@ -86,8 +86,12 @@ impl Authority {
 
     fn certificate(&self, name: &str, subjects: &[&str]) -> anyhow::Result<(Certificate, KeyPair)> {
         let key = KeyPair::generate()?;
-        let subjects: Vec<String> = subjects.iter().map(|&subject| subject.to_owned()).collect();
-        let mut params = CertificateParams::new(subjects)?;
+        let (uris, names): (Vec<&str>, Vec<&str>) =
+            subjects.iter().copied().partition(|subject| subject.contains("://"));
+        let mut params = CertificateParams::new(names.into_iter().map(str::to_owned).collect::<Vec<_>>())?;
+        for uri in uris {
+            params.subject_alt_names.push(SanType::URI(uri.try_into()?));
+        }
         params.distinguished_name.push(DnType::CommonName, name);
         Ok((params.signed_by(&key, &self.issuer)?, key))
     }

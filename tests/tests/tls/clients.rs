@@ -54,6 +54,35 @@ fn certificates_of_clients_are_optional_and_those_that_are_shown_are_verified() 
 }
 
 #[test]
+fn a_user_with_a_spiffe_id_needs_a_certificate_with_it() {
+    let pki = Pki::new("workloads");
+    let issue = |name: &str, uri: &str| pki.authority.issue(&pki.folder, name, &["somebody", uri]).unwrap();
+    let (shop, other) =
+        (issue("shop", "spiffe://example.org/shop"), issue("other", "spiffe://example.org/shopping"));
+    for id in ["spiffe://example.org/shop", "!spiffe://example.org/(shop|store)"] {
+        let proxy = Setup::new(&DB.sandbox)
+            .server(&DB.server, "")
+            .pointsman("tls_cert", quoted(&pki.server.cert))
+            .pointsman("tls_key", quoted(&pki.server.key))
+            .pointsman("tls_ca", quoted(&pki.ca))
+            .user(USER, PASSWORD, &format!("attributes = '{{\"spiffe_id\": \"{id}\"}}'"))
+            .start();
+        let with = |identity: &Identity| {
+            let cert = format!("--ssl-cert={}", identity.cert.display());
+            let key = format!("--ssl-key={}", identity.key.display());
+            client(&proxy, &[&cert, &key, "--execute=SELECT 1"])
+        };
+        assert_eq!(with(&shop).expect_success(), "1\n", "{id}");
+        let refused =
+            [with(&other), client(&proxy, &["--execute=SELECT 1"]), client(&proxy, &["--skip-ssl", STATUS])];
+        for output in refused {
+            assert!(output.stderr.contains("1045"), "{id}: {output:?}");
+        }
+        proxy.wait_for_log("no certificate with the user's spiffe_id");
+    }
+}
+
+#[test]
 fn a_user_that_must_use_tls_is_refused_without() {
     let proxy = Setup::new(&DB.sandbox).server(&DB.server, "").user(USER, PASSWORD, "use_ssl = 1").start();
     assert!(cipher(client(&proxy, &[STATUS])).contains("in use"));

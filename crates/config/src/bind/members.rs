@@ -30,8 +30,9 @@ const COLUMNS: [Column; 4] = [
             "max_concurrent",
             "max_backend_connections",
             "default-transaction_isolation",
+            "spiffe_id",
         ],
-        unbuilt: &["spiffe_id"],
+        unbuilt: &[],
     },
     Column {
         section: &MYSQL_QUERY_RULES,

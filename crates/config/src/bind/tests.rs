@@ -464,12 +464,6 @@ fn members_of_json_that_mean_nothing_are_warned_of() {
         [[mysql_users]]
         username = "a"
         attributes = '{"max_qsp": 5, "hints": true}'
-        [[mysql_users]]
-        username = "b"
-        attributes = '{"spiffe_id": "x"}'
-        [[mysql_users]]
-        username = "c"
-        attributes = '{"spiffe_id": "y"}'
         [[mysql_query_rules]]
         rule_id = 1
         attributes = '{"flagOUTs": [], "ours": {}}'
@@ -477,11 +471,17 @@ fn members_of_json_that_mean_nothing_are_warned_of() {
         hostgroup_id = 1
         hostgroup_settings = '{"balance": "weighted"}'
         servers_defaults = '{"wieght": 5}'
+        [[mysql_hostgroup_attributes]]
+        hostgroup_id = 2
+        hostgroup_settings = '{"handle_warnings": 1}'
+        [[mysql_hostgroup_attributes]]
+        hostgroup_id = 3
+        hostgroup_settings = '{"handle_warnings": 0}'
     "#;
     let warnings = loaded(text).warnings;
     let expected = [
         "mysql_users row username='a', backend=1: `attributes` with `max_qsp`, which means nothing here; did you mean `max_qps`?",
-        "mysql_users row username='b', backend=1, and 1 more row has: `attributes` with `spiffe_id`, which has no effect so far",
+        "mysql_hostgroup_attributes row hostgroup_id=2, and 1 more row has: `hostgroup_settings` with `handle_warnings`, which has no effect so far",
         "mysql_query_rules row rule_id=1: `attributes` with `ours`, which means nothing here",
         "mysql_hostgroup_attributes row hostgroup_id=1: `servers_defaults` with `wieght`, which means nothing here; did you mean \
          `weight`?",

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::SpiffeId;
 use crate::json::Json;
 use crate::password;
 
@@ -24,6 +25,8 @@ pub struct UserAttributes {
     /// The isolation level of transactions that sessions of the user begin with, instead of the server's
     /// (`default-transaction_isolation`).
     pub isolation: Option<Isolation>,
+    /// Whose certificate a client must show to log in (`spiffe_id`), besides the password.
+    pub spiffe_id: Option<SpiffeId>,
 }
 
 /// An isolation level of transactions.
@@ -70,6 +73,7 @@ impl Default for UserAttributes {
             max_concurrent: None,
             max_backend_connections: None,
             isolation: None,
+            spiffe_id: None,
         }
     }
 }
@@ -94,6 +98,7 @@ impl FromStr for UserAttributes {
             max_concurrent: limit(&json, "max_concurrent")?,
             max_backend_connections: limit(&json, "max_backend_connections")?,
             isolation: isolation(&json)?,
+            spiffe_id: spiffe_id(&json)?,
         })
     }
 }
@@ -117,6 +122,14 @@ fn isolation(json: &Json) -> Result<Option<Isolation>, String> {
     };
     let names = Isolation::ALL.map(Isolation::name).join("`, `");
     value.map(Some).ok_or_else(|| format!("must have as `default-transaction_isolation` one of `{names}`"))
+}
+
+/// The URI of a certificate, if clients must show one.
+fn spiffe_id(json: &Json) -> Result<Option<SpiffeId>, String> {
+    match json.get("spiffe_id") {
+        None | Some(Json::Null) => Ok(None),
+        Some(value) => value.text().ok_or("must have `spiffe_id` as a text")?.parse().map(Some),
+    }
 }
 
 /// The second password, if there is one.
@@ -155,6 +168,7 @@ impl fmt::Debug for UserAttributes {
             .field("max_concurrent", &self.max_concurrent)
             .field("max_backend_connections", &self.max_backend_connections)
             .field("isolation", &self.isolation)
+            .field("spiffe_id", &self.spiffe_id)
             .finish()
     }
 }
@@ -173,7 +187,7 @@ mod tests {
             ("", None),
             ("{}", None),
             ("[1]", None),
-            (r#"{"spiffe_id": "x"}"#, None),
+            (r#"{"spiffe_id": "spiffe://x/y"}"#, None),
             (r#"{"additional_password": ""}"#, None),
             (r#"{"additional_password": "736563726574"}"#, Some("secret")),
             (
@@ -230,7 +244,7 @@ mod tests {
         let attributes: UserAttributes = r#"{"additional_password": "736563726574"}"#.parse().unwrap();
         assert_eq!(
             format!("{attributes:?}"),
-            r#"UserAttributes { additional_password: "hidden", hints: true, max_qps: None, max_concurrent: None, max_backend_connections: None, isolation: None }"#
+            r#"UserAttributes { additional_password: "hidden", hints: true, max_qps: None, max_concurrent: None, max_backend_connections: None, isolation: None, spiffe_id: None }"#
         );
     }
 

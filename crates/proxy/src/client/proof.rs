@@ -70,6 +70,11 @@ impl Dialogue<'_> {
             // The same words as for a wrong password, which is not to be tried out this way either.
             return Err(self.deny(&claim, Reason::NoTls));
         }
+        if let Some(id) = &user.spiffe_id
+            && !id.admits(self.exchange.certificate_uris())
+        {
+            return Err(self.deny(&claim, Reason::OtherCertificate));
+        }
         let secret = user.learn(accepted.secret, accepted.digest);
         if let Some(first) = accepted.send_first {
             self.exchange.send(&first).await?;

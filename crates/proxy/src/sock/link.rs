@@ -5,6 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::RawFd;
 use std::task::{Context, Poll};
 
+use rustls::pki_types::CertificateDer;
+
 use super::Input;
 use super::plain::Plain;
 use super::tls::Tls;
@@ -34,6 +36,11 @@ impl Link {
     /// See [`Sock::is_encrypted`](super::Sock::is_encrypted).
     pub(super) const fn is_encrypted(&self) -> bool {
         self.tls.is_some()
+    }
+
+    /// See [`Sock::certificate`](super::Sock::certificate).
+    pub(super) fn certificate(&self) -> Option<&CertificateDer<'static>> {
+        self.tls.as_ref()?.certificate()
     }
 
     /// See [`Sock::is_private`](super::Sock::is_private).

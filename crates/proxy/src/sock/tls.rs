@@ -17,7 +17,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 
-use rustls::pki_types::ServerName;
+use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ServerConfig};
 
 use super::Input;
@@ -89,6 +89,11 @@ impl Tls {
     fn new(conn: Conn, buffers: Rc<RefCell<Buffers>>, incoming: Vec<u8>, plaintext: Vec<u8>) -> Self {
         let plaintext = Held { bytes: plaintext, gone: 0 };
         Self { conn, buffers, incoming, plaintext, outgoing: Held::default(), ended: false, closed: false }
+    }
+
+    /// See [`Sock::certificate`](super::Sock::certificate).
+    pub(super) fn certificate(&self) -> Option<&CertificateDer<'static>> {
+        self.conn.certificate()
     }
 
     /// Reads decrypted bytes; `Ok(0)` is the end: the peer's `close_notify`, or the end of the socket, which is all that

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use config::Isolation;
+use config::{Isolation, SpiffeId};
 use pool::{Quota, Share};
 use tokio::time::Instant;
 use wire::auth::{Credential, Secret};
@@ -39,6 +39,8 @@ pub(crate) struct User {
     pub(crate) for_servers: bool,
     /// Whether clients must use TLS.
     pub(crate) use_ssl: bool,
+    /// Whose certificate clients must show.
+    pub(crate) spiffe_id: Option<SpiffeId>,
     is_decoy: bool,
     /// Whether it is the monitor's.
     pub(crate) is_own: bool,
@@ -99,6 +101,7 @@ impl User {
             max_backends: max_backends(row),
             for_servers,
             use_ssl: row.use_ssl,
+            spiffe_id: row.attributes.spiffe_id.clone(),
             additional: None,
             is_decoy: false,
             is_own: false,
@@ -127,6 +130,7 @@ impl User {
             max_backends: 0,
             for_servers: false,
             use_ssl: false,
+            spiffe_id: None,
             is_decoy: true,
             is_own: false,
             connections: Arc::default(),
@@ -150,7 +154,8 @@ impl User {
             && self.limit.as_ref().map(Limit::rates) == before.limit.as_ref().map(Limit::rates)
             && self.max_backends == before.max_backends
             && self.for_servers == before.for_servers
-            && self.use_ssl == before.use_ssl;
+            && self.use_ssl == before.use_ssl
+            && self.spiffe_id == before.spiffe_id;
         if same {
             return Arc::clone(before);
         }

@@ -2,6 +2,7 @@
 
 use rustls::Error;
 use rustls::client::UnbufferedClientConnection;
+use rustls::pki_types::CertificateDer;
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, EncodeError, EncodeTlsData, UnbufferedStatus, WriteTraffic};
 
@@ -67,6 +68,15 @@ impl Conn {
                 Self::Client(Box::new(UnbufferedClientConnection::new(config, name)?))
             }
         })
+    }
+
+    /// The certificate that the peer has shown; behind the handshake it was verified.
+    pub(super) fn certificate(&self) -> Option<&CertificateDer<'static>> {
+        let chain = match self {
+            Self::Server(conn) => conn.peer_certificates(),
+            Self::Client(conn) => conn.peer_certificates(),
+        };
+        chain?.first()
     }
 
     /// Whether the handshake goes on.
