@@ -41,8 +41,10 @@ pub(crate) fn serve(
         };
         let ending = session.run().await;
         registered.leave_directory();
-        let (worker, sock) = session.into_parts();
-        if !registered.control.has_quit() {
+        let (worker, mut sock) = session.into_parts();
+        if registered.control.has_quit() {
+            sock.note_goodbye();
+        } else {
             worker.counts.note(Counter::ClientsAborted);
         }
         Box::pin(say_goodbye(&worker, sock, ending)).await;

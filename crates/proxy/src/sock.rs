@@ -142,6 +142,11 @@ impl Sock {
         self.link.certificate()
     }
 
+    /// The peer has said goodbye, and listens no more: the connection will be closed without a word.
+    pub(crate) fn note_goodbye(&mut self) {
+        self.link.note_goodbye();
+    }
+
     /// Reads into `buffer`; `Ok(0)` is the end of the stream.
     pub(crate) fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
         let read = match &mut self.compression {

@@ -85,3 +85,16 @@ fn a_kill_ends_tls_as_well() {
         assert!(client.packets().at_end().await.unwrap());
     });
 }
+
+/// It does not listen any more. An end that is said reaches it as one more packet, and servers say nothing either.
+#[test]
+fn who_has_said_goodbye_is_told_nothing() {
+    let proxy = setup().start();
+    run(async {
+        let stream = TcpStream::connect(proxy.tcp()).await.unwrap();
+        let mut client = Client::over_tls(stream, &proxy.options(), believer(None).unwrap()).await.unwrap();
+        client.query("SELECT 1").await.unwrap();
+        client.send_command(Kind::Quit, b"").await.unwrap();
+        assert!(client.packets().at_end().await.is_err(), "the end of the socket alone is no end of TLS");
+    });
+}

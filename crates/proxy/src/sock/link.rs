@@ -43,6 +43,13 @@ impl Link {
         self.tls.as_ref()?.certificate()
     }
 
+    /// See [`Sock::note_goodbye`](super::Sock::note_goodbye).
+    pub(super) fn note_goodbye(&mut self) {
+        if let Some(tls) = &mut self.tls {
+            tls.note_goodbye();
+        }
+    }
+
     /// See [`Sock::is_private`](super::Sock::is_private).
     pub(super) const fn is_private(&self) -> bool {
         self.is_encrypted() || self.plain.is_local()

@@ -249,6 +249,11 @@ impl Tls {
         }
     }
 
+    /// The peer has said goodbye in its own protocol, and listens no more.
+    pub(super) const fn note_goodbye(&mut self) {
+        self.ended = true;
+    }
+
     /// The connection is about to be closed: whoever still listens learns that nobody has cut it. Nobody does behind its own end.
     pub(super) fn part(&mut self, plain: &mut Plain) {
         if !self.ended {
