@@ -12,6 +12,7 @@ use wire::{Capabilities, StatusFlags};
 
 use super::Session;
 use super::course::{Course, Loss};
+use super::heard::Part;
 use super::kill::while_waiting;
 use super::lost::command_that_runs;
 use super::renew::needs_renewal;
@@ -50,15 +51,6 @@ pub(super) struct Refused {
     renews: bool,
 }
 
-/// The whole answer to the only statement that was sent.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Heard<'a> {
-    pub(super) event: Event,
-    pub(super) output: &'a [u8],
-    /// The kind of the command that it answers, and its bytes.
-    pub(super) runs: (Option<Kind>, Option<usize>),
-}
-
 /// Whether an answer that ends like this may be one that the client does not see: the statement is said again. Until that is known it
 /// is not over for those who count.
 pub(super) const fn may_be_hidden(outcome: Outcome, runs: Option<Kind>) -> bool {
@@ -80,15 +72,15 @@ fn has(output: &[u8], words: &[u8]) -> bool {
     output.windows(words.len()).any(|part| part == words)
 }
 
-/// What is to be done about an answer if it is a refusal; `status` is what the server has said before it. The statement may be sent again if all of it is known, and it is outside a transaction.
+/// What is to be done about the whole answer to the only statement that was sent, if it is a refusal; `status` is what the server has said before it. The statement may be sent again if all of it is known, and it is outside a transaction.
 pub(super) fn refused(
     course: &Course,
     control: &Control,
     status: StatusFlags,
     caps: Capabilities,
-    heard: Heard<'_>,
+    answer: &Part<'_>,
 ) -> Option<Box<Refused>> {
-    let Heard { event, output, runs } = heard;
+    let Part { event, bytes: output, runs, .. } = *answer;
     let Event::Done(outcome @ Outcome { end: End::Err { code }, .. }) = event else { return None };
     let renews = needs_renewal(outcome, runs.0);
     if course.watched.is_some() || !(renews || is_refusal(code, output)) {

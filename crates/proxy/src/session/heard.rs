@@ -5,7 +5,7 @@ use wire::command::Kind;
 use wire::reply::{Answer, End, Event, Outcome, ReplyScanner};
 use wire::{Capabilities, StatusFlags, WireError};
 
-use super::again::{Heard, Refused, may_be_hidden, refused};
+use super::again::{Refused, may_be_hidden, refused};
 use super::course::Course;
 use super::execute::keeps_definitions;
 use super::measure::answered;
@@ -41,7 +41,7 @@ pub(super) struct Part<'a> {
     /// It is the whole answer to the only statement that was sent.
     is_whole: bool,
     /// The kind of the command that was worked at when it began, and its bytes.
-    runs: (Option<Kind>, Option<usize>),
+    pub(super) runs: (Option<Kind>, Option<usize>),
     /// The end that nobody was told of yet, because the statement may be said again.
     untold: Option<LastOf<'a>>,
 }
@@ -117,9 +117,8 @@ impl Ears<'_> {
     /// What is to be done if the server has refused the statement, and it may be said again.
     #[inline]
     pub(super) fn refused(&self, part: &Part<'_>) -> Option<Box<Refused>> {
-        let Part { event, bytes: output, runs, .. } = *part;
-        let heard = part.is_whole.then_some(Heard { event, output, runs })?;
-        refused(self.course, self.control, *self.status, self.identity.capabilities, heard)
+        let caps = self.identity.capabilities;
+        part.is_whole.then(|| refused(self.course, self.control, *self.status, caps, part)).flatten()
     }
 
     /// Tells those who count of an end that they were not told of.
