@@ -71,6 +71,13 @@ pub enum Reason {
     NotFirst,
 }
 
+impl Reason {
+    /// Whether the next session could get the server.
+    const fn is_taken(&self) -> bool {
+        matches!(self, Self::Candidate { .. } | Self::LastResort { .. } | Self::SlowLastResort { .. })
+    }
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -152,8 +159,7 @@ pub(crate) fn explain<E>(group: &Hostgroup<E>, now: Duration) -> Vec<Explained<E
     };
     let explained = servers.iter().enumerate().zip(standings).map(|((at, server), standing)| {
         let reason = reason((at, server), standing);
-        use Reason::{Candidate, LastResort, SlowLastResort};
-        let taken = matches!(reason, Candidate { .. } | LastResort { .. } | SlowLastResort { .. });
+        let taken = reason.is_taken();
         Explained { server: Arc::clone(server), taken, reason }
     });
     explained.collect()

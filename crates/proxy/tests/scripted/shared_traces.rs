@@ -105,6 +105,7 @@ async fn warned_again() -> (Stage, Servers, Client, Client, Database) {
 fn c05_the_warning_of_a_setting_that_is_said_again_is_nobodys() {
     play(async || {
         let (_stage, _servers, mut one, _two, mut server) = warned_again().await;
+        run(&mut one, &mut server, "SELECT 1").await;
         one.send_query("SHOW COUNT(*) WARNINGS").await;
         server.expect_query("SELECT 1 FROM (SELECT 1) AS pointsman").await;
         server.rows(&["1"], &[&[Some("1")]]).await;
