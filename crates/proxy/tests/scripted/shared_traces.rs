@@ -329,9 +329,7 @@ fn what_is_said_of_the_next_transaction_outlives_autocommit() {
 }
 
 /// Two clients that are in a schema, and the connection that the second has.
-pub(super) async fn in_schema(
-    schema: &str,
-) -> (proxy::stage::Stage, super::support::Servers, Client, Client, Database) {
+pub(super) async fn in_schema(schema: &str) -> (Stage, Servers, Client, Client, Database) {
     let in_one: Options = options().schema(schema);
     two_of(config(), &in_one, &in_one).await
 }
