@@ -49,9 +49,10 @@ pub(crate) fn rows(parsed: Parsed, origin: &Path) -> Result<Draft, Problems> {
     Ok(read(parsed, origin).0.sound()?.tables.into_draft())
 }
 
-/// What the rows of `draft` mean together, or everything that is wrong with them.
-pub(crate) fn check(draft: &Draft) -> Result<Checked, Vec<Problem>> {
-    let tables = Tables::from_draft(draft);
+/// What the rows of `draft` mean together, or everything that is wrong with them. Those that it has from `sound` need not be checked
+/// by themselves.
+pub(crate) fn check(draft: &Draft, sound: Option<&Draft>) -> Result<Checked, Vec<Problem>> {
+    let tables = Tables::from_draft(draft, sound);
     let mut problems = Vec::new();
     let listeners = check::all(&tables, true, &mut problems);
     if !problems.is_empty() {
