@@ -110,12 +110,13 @@ impl Draft {
     }
 
     /// The same if it was made from `sound`, in which [`check`](Self::check) has found nothing wrong: what both have in common is only
-    /// looked at where other rows matter to it.
-    pub fn check_from(&self, sound: &Self) -> Result<Checked, Vec<RowProblem>> {
-        self.checked(Some(sound))
+    /// looked at where other rows matter to it, means what it does in `meaning`, that of `sound`, and its members that mean nothing are
+    /// not warned of once more.
+    pub fn check_from(&self, sound: &Self, meaning: &Config) -> Result<Checked, Vec<RowProblem>> {
+        self.checked(Some((sound, meaning)))
     }
 
-    fn checked(&self, sound: Option<&Self>) -> Result<Checked, Vec<RowProblem>> {
+    fn checked(&self, sound: Option<(&Self, &Config)>) -> Result<Checked, Vec<RowProblem>> {
         bind::check(self, sound)
             .map_err(|problems| problems.iter().map(|problem| self.row_problem(problem)).collect())
     }

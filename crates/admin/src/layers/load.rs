@@ -86,7 +86,7 @@ impl Store {
         let info = if self.plane.is_some() { self.keep_what_started(&mut draft) } else { String::new() };
         set_version(&mut draft);
         let checked = draft
-            .check_from(&self.runtime)
+            .check_from(&self.runtime, self.config())
             .map_err(|problems| refusal(&format!("{words} {NOT_LOADED}"), &problems))?;
         let config = Arc::new(checked.config);
         if let Some(plane) = &self.plane {

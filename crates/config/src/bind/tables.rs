@@ -33,9 +33,14 @@ impl Tables {
         self.sections.get(section.index()).and_then(Option::as_deref).unwrap_or_default()
     }
 
+    /// Whether the rows of `section` were found to be sound by themselves before.
+    pub(super) fn is_seen(&self, section: &Section) -> bool {
+        self.seen.get(section.index()).is_some_and(|seen| *seen)
+    }
+
     /// The rows of `section`, if it has to be found out whether they are sound by themselves.
     pub(super) fn unseen(&self, section: &Section) -> &[PlacedRow] {
-        if self.seen.get(section.index()).is_some_and(|seen| *seen) { &[] } else { self.of(section) }
+        if self.is_seen(section) { &[] } else { self.of(section) }
     }
 
     /// Says what the rows of `section` are.
