@@ -91,6 +91,11 @@ pub(crate) enum Counter {
     /// Statements on no list of the firewall: that were sent all the same, and that were refused.
     FirewallDetected,
     FirewallRefused,
+    /// Statements that look like injected SQL: with a fingerprint that is not listed, and with one that is; and those with which
+    /// the detector has failed.
+    InjectionsFound,
+    InjectionsListed,
+    InjectionsUnknown,
     /// Errors that the proxy made.
     OwnErrors,
     WrongPassword,

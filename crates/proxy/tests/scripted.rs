@@ -28,6 +28,7 @@ mod scripted {
     mod gtids;
     mod infile;
     mod init_connect;
+    mod injection;
     mod internal;
     mod isolation;
     mod kill;

@@ -19,7 +19,10 @@ pub const LOOKED_AT_DOTS_MAX: usize = 256;
 
 /// What libinjection calls a kind of statements or inputs: a letter or sign for each of its tokens, such as `s&1os` or `Enknk`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Fingerprint([u8; 8]);
+pub struct Fingerprint([u8; TOKENS_MAX]);
+
+/// Tokens of the longest fingerprint.
+const TOKENS_MAX: usize = 5;
 
 /// What is known of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +38,7 @@ pub enum Look {
 impl Fingerprint {
     /// The fingerprint that is written so; nothing if `text` is too long for one.
     pub fn new(text: &str) -> Option<Self> {
-        let mut bytes = [0; 8];
+        let mut bytes = [0; TOKENS_MAX];
         bytes.get_mut(..text.len())?.copy_from_slice(text.as_bytes());
         Some(Self(bytes))
     }
@@ -66,7 +69,9 @@ pub fn look(text: &[u8]) -> Look {
         // Without flags it does what `libinjection_is_sqli` does, which minds none that it was given: ANSI first, and MySQL
         // where comments may mean something else there.
         let mut state = SqliState::new(text, SqliFlags::FLAG_NONE);
-        state.detect().then_some(Fingerprint(state.fingerprint))
+        let is_injected = state.detect();
+        // None in its list is longer.
+        state.fingerprint.first_chunk().filter(|_| is_injected).map(|bytes| Fingerprint(*bytes))
     })
 }
 

@@ -148,8 +148,8 @@ const ROWS: &[(&str, Source)] = &[
     ("backend_lagging_during_query", Absent),
     ("backend_offline_during_query", Counted(Counter::OfflineDuringQuery)),
     ("get_aws_aurora_replicas_skipped_during_query", Absent),
-    ("automatic_detected_sql_injection", Absent),
-    ("whitelisted_sqli_fingerprint", Absent),
+    ("automatic_detected_sql_injection", Counted(Counter::InjectionsFound)),
+    ("whitelisted_sqli_fingerprint", Counted(Counter::InjectionsListed)),
     ("max_connect_timeouts", Counted(Counter::ConnectTimeouts)),
     ("generated_error_packets", Counted(Counter::OwnErrors)),
     ("client_host_error_killed_connections", From(|_, globals| globals.hosts_refused)),
@@ -221,6 +221,7 @@ const ROWS: &[(&str, Source)] = &[
     ("Mirror_different", Counted(Counter::CopiesDifferent)),
     ("Firewall_detected", Counted(Counter::FirewallDetected)),
     ("Firewall_refused", Counted(Counter::FirewallRefused)),
+    ("Sqli_detector_failed", Counted(Counter::InjectionsUnknown)),
 ];
 
 impl Report {
