@@ -1,9 +1,11 @@
 //! The process's own log: standard error, and from when the configuration is known the file that `errorlog` names.
 
+use std::backtrace::{Backtrace, BacktraceStatus};
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal as _, Write, stderr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{panic, thread};
 
 use tracing_subscriber::filter::EnvFilter;
 use tracing_subscriber::layer::SubscriberExt as _;
@@ -77,6 +79,7 @@ impl Log {
         let lines = lines.with_writer(output.clone()).with_ansi(stderr().is_terminal());
         let (layer, lines) = reload::Layer::new(lines);
         tracing_subscriber::registry().with(layer).with(filter).init();
+        log_panics();
         Self { output, lines }
     }
 
@@ -109,6 +112,20 @@ impl Log {
             }
         }
     }
+}
+
+/// From now on bugs that end what a thread does are in the log, wherever that goes; with `RUST_BACKTRACE` and the way to them.
+fn log_panics() {
+    panic::set_hook(Box::new(|bug| {
+        let thread = thread::current();
+        let thread = thread.name().unwrap_or("without a name");
+        let backtrace = Backtrace::capture();
+        if backtrace.status() == BacktraceStatus::Captured {
+            tracing::error!(thread, "{bug}\n{backtrace}");
+        } else {
+            tracing::error!(thread, "{bug}");
+        }
+    }));
 }
 
 #[cfg(test)]

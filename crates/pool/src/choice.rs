@@ -41,7 +41,7 @@ pub(crate) fn choose<E>(
     loop {
         let mut ready = ready_or(servers, policy, now, opens, &spare);
         if ready.is_empty() && opens {
-            let desperate = policy.desperate();
+            let desperate = last_resort(servers, policy, now);
             ready = self::ready(servers, &desperate, now);
             if !ready.is_empty() {
                 forgive(servers, desperate.shunning.recovery, now);
@@ -64,6 +64,15 @@ pub(crate) fn choose<E>(
         }
         group.gate.give_back(policy);
     }
+}
+
+/// How to choose where nobody can be taken: servers that were shunned are tried earlier, and slow ones are better than none, unless
+/// a fast one has no room only. A whole hostgroup is slow when the load is high; to use none of it then would make an outage of it.
+pub(crate) fn last_resort<E>(servers: &[Arc<Server<E>>], policy: &Policy, now: Duration) -> Policy {
+    let desperate = policy.desperate();
+    let is_full = |server: &Arc<Server<E>>| matches!(server.standing(now, &desperate), Standing::Full { .. });
+    let max_latency = policy.max_latency.filter(|_| servers.iter().any(is_full));
+    Policy { max_latency, ..desperate }
 }
 
 /// Servers that were shunned, and whose last error is at least this long ago, are so no more.
@@ -94,7 +103,7 @@ fn ready_or<'a, E>(
     if online(servers, policy, now) > policy.max_online {
         return Vec::new();
     }
-    let is_ready = |server: &Server<E>| match server.standing(now, &policy.shunning) {
+    let is_ready = |server: &Server<E>| match server.standing(now, policy) {
         Standing::Ready => opens || spare(server.id()),
         Standing::Full { .. } => spare(server.id()),
         _ => false,
@@ -106,7 +115,7 @@ fn ready_or<'a, E>(
 pub(crate) fn online<E>(servers: &[Arc<Server<E>>], policy: &Policy, now: Duration) -> usize {
     let is_online = |server: &Arc<Server<E>>| {
         use Standing::{Behind, Configured, Discarded, Down, Lagging, Removed, Shunned};
-        let standing = server.standing(now, &policy.shunning);
+        let standing = server.standing(now, policy);
         let is_off = matches!(standing, Removed | Configured(_) | Down | Shunned { .. } | Discarded { .. });
         !is_off && !matches!(standing, Lagging(_) | Behind(_))
     };
@@ -115,7 +124,7 @@ pub(crate) fn online<E>(servers: &[Arc<Server<E>>], policy: &Policy, now: Durati
 
 /// Whether one who waits may get one of the servers.
 pub(crate) fn may_help<E>(servers: &[Arc<Server<E>>], policy: &Policy, now: Duration) -> bool {
-    let may_change = |server: &Arc<Server<E>>| server.standing(now, &policy.shunning).may_change();
+    let may_change = |server: &Arc<Server<E>>| server.standing(now, policy).may_change();
     online(servers, policy, now) <= policy.max_online && (policy.awaited || servers.iter().any(may_change))
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::choice::{average_latency, online, ready};
+use crate::choice::{average_latency, last_resort, online, ready};
 use crate::gate::Closed;
 use crate::hostgroup::{Hostgroup, Members};
 use crate::policy::Balance;
@@ -42,6 +42,13 @@ pub enum Reason {
         /// Time since its last error.
         ago: Duration,
     },
+    /// Nothing else is left: it is slow, and is taken nevertheless.
+    SlowLastResort {
+        /// The latency that was measured last.
+        latency: Duration,
+        /// That above which a server is passed over.
+        limit: Duration,
+    },
     /// It cannot be taken.
     Not(Standing),
     /// None of the hostgroup can: more servers are online than may be.
@@ -64,6 +71,13 @@ pub enum Reason {
     NotFirst,
 }
 
+impl Reason {
+    /// Whether the next session could get the server.
+    const fn is_taken(&self) -> bool {
+        matches!(self, Self::Candidate { .. } | Self::LastResort { .. } | Self::SlowLastResort { .. })
+    }
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -83,6 +97,9 @@ impl fmt::Display for Reason {
                     "it was shunned, its last connect error was {ago:.1?} ago, and no other can be taken"
                 )
             }
+            Self::SlowLastResort { latency, limit } => {
+                write!(f, "its latency is {latency:.1?}, more than {limit:.1?}, and no other can be taken")
+            }
             Self::Not(standing) => standing.fmt(f),
             Self::Closed(closed) => closed.fmt(f),
             Self::TooManyOnline { online, max } => {
@@ -101,10 +118,15 @@ pub(crate) fn explain<E>(group: &Hostgroup<E>, now: Duration) -> Vec<Explained<E
     let members = group.members();
     let Members { servers, policy, .. } = &*members;
     let closed = group.gate.closed(policy, now);
-    let standings: Vec<_> = servers.iter().map(|server| server.standing(now, &policy.shunning)).collect();
+    let standings: Vec<_> = servers.iter().map(|server| server.standing(now, policy)).collect();
     let online = online(servers, policy, now);
     let candidates = ready(servers, policy, now);
-    let desperate = if candidates.is_empty() { ready(servers, &policy.desperate(), now) } else { Vec::new() };
+    let desperate = if candidates.is_empty() {
+        ready(servers, &last_resort(servers, policy, now), now)
+    } else {
+        Vec::new()
+    };
+    let is_last_resort = |at| desperate.iter().any(|&(other, _)| other == at);
     let average = average_latency(&candidates, policy, now);
     let latency = |server: &Server<E>| server.health().current_latency(now).0;
     let fast = |server: &Server<E>| average.is_none_or(|average| latency(server) <= average);
@@ -129,14 +151,15 @@ pub(crate) fn explain<E>(group: &Hostgroup<E>, now: Duration) -> Vec<Explained<E
             open: (server.open(), server.max_connections()),
             latency: latency(server),
         },
-        (Standing::Shunned { ago, .. }, _) if desperate.iter().any(|&(other, _)| other == at) => {
-            Reason::LastResort { ago }
+        (Standing::Shunned { ago, .. }, _) if is_last_resort(at) => Reason::LastResort { ago },
+        (Standing::Slow { latency, limit, .. }, _) if is_last_resort(at) => {
+            Reason::SlowLastResort { latency, limit }
         }
         (standing, _) => Reason::Not(standing),
     };
     let explained = servers.iter().enumerate().zip(standings).map(|((at, server), standing)| {
         let reason = reason((at, server), standing);
-        let taken = matches!(reason, Reason::Candidate { .. } | Reason::LastResort { .. });
+        let taken = reason.is_taken();
         Explained { server: Arc::clone(server), taken, reason }
     });
     explained.collect()

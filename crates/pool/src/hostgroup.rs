@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
-use crate::choice::may_help;
+use crate::choice::{last_resort, may_help};
 use crate::gate::{Closed, Gate};
 use crate::policy::Policy;
 use crate::queue::WaitQueue;
@@ -128,9 +128,9 @@ impl<E> Hostgroup<E> {
     /// Time until a server is back, if nothing but time has to pass.
     pub(crate) fn recovers_in(&self, now: Duration) -> Option<Duration> {
         let members = self.members();
-        // Whoever waits has found no other server: what was shunned is tried early for him.
-        let shunning = members.policy.desperate().shunning;
-        let standings = members.servers.iter().map(|server| server.standing(now, &shunning));
+        // Whoever waits has found no other server: what was shunned is tried early for him, and what is slow is taken.
+        let policy = last_resort(&members.servers, &members.policy, now);
+        let standings = members.servers.iter().map(|server| server.standing(now, &policy));
         standings.filter_map(crate::Standing::changes_in).min()
     }
 

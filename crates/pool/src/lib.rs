@@ -210,7 +210,7 @@ impl<E> Pool<E> {
         let Some(group) = self.hostgroup(hostgroup) else { return false };
         let members = group.members();
         let works = |standing| matches!(standing, Standing::Ready | Standing::Full { .. });
-        members.servers.iter().any(|server| works(server.standing(now, &members.policy.shunning)))
+        members.servers.iter().any(|server| works(server.standing(now, &members.policy)))
     }
 
     /// Whether a connection to a server of `hostgroup` could be opened at `now`, and nobody waits for that. Changes nothing.

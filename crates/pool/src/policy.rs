@@ -13,6 +13,9 @@ pub struct Policy {
     pub latency_aware_from: usize,
     /// When a server that fails is left alone, and for how long.
     pub shunning: Shunning,
+    /// The longest latency of a server that has no [limit of its own](crate::ServerSpec::max_latency): a slower one is
+    /// passed over while another can be taken. `None`: there is no limit.
+    pub max_latency: Option<Duration>,
     /// Of the connections that a server may have, the percentage that may be open although nobody uses them.
     pub resting_percent: u32,
     /// Connections are opened ahead of need until each server has that percentage of them, in use or not.
@@ -61,6 +64,7 @@ impl Default for Policy {
             max_online: usize::MAX,
             latency_aware_from: usize::MAX,
             shunning: Shunning::default(),
+            max_latency: None,
             resting_percent: 10,
             warming: false,
             min_resting: 0,

@@ -30,7 +30,7 @@ pub struct ServerSpec<E> {
     pub max_connections: u32,
     /// Whether the server takes new connections.
     pub status: Status,
-    /// A server with a longer latency is passed over; `None`: there is no limit.
+    /// A server with a longer latency is not taken; `None`: [that of the hostgroup](crate::Policy::max_latency) holds.
     pub max_latency: Option<Duration>,
     /// Whatever the caller needs to reach the server. Within a hostgroup, equal ones are the same server.
     pub endpoint: E,

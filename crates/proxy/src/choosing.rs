@@ -34,6 +34,7 @@ impl Policies {
             latency_aware_from: usize::try_from(variables.min_num_servers_latency_awareness)
                 .unwrap_or(usize::MAX),
             shunning: shunning(variables),
+            max_latency: limit(variables.default_max_latency),
             resting_percent: variables.free_connections_pct,
             warming: variables.connection_warming,
             opened_per_second: throttle(variables.throttle_connections_per_sec),
@@ -109,9 +110,8 @@ fn shunning(variables: &MysqlVariables) -> Shunning {
     }
 }
 
-/// The longest latency of a server whose row says `own`; `None`: there is no limit.
-pub(crate) fn max_latency(own: Duration, variables: &MysqlVariables) -> Option<Duration> {
-    let limit = if own.is_zero() { variables.default_max_latency } else { own };
+/// A limit of which 0 means that there is none.
+pub(crate) fn limit(limit: Duration) -> Option<Duration> {
     (!limit.is_zero()).then_some(limit)
 }
 
@@ -140,6 +140,7 @@ pub(crate) fn readiness(pool: &Pool<Target>, hostgroup: u32, now: Duration) -> O
         matches!(
             reason,
             Reason::Candidate { .. }
+                | Reason::SlowLastResort { .. }
                 | Reason::NotFirst
                 | Reason::Closed(_)
                 | Reason::Not(Standing::Full { .. })
@@ -177,8 +178,8 @@ mod tests {
     #[test]
     fn defaults_are_those_of_the_pool() {
         let policies = Policies::new(&config());
-        assert_eq!(policies.of(7), Policy { latency_aware_from: 1_000, ..Policy::default() });
-        assert_eq!(max_latency(Duration::ZERO, &config().variables), Some(Duration::from_secs(1)));
+        let max_latency = Some(Duration::from_secs(1));
+        assert_eq!(policies.of(7), Policy { latency_aware_from: 1_000, max_latency, ..Policy::default() });
     }
 
     #[test]

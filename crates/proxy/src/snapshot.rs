@@ -17,7 +17,7 @@ use pool::{Policy, ServerSpec, Status};
 use route::RuleError;
 
 use crate::backend::{Announced, InitConnects, Target};
-use crate::choosing::{Policies, max_latency};
+use crate::choosing::{Policies, limit};
 use crate::control::Patience;
 use crate::limit::RuleLimits;
 use crate::logs::LogSettings;
@@ -122,7 +122,7 @@ impl Snapshot {
     pub(crate) fn specs(&self, discovered: &[Server], members: &[Member]) -> Vec<ServerSpec<Target>> {
         let spec = |member: &Member| {
             let server = self.server(discovered, member.row)?;
-            Some(ServerSpec { hostgroup: member.hostgroup, ..spec(server, &self.variables) })
+            Some(ServerSpec { hostgroup: member.hostgroup, ..spec(server) })
         };
         members.iter().filter_map(spec).collect()
     }
@@ -179,11 +179,10 @@ impl Snapshot {
     /// Whether the servers of both are chosen alike.
     pub(crate) fn chooses_like(&self, other: &Self) -> bool {
         self.policies == other.policies
-            && self.variables.default_max_latency == other.variables.default_max_latency
     }
 }
 
-fn spec(server: &Server, variables: &MysqlVariables) -> ServerSpec<Target> {
+fn spec(server: &Server) -> ServerSpec<Target> {
     let status = match server.status {
         ServerStatus::Online => Status::Online,
         ServerStatus::Shunned => Status::Shunned,
@@ -195,7 +194,7 @@ fn spec(server: &Server, variables: &MysqlVariables) -> ServerSpec<Target> {
         weight: server.weight,
         max_connections: server.max_connections,
         status,
-        max_latency: max_latency(server.max_latency, variables),
+        max_latency: limit(server.max_latency),
         endpoint: Target::new(server),
     }
 }

@@ -104,7 +104,7 @@ const EXPECTED: [&str; 28] = [
     "session | user web | schema shop, from 127.0.0.1 at 127.0.0.1:6033, outside a transaction",
     "digest | 0x26EACA03843764F0 | SELECT a FROM reports",
     "shape | read | ",
-    "rule 10 | match | destination_hostgroup=7, flagOUT=0, apply",
+    "rule 10 | match | destination_hostgroup=7, apply",
     "hints | ignored | switched off for the user",
     "split | not asked | rules or a hint have decided",
     "destination | hostgroup 7 | rule 10",

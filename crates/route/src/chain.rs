@@ -205,7 +205,7 @@ impl<'a, 'q> Walk<'a, 'q> {
         let flag = rule.flag_out.or_else(|| rule.weighted.as_ref()?.choose(self.draw()));
         self.flag = flag.unwrap_or(self.flag);
         let rewritten = self.rewrite(rule, record);
-        record.matched(rule, self.flag, self.text.as_deref().filter(|_| rewritten));
+        record.matched(rule, flag, self.text.as_deref().filter(|_| rewritten));
         Some(match (rule.apply, flag) {
             (true, _) => Next::Apply,
             (false, Some(_)) => Next::Flag,

@@ -219,7 +219,7 @@ impl Record for Notes {
         self.push(Step::Missed { rule: rule.id(), miss, wanted: rule.wants(miss), flag });
     }
 
-    fn matched(&mut self, rule: &Rule, flag: u32, text: Option<&[u8]>) {
+    fn matched(&mut self, rule: &Rule, flag: Option<u32>, text: Option<&[u8]>) {
         let (mut outputs, apply, text) = (rule.outputs.outputs(), rule.apply, text.map(shown));
         outputs.extend(rule.extras().outputs());
         self.push(Step::Matched { rule: rule.id(), outputs, flag, apply, text });

@@ -38,8 +38,8 @@ pub enum Miss {
 pub trait Record {
     /// A rule was tried and did not match.
     fn missed(&mut self, rule: &Rule, miss: Miss, flag: u32);
-    /// A rule matched; `flag` is the state behind it, `text` the rewritten text if it rewrote.
-    fn matched(&mut self, rule: &Rule, flag: u32, text: Option<&[u8]>);
+    /// A rule matched; `flag` is the state that it says for those behind it, if it says one, `text` the rewritten text if it rewrote.
+    fn matched(&mut self, rule: &Rule, flag: Option<u32>, text: Option<&[u8]>);
     /// A rule matched, and its replacement was given up.
     fn not_rewritten(&mut self, rule: &Rule);
     /// The chain starts again in this state.
@@ -55,7 +55,7 @@ pub(crate) struct Nothing;
 
 impl Record for Nothing {
     fn missed(&mut self, _: &Rule, _: Miss, _: u32) {}
-    fn matched(&mut self, _: &Rule, _: u32, _: Option<&[u8]>) {}
+    fn matched(&mut self, _: &Rule, _: Option<u32>, _: Option<&[u8]>) {}
     fn not_rewritten(&mut self, _: &Rule) {}
     fn again(&mut self, _: u32) {}
     fn fast_route(&mut self, _: bool, _: Option<(Source, u32)>) {}

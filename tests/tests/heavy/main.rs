@@ -22,6 +22,12 @@ fn machine() -> MutexGuard<'static, ()> {
     MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Hundreds of clients that come at once may wait for seconds where others use the machine as well; nothing here is about that.
+const PATIENCE_MS: u32 = 60_000;
+
 fn setup() -> Setup {
-    Setup::before(&DB.sandbox, &DB.server).variable("max_allowed_packet", MESSAGE_BYTES_MAX)
+    Setup::before(&DB.sandbox, &DB.server)
+        .variable("max_allowed_packet", MESSAGE_BYTES_MAX)
+        .variable("connect_timeout_server", PATIENCE_MS)
+        .variable("connect_timeout_server_max", PATIENCE_MS)
 }

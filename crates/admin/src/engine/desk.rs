@@ -1,5 +1,6 @@
 //! What the thread that owns SQLite does with a statement: understands it, and does it.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -49,20 +50,44 @@ impl Desk {
         if let Some(Command::PullVersion { version, wait_ms }) = Command::allowed(&statement, who.rights) {
             return self.pull(version, Duration::from_millis(wait_ms), reply);
         }
-        let answer = self.execute(who, &statement);
+        let answer = self.survive(|desk| desk.execute(who, &statement)).unwrap_or_else(Answer::from);
         // Nobody may wait for it any more.
         let _ = reply.send(answer);
         self.look_at_pulls();
     }
 
+    /// Does `work`, after which the next statement can be served even if it panics: one statement is lost by a bug then, and not the
+    /// port for all. Nothing of it is left half done: SQLite takes back what was not committed, and what runs changes as a whole.
+    fn survive<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> Result<T, AdminError> {
+        let result = catch_unwind(AssertUnwindSafe(|| work(self)));
+        result.map_err(|_| {
+            let connection = self.store.connection();
+            if !connection.is_autocommit()
+                && let Err(error) = connection.execute_batch("ROLLBACK")
+            {
+                tracing::warn!(%error, "a transaction of the admin port stays open");
+            }
+            AdminError::new(
+                "this statement met a bug of Pointsman and was given up; its log says where: please report it",
+            )
+        })
+    }
+
     /// Saves what a first start has taken from the file.
     pub(super) fn save_first(&mut self) -> Result<(), AdminError> {
-        self.store.save_first()
+        self.survive(|desk| desk.store.save_first())?
     }
 
     /// Time has passed: it is `now`, in seconds of Unix time.
     pub(super) fn tick(&mut self, now: u64) {
         self.look_at_pulls();
+        if let Err(error) = self.survive(|desk| desk.record(now)) {
+            tracing::warn!(%error, "the history of the statistics has a gap");
+        }
+    }
+
+    /// Writes into the history what is due at `now`.
+    fn record(&mut self, now: u64) {
         let due = self.history.due(now);
         let written = if due.is_empty() {
             Ok(())

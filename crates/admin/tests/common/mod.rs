@@ -15,6 +15,9 @@ use rustls::ServerConfig;
 /// The only session that it has.
 pub(crate) const SESSION: u32 = 1_073_741_825;
 
+/// Whoever kills this one meets a bug.
+pub(crate) const BUG: u32 = 13;
+
 #[derive(Debug, Default)]
 pub(crate) struct FakePlane {
     /// The orders that it was given.
@@ -81,6 +84,7 @@ impl DataPlane for FakePlane {
     }
 
     fn kill(&self, id: u32) -> bool {
+        assert_ne!(id, BUG, "a bug, for once");
         id == SESSION
     }
 

@@ -120,6 +120,18 @@ async fn who_is_not_known_or_has_a_wrong_password_is_refused_alike() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_bug_costs_one_statement() {
+    let admin = Admin::start();
+    let mut client = admin.client().await;
+    client.query("INSERT INTO mysql_users (username, password) VALUES ('app', 'pw')").await.unwrap();
+    let (code, message) = refusal(client.query(&format!("KILL CONNECTION {}", common::BUG)).await);
+    assert!(code == 1045 && message.contains("a bug of Pointsman"), "{message}");
+    let count = client.query("SELECT COUNT(*) FROM mysql_users").await.unwrap();
+    assert_eq!(count.first().as_deref(), Some("1"));
+    client.query("LOAD MYSQL USERS TO RUNTIME").await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn users_of_the_traffic_are_no_admins() {
     let admin = Admin::start();
     let mut client = admin.client().await;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::{Server, Status};
-use crate::policy::Shunning;
+use crate::policy::Policy;
 
 /// Whether a server can be chosen. Displayed as the reason, with its numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,7 +128,7 @@ impl Status {
 
 impl<E> Server<E> {
     /// Whether the server can be chosen at `now`. One that was shunned long enough can.
-    pub(crate) fn standing(&self, now: Duration, shunning: &Shunning) -> Standing {
+    pub(crate) fn standing(&self, now: Duration, policy: &Policy) -> Standing {
         let health = &self.life.health;
         if !self.configured {
             return Standing::Removed;
@@ -144,10 +144,10 @@ impl<E> Server<E> {
         }
         if let Some(failed) = health.shunned_since() {
             let ago = now.saturating_sub(failed);
-            if shunning.for_good {
+            if policy.shunning.for_good {
                 return Standing::Discarded { ago };
             }
-            let left = shunning.recovery.map(|recovery| recovery.saturating_sub(ago));
+            let left = policy.shunning.recovery.map(|recovery| recovery.saturating_sub(ago));
             if left != Some(Duration::ZERO) {
                 return Standing::Shunned { ago, left };
             }
@@ -159,7 +159,8 @@ impl<E> Server<E> {
             return Standing::Behind(behind);
         }
         let (latency, end) = health.current_latency(now);
-        if let Some(limit) = self.spec.max_latency.filter(|limit| latency > *limit) {
+        let limit = self.spec.max_latency.or(policy.max_latency);
+        if let Some(limit) = limit.filter(|limit| latency > *limit) {
             return Standing::Slow { latency, limit, left: end.saturating_sub(now) };
         }
         let (open, max) = (self.open(), self.max_connections());

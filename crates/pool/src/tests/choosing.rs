@@ -163,6 +163,44 @@ fn a_slow_server_is_passed_over_for_a_while() {
     assert_eq!(names(&pool, 1, s(12)), ["a"]);
 }
 
+/// Under load every login takes long. A pool that passed over its only server for that would turn the load into an outage.
+#[test]
+fn c23_a_slow_server_is_better_than_none() {
+    let policy = Policy {
+        max_latency: Some(ms(20)),
+        balance: Balance::FirstAvailable,
+        latency_aware_from: 9,
+        ..Policy::default()
+    };
+    let mut servers = three();
+    servers[1].max_connections = 9;
+    servers[2].max_latency = Some(ms(10));
+    let pool = pool(policy, servers);
+    for name in ["a", "b", "c"] {
+        the(&pool, name).note_latency(ms(2_000), s(1));
+    }
+    assert_eq!(names(&pool, 1, s(2)), ["a"]);
+    let why = "its latency is 2.0s, more than 20.0ms, and no other can be taken";
+    assert_eq!(reason(&pool, "a", s(2)), (true, why.to_owned()));
+    let why = "its latency is 2.0s, more than 10.0ms";
+    assert_eq!(reason(&pool, "c", s(2)), (false, why.to_owned()), "its row says so, not a default");
+    the(&pool, "b").note_latency(ms(20), s(2));
+    assert_eq!(names(&pool, 1, s(2)), ["b"]);
+    assert_eq!(reason(&pool, "a", s(2)), (false, "its latency is 2.0s, more than 20.0ms".to_owned()));
+    // Others wait for its connections, which come back sooner than the slow one answers.
+    let _all: Vec<_> = (0..9).map(|_| granted(pool.choose(0, 0, s(2), |_| false))).collect();
+    assert!(matches!(pool.choose(0, 0, s(2), |_| false), Choice::Busy));
+    the(&pool, "b").note_latency(ms(21), s(2));
+    // As it is for those who wait until a server is tried again that has failed as well.
+    for name in ["a", "b"] {
+        pool.mark(0, &name, Mark::Failed, s(3));
+    }
+    let mut ticket = pool.enqueue(0, 0, s(3)).unwrap();
+    assert_eq!(pool.serve(0, s(3)), Some(s(1)));
+    pool.serve(0, s(4));
+    permit(&mut ticket);
+}
+
 #[test]
 fn of_many_those_above_the_average_are_left_out() {
     let policy = Policy { latency_aware_from: 3, ..Policy::default() };
@@ -329,8 +367,10 @@ fn situations() -> impl Strategy<Value = (Policy, Vec<Situation>)> {
         Just(Balance::RoundRobin),
         Just(Balance::FirstAvailable),
     ];
-    let policy = (balance, 0..6_usize, 0..4_usize).prop_map(|(balance, max_online, latency_aware_from)| {
-        Policy { balance, max_online, latency_aware_from, ..Policy::default() }
+    let policy = (balance, 0..6_usize, 0..4_usize);
+    let policy = policy.prop_map(|(balance, max_online, latency_aware_from)| {
+        let max_latency = Some(ms(20));
+        Policy { balance, max_online, latency_aware_from, max_latency, ..Policy::default() }
     });
     let server = (0..3_u32, 0..3_u32, any::<bool>(), any::<bool>(), 0..40_u64, 0..4_u32);
     (policy, prop::collection::vec(server, 0..5))
@@ -344,7 +384,9 @@ proptest! {
         const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
         let now = s(100);
         let specs = servers.iter().zip(NAMES).map(|(&(weight, max, ..), name)| {
-            ServerSpec { max_latency: Some(ms(30)), ..server(0, name, weight, max) }
+            // Every other has a limit of its own.
+            let max_latency = (weight % 2 == 0).then_some(ms(30));
+            ServerSpec { max_latency, ..server(0, name, weight, max) }
         });
         let pool = pool(policy, specs);
         for (&(_, _, failed, lags, latency, running), name) in servers.iter().zip(NAMES) {

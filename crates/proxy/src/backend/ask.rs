@@ -32,6 +32,11 @@ impl Reply {
         }
     }
 
+    /// Whether it leaves warnings at the connection.
+    pub(super) const fn warns(&self) -> bool {
+        matches!(self.outcome.end, End::Ok { warnings: 1.., .. } | End::Eof { warnings: 1.., .. })
+    }
+
     /// Whether it tells of a key that was generated.
     pub(crate) const fn has_key(&self) -> bool {
         matches!(self.outcome.end, End::Ok { last_insert_id: 1.., .. })
@@ -61,6 +66,9 @@ pub(crate) async fn ask(
         }
         link.write_all(&bytes).await.map_err(|_| "the connection is gone")?;
         collect(worker, link, capabilities, commands, &mut replies).await?;
+    }
+    if replies.iter().any(Reply::warns) {
+        link.set_own_warnings(true);
     }
     Ok(replies)
 }

@@ -69,6 +69,8 @@ struct Known {
     first_status: Option<StatusFlags>,
     /// What is said there before the next command, or was and is not answered yet.
     prologue: Option<Prologue>,
+    /// Whether what the proxy has said there has left warnings, which are about no statement of a client.
+    own_warnings: bool,
     /// When its server was seen to do nothing at logins that a reset does not repeat.
     quiet_since: Option<Instant>,
 }
@@ -157,6 +159,16 @@ impl Connection {
         self.known.last_id = last_id;
     }
 
+    /// Whether what the proxy has said there has left warnings: at MariaDB they outlive statements without tables.
+    pub(crate) fn has_own_warnings(&self) -> bool {
+        self.known.own_warnings
+    }
+
+    /// What the proxy has said there has left warnings, or they are gone.
+    pub(crate) fn set_own_warnings(&mut self, has: bool) {
+        self.known.own_warnings = has;
+    }
+
     /// Says this in front of the next command.
     pub(crate) fn say_first(&mut self, prologue: Option<Prologue>) {
         self.known.prologue = prologue;
@@ -181,6 +193,7 @@ impl Connection {
             return Ok((heard, None));
         }
         let status = prologue.status();
+        self.known.own_warnings |= prologue.warns();
         self.known.last_id = prologue.last_id(self.known.last_id);
         self.known.prologue = None;
         Ok((heard, status))

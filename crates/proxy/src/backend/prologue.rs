@@ -40,6 +40,8 @@ pub(crate) struct Prologue {
     hides_last_id: bool,
     /// The connection's status, as the answers have told it last.
     status: Option<StatusFlags>,
+    /// Whether there are warnings in the answers.
+    warns: bool,
 }
 
 /// A server has refused what it had taken before: the payload of its ERR packet. Nothing if its answer makes no sense.
@@ -71,6 +73,7 @@ impl Prologue {
             last_id: None,
             hides_last_id: false,
             status: None,
+            warns: false,
         })
     }
 
@@ -92,6 +95,11 @@ impl Prologue {
     /// The connection's status, if the answers tell it.
     pub(crate) const fn status(&self) -> Option<StatusFlags> {
         self.status
+    }
+
+    /// Whether the answers leave warnings there.
+    pub(crate) const fn warns(&self) -> bool {
+        self.warns
     }
 
     /// Reads what `input` has of the answers, and returns how many bytes that is. There are none before it was sent.
@@ -124,6 +132,7 @@ impl Prologue {
         if purpose.is_refused(reply) {
             return Err(Refused(reply.bytes.get(HEADER_LEN..).unwrap_or_default().to_vec()));
         }
+        self.warns |= reply.warns();
         self.status = reply.outcome.status().or(self.status);
         match purpose {
             Purpose::LastId => {

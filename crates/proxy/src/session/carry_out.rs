@@ -89,7 +89,7 @@ impl Session {
         if decided.effects.any_of(NEEDS_LAST_ID) && !self.bring_last_id(kind, &mut decided).await? {
             return self.keep(decided);
         }
-        if decided.effects.any_of(Effects::LAST_RESULT) && self.is_away() {
+        if decided.effects.any_of(Effects::LAST_RESULT) && self.hears_of_others() {
             self.tell_last_result(kind).await?;
         }
         if self.has_to_prepare(kind, &decided) && !(self.prefers_modes() && self.keep_modes().await?) {

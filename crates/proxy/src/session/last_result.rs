@@ -19,6 +19,10 @@ impl Session {
     /// Puts what the command in the backlog asks for into it, if that is how many rows there were. Of warnings there are none: they
     /// would have kept the connection.
     pub(super) async fn tell_last_result(&mut self, kind: Kind) -> Result<(), Ending> {
+        let has_strange = self.has_own_warnings() && !self.has_warnings();
+        if has_strange {
+            self.forget_warnings().await?;
+        }
         let told = match kind {
             Kind::Query => {
                 self.complete_front().await?;
@@ -31,7 +35,7 @@ impl Session {
         };
         match told {
             Some(text) => self.rewrite(kind, &text),
-            None if self.has_warnings() => {}
+            None if has_strange || self.has_warnings() => {}
             // They belong to the connection over which the statement before ran.
             None if self.unknown_here().changed.is_some() => self.forget_warnings().await?,
             None => {}
@@ -44,13 +48,28 @@ impl Session {
         self.course.pins.holds(Pin::Warnings, self.course.hostgroup)
     }
 
+    /// Whether one that asks about the statement before would be told of another one by the backend in use.
+    pub(super) fn hears_of_others(&self) -> bool {
+        self.is_away() || self.has_own_warnings()
+    }
+
+    /// Whether there are warnings of what the proxy has said there.
+    fn has_own_warnings(&self) -> bool {
+        self.backend.as_ref().is_some_and(|backend| backend.connection().has_own_warnings())
+    }
+
     /// Has the backend in use forget warnings that are not about the session's statements.
     pub(super) async fn forget_warnings(&mut self) -> Result<(), Ending> {
         // At MariaDB a statement without tables leaves them as they are.
         let read = (self.query(b"SELECT 1 FROM (SELECT 1) AS pointsman"), Answer::Result);
         // If that fails, the client hears it of its own statement.
         let _ = self.errand(&[read]).await?;
-        self.course.found_on = NOWHERE;
+        if let Some(backend) = &mut self.backend {
+            backend.connection_mut().set_own_warnings(false);
+        }
+        self.note_ran();
+        // That has hidden how many rows the statement before had.
+        (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
         Ok(())
     }
 

@@ -99,7 +99,7 @@ impl Session {
         }
         let ordered = decided.orders.as_ref().is_some_and(|orders| orders.come_first());
         let effects = decided.effects;
-        let asks = effects.any_of(Effects::LAST_RESULT) && self.is_away()
+        let asks = effects.any_of(Effects::LAST_RESULT) && self.hears_of_others()
             || effects.any_of(NEEDS_LAST_ID) && !self.has_last_id();
         if ordered
             || asks

@@ -131,6 +131,29 @@ fn a_server_that_is_slow_to_connect_to_is_passed_over() {
     });
 }
 
+/// The load under which a login takes seconds is no reason to send everybody away.
+#[test]
+fn c23_an_only_server_is_taken_however_slow_it_is() {
+    play(async || {
+        let mut config = balanced(Balance::Weighted, &["one"]);
+        config.variables.default_max_latency = ms(50);
+        let (stage, mut servers) = stage(config);
+        let start = Instant::now();
+        for _ in 0..2 {
+            let mut client = log_in(&stage).await;
+            client.send_query("SELECT 1").await;
+            let (_, end) = servers.dialled().await;
+            sleep(ms(60)).await;
+            let mut server = ScriptedServer::accept(end).await.0;
+            server.expect_query("SELECT 1").await;
+            server.ok().await;
+            client.expect_ok().await;
+            assert_eq!(stage.servers(false)[0].latency, ms(60));
+        }
+        assert_eq!(start.elapsed(), ms(120), "nobody waits for anything else");
+    });
+}
+
 #[test]
 fn the_server_that_runs_less_is_taken() {
     play(async || {

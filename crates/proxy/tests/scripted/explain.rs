@@ -152,7 +152,7 @@ fn what_a_rule_answers_is_explained() {
         let mut client = log_in(&stage).await;
         let told = ask(&mut client, "EXPLAIN ROUTE DROP TABLE t").await;
         let says = shown(&told, "rule 3");
-        assert_eq!(says, ["match", "error_msg=not today, max_qps=7, flagOUT=0, apply"]);
+        assert_eq!(says, ["match", "error_msg=not today, max_qps=7, apply"]);
         assert_eq!(shown(&told, "destination"), ["error 1148", "not today"]);
         run_refused(&mut client, "DROP TABLE t", 1148).await;
         run_refused(&mut client, "SHOW POINTSMAN TRACE", 1235).await;

@@ -1,12 +1,13 @@
 //! What a server keeps of a session's statements besides what was set: for each, a session that shares connections gets the answer that
 //! it would get on one of its own.
 
+use proxy::stage::Stage;
 use testkit::client::Options;
 use wire::command::Kind;
-use wire::{Capabilities, StatusFlags};
+use wire::{Capabilities, StatusFlags, packet};
 
 use super::shared::{CHARSET, asked, comes, config, question, two, two_of};
-use super::support::{CLASSIC, Client, Database, messages, options, play, run, settle};
+use super::support::{CLASSIC, Client, Database, Servers, messages, options, play, run, settle};
 
 /// A `COM_STMT_PREPARE` of statement `id`, without parameters, of which the server says that it has so many columns.
 pub(super) async fn prepared(server: &mut Database, id: u8, columns: u8) {
@@ -73,6 +74,59 @@ fn c06_a_prepared_statement_does_not_count_the_warnings_of_another_session() {
     });
 }
 
+/// The first session comes back to a connection that the second has had, where its setting is said again, which the server warns of.
+async fn warned_again() -> (Stage, Servers, Client, Client, Database) {
+    const SET: &str = "SET max_sort_length = 20";
+    let (stage, servers, mut one, mut two, mut server) = two().await;
+    let deprecated = packet::Ok { warnings: 1, ..packet::Ok::plain(server.status) };
+    one.send_query(SET).await;
+    server.expect_query(SET).await;
+    server.send_packet(&deprecated).await;
+    one.expect_ok().await;
+    run(&mut one, &mut server, "SELECT a FROM t").await;
+    two.send_query("SELECT 2").await;
+    server.expect_command(Kind::ResetConnection, b"").await;
+    server.ok().await;
+    question(&mut server).await;
+    server.expect_query(CHARSET).await;
+    server.ok().await;
+    comes(&mut two, &mut server, "SELECT 2").await;
+    one.send_query("UPDATE t SET a = 1").await;
+    server.expect_query("SET SESSION max_sort_length = 20").await;
+    server.send_packet(&deprecated).await;
+    server.expect_query("UPDATE t SET a = 1").await;
+    server.ok_with(5, 0).await;
+    one.expect_ok().await;
+    (stage, servers, one, two, server)
+}
+
+/// At MariaDB the warnings of a `SET` outlive statements without tables, also where it was the proxy that said it.
+#[test]
+fn c05_the_warning_of_a_setting_that_is_said_again_is_nobodys() {
+    play(async || {
+        let (_stage, _servers, mut one, _two, mut server) = warned_again().await;
+        run(&mut one, &mut server, "SELECT 1").await;
+        one.send_query("SHOW COUNT(*) WARNINGS").await;
+        server.expect_query("SELECT 1 FROM (SELECT 1) AS pointsman").await;
+        server.rows(&["1"], &[&[Some("1")]]).await;
+        comes(&mut one, &mut server, "SHOW COUNT(*) WARNINGS").await;
+        run(&mut one, &mut server, "SHOW WARNINGS").await;
+    });
+}
+
+#[test]
+fn to_forget_a_setting_s_warning_hides_no_number_of_rows() {
+    play(async || {
+        let (_stage, _servers, mut one, _two, mut server) = warned_again().await;
+        one.send_query("GET DIAGNOSTICS @n = NUMBER").await;
+        server.expect_query("SELECT 1 FROM (SELECT 1) AS pointsman").await;
+        server.rows(&["1"], &[&[Some("1")]]).await;
+        comes(&mut one, &mut server, "GET DIAGNOSTICS @n = NUMBER").await;
+        one.send_query("SELECT ROW_COUNT()").await;
+        comes(&mut one, &mut server, "SELECT COALESCE(5, ROW_COUNT()) AS `ROW_COUNT()`").await;
+    });
+}
+
 /// Each answer counts for its own statement, not for the last one.
 #[test]
 fn c18_statements_sent_together_have_their_own_numbers_of_rows() {
@@ -106,7 +160,7 @@ fn what_a_server_has_not_told_of_a_transaction_binds() {
         one.send_query("BEGIN").await;
         server.expect_query("BEGIN").await;
         let status = StatusFlags::AUTOCOMMIT | StatusFlags::IN_TRANSACTION;
-        server.send_packet(&wire::packet::Ok::plain(status)).await;
+        server.send_packet(&packet::Ok::plain(status)).await;
         one.expect_ok().await;
         one.send_query("ALTER TABLE t DROP COLUMN x").await;
         server.expect_query("ALTER TABLE t DROP COLUMN x").await;
@@ -166,7 +220,7 @@ fn c05_a_write_that_cannot_be_rolled_back_binds_without_autocommit() {
         for sql in ["SET autocommit = 0", "INSERT INTO t VALUES (1)"] {
             one.send_query(sql).await;
             server.expect_query(sql).await;
-            server.send_packet(&wire::packet::Ok::plain(StatusFlags::empty())).await;
+            server.send_packet(&packet::Ok::plain(StatusFlags::empty())).await;
             one.expect_ok().await;
         }
         settle().await;
@@ -275,9 +329,7 @@ fn what_is_said_of_the_next_transaction_outlives_autocommit() {
 }
 
 /// Two clients that are in a schema, and the connection that the second has.
-pub(super) async fn in_schema(
-    schema: &str,
-) -> (proxy::stage::Stage, super::support::Servers, Client, Client, Database) {
+pub(super) async fn in_schema(schema: &str) -> (Stage, Servers, Client, Client, Database) {
     let in_one: Options = options().schema(schema);
     two_of(config(), &in_one, &in_one).await
 }
@@ -372,9 +424,9 @@ fn warnings_of_a_statement_that_is_not_the_last_of_a_text_bind() {
         let (_stage, _servers, mut one, mut two, mut server) = two().await;
         one.send_query("DELETE FROM t; SELECT 1").await;
         server.expect_query("DELETE FROM t; SELECT 1").await;
-        let more = wire::packet::Ok {
+        let more = packet::Ok {
             warnings: 1,
-            ..wire::packet::Ok::plain(StatusFlags::AUTOCOMMIT | StatusFlags::MORE_RESULTS)
+            ..packet::Ok::plain(StatusFlags::AUTOCOMMIT | StatusFlags::MORE_RESULTS)
         };
         server.send_packet(&more).await;
         server.ok().await;

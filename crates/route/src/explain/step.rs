@@ -57,8 +57,8 @@ pub enum Step {
         rule: i64,
         /// What it says, by columns.
         outputs: Vec<(&'static str, String)>,
-        /// The state behind it.
-        flag: u32,
+        /// The state that it says for those behind it.
+        flag: Option<u32>,
         /// Whether the chain ends with it.
         apply: bool,
         /// The statement as it rewrote it.
@@ -150,7 +150,7 @@ impl Step {
             }
             Self::Matched { rule, outputs, flag, apply, text } => {
                 let mut says = pairs(outputs);
-                says.push(format!("flagOUT={flag}"));
+                says.extend(flag.map(|flag| format!("flagOUT={flag}")));
                 says.extend(apply.then(|| "apply".to_owned()));
                 says.extend(text.as_ref().map(|text| format!("rewritten to: {text}")));
                 row(&format!("rule {rule}"), "match", says.join(", "))

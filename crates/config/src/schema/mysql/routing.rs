@@ -16,7 +16,7 @@ pub(super) const FIELDS: &[Field] = &[
         "default_max_latency_ms",
         1_000,
         (0, DAYS_20_MS),
-        "servers that took longer for the monitor's last ping, or the last connection with its login, are passed over for ten seconds; \
+        "servers that took longer for the monitor's last ping, or the last connection with its login, are passed over for ten seconds if others work; \
          0: no limit",
     )
     .built(),
