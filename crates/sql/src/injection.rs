@@ -5,6 +5,7 @@
 //! inputs of web forms. ProxySQL asks it about whole statements, and so do we: many statements of honest applications have
 //! fingerprints of attacks.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -64,11 +65,11 @@ impl fmt::Debug for Fingerprint {
 
 /// Looks at a statement.
 pub fn look(text: &[u8]) -> Look {
-    let text = looked_at(text);
+    let text = shouted(looked_at(text));
     guarded(|| {
         // Without flags it does what `libinjection_is_sqli` does, which minds none that it was given: ANSI first, and MySQL
         // where comments may mean something else there.
-        let mut state = SqliState::new(text, SqliFlags::FLAG_NONE);
+        let mut state = SqliState::new(&text, SqliFlags::FLAG_NONE);
         let is_injected = state.detect();
         // None in its list is longer.
         state.fingerprint.first_chunk().filter(|_| is_injected).map(|bytes| Fingerprint(*bytes))
@@ -96,6 +97,22 @@ fn looked_at(text: &[u8]) -> &[u8] {
     text.get(..end).unwrap_or(text)
 }
 
+/// The text with its `into` in capital letters: only so does the library see `INTO OUTFILE` behind a string, which the original
+/// sees however it is written.
+fn shouted(text: &[u8]) -> Cow<'_, [u8]> {
+    const WORD: &[u8] = b"INTO";
+    let is_meek = |word: &[u8]| word.eq_ignore_ascii_case(WORD) && word != WORD;
+    let mut text = Cow::Borrowed(text);
+    let mut from = 0;
+    while let Some(at) = text.get(from..).and_then(|rest| rest.windows(WORD.len()).position(is_meek)) {
+        from += at + WORD.len();
+        if let Some(word) = text.to_mut().get_mut(from - WORD.len()..from) {
+            word.make_ascii_uppercase();
+        }
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,6 +137,8 @@ mod tests {
             ("1; DROP TABLE users", "1;Tnn"),
             ("-1' and 1=1 union/* foo */select load_file('/etc/passwd')--", "s&1UE"),
             ("1 /*!UNION*/ SELECT 1", "X"),
+            ("1' into outfile '/var/www/x.php", "sks"),
+            ("1' Into Dumpfile '/var/www/x.php", "sks"),
             // As told by people who use the original.
             ("Select count(*) from Monitor", "Ef(o)"),
             ("Select * from Monitor where ID = 182517", "Eoknk"),
@@ -158,6 +177,19 @@ mod tests {
     #[test]
     fn a_library_that_panics_is_no_reason_to_end() {
         assert_eq!(guarded(|| panic!("as some text might have it")), Look::Failed);
+    }
+
+    #[test]
+    fn into_is_shouted_and_nothing_else_changes() {
+        for (text, wanted) in [
+            ("", ""),
+            ("int", "int"),
+            ("INSERT INTO t", "INSERT INTO t"),
+            ("intointo x Into", "INTOINTO x INTO"),
+        ] {
+            assert_eq!(shouted(text.as_bytes()), wanted.as_bytes());
+        }
+        assert!(matches!(shouted(b"INSERT INTO t"), Cow::Borrowed(_)));
     }
 
     #[test]
