@@ -56,3 +56,16 @@ pub struct Digest {
     /// Executions that ended with an error.
     pub errors: u64,
 }
+
+/// Statements with one fingerprint of injected SQL.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Injection {
+    /// The fingerprint.
+    pub fingerprint: String,
+    /// How many came while it was not listed.
+    pub found: u64,
+    /// How many came while it was.
+    pub passed: u64,
+    /// The hash of the digest of one of them; 0 if none had one.
+    pub digest: u64,
+}
