@@ -7,10 +7,11 @@ use std::time::{Duration, SystemTime};
 use admin::{
     AdminDid, AdminEvent, AuroraChecks, AuroraFailover, CheckDetail, CheckKind, CheckResult, ClientHost,
     Collation, CommandCounter, DataPlane, Digest, ExecutedGtids, Explained, FreeConnection, Injection,
-    Member, NotApplied, Order, PoolServer, Process, Question, ServerError, ServerEvent, UserConnections,
+    Member, NotApplied, Order, PoolServer, PreparedStatement, Process, Question, ServerError, ServerEvent,
+    UserConnections,
 };
 use config::{Config, RowProblem};
-use proxy::stats::{self, DigestStats, ErrorStats, ServerStats, SessionStats};
+use proxy::stats::{self, DigestStats, ErrorStats, ServerStats, SessionStats, StatementStats};
 use proxy::{ApplyError, Assumed, AuditEvent, AuditRecord, Check, Port, Remote, rule_problem};
 use rustls::ServerConfig;
 use tokio::sync::mpsc::UnboundedSender;
@@ -277,6 +278,10 @@ impl DataPlane for Plane {
         config::in_turns(digests).map(digest).collect()
     }
 
+    fn statements(&self) -> Vec<PreparedStatement> {
+        config::in_turns(self.remote.statements()).map(statement).collect()
+    }
+
     fn forget_digests(&self) {
         self.remote.forget_digests();
     }
@@ -320,6 +325,20 @@ fn digest(digest: DigestStats) -> Digest {
         bytes_received,
         bytes_sent,
         errors,
+    })
+}
+
+fn statement(statement: StatementStats) -> PreparedStatement {
+    moved!(statement, StatementStats => PreparedStatement {
+        id,
+        schema,
+        user,
+        digest,
+        clients,
+        servers,
+        columns,
+        params,
+        text,
     })
 }
 

@@ -3,6 +3,8 @@
 //!
 //! Calls block until they are done, mostly for less than a millisecond, and never wait for a client.
 
+mod statements;
+
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -176,7 +178,8 @@ impl Remote {
 
     /// The rows of `stats_mysql_global`, all names of ProxySQL in its order; 0 where there is no such feature.
     pub fn globals(&self) -> Vec<(&'static str, u64)> {
-        self.shared.globals(&self.ask(Worker::report), self.is_paused())
+        let statements = self.statement_sums();
+        self.shared.globals(&self.ask(Worker::report), statements, self.is_paused())
     }
 
     /// All servers of all hostgroups; with `reset` their counters begin again at 0.

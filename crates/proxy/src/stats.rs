@@ -310,6 +310,29 @@ pub struct DigestStats {
     pub percentiles_us: [u64; 4],
 }
 
+/// What a user has prepared in a schema. Names and texts need not be UTF-8.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatementStats {
+    /// A number of 52 bits, the same as long as somebody has the statement.
+    pub id: u64,
+    /// The schema; empty if there was none.
+    pub schema: Box<[u8]>,
+    /// The user.
+    pub user: Box<[u8]>,
+    /// The hash of the text without its values; 0 if it was not worked out.
+    pub digest: u64,
+    /// How often clients have it now.
+    pub clients: u64,
+    /// How often connections to servers have it now.
+    pub servers: u64,
+    /// Columns of its result, as a server has said last.
+    pub columns: u16,
+    /// Values that an execution needs, as a server has said last.
+    pub params: u16,
+    /// The statement.
+    pub text: Box<[u8]>,
+}
+
 /// An address whose connections have failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientHost {

@@ -34,6 +34,7 @@ mod scripted {
     mod kill;
     mod kill_races;
     mod lag;
+    mod ledger;
     mod left_statements;
     mod listing;
     mod log;

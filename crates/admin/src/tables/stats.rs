@@ -1,6 +1,6 @@
 //! Tables of `stats`. They are filled when a statement names them.
 
-use super::Table;
+use super::{PREPARED_STATEMENTS, Table};
 
 /// What a client of a stats account finds as `global_variables`.
 const GLOBAL_VARIABLES: Table = Table::new(
@@ -233,7 +233,7 @@ const STATS_MYSQL_GTID_EXECUTED: Table = Table::new(
 );
 
 const STATS_MYSQL_PREPARED_STATEMENTS_INFO: Table = Table::new(
-    "stats_mysql_prepared_statements_info",
+    PREPARED_STATEMENTS,
     &[
         "global_stmt_id INT NOT NULL",
         "schemaname VARCHAR NOT NULL",

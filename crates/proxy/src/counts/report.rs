@@ -9,6 +9,7 @@ use pool::{Pool, Server};
 use super::errors::{Key, Seen};
 use super::{COUNTERS, Counter, Counts, digests};
 use crate::backend::Target;
+use crate::ledger::report::Sums;
 use crate::names::NameCounts;
 use crate::stats::{CommandCounts, ErrorStats, ServerStats};
 
@@ -27,8 +28,6 @@ pub(crate) struct Report {
     /// Sessions in a transaction.
     pub(crate) transactions: u64,
     digests: digests::Size,
-    /// Different texts that sessions have prepared.
-    pub(crate) texts: u64,
     /// How often an expression of a rule took more steps than it may, since rules were loaded.
     pub(crate) given_up: u64,
 }
@@ -66,6 +65,7 @@ pub(crate) struct Globals {
     /// Whether there is a monitor.
     pub(crate) monitors: u64,
     pub(crate) names: NameCounts,
+    pub(crate) statements: Sums,
 }
 
 /// Where a value of `stats_mysql_global` comes from.
@@ -188,12 +188,12 @@ const ROWS: &[(&str, Source)] = &[
     ("MyHGM_myconnpoll_reset", Counted(Counter::ResetKept)),
     ("SQLite3_memory_bytes", Absent),
     ("ConnPool_memory_bytes", Absent),
-    ("Stmt_Client_Active_Total", Absent),
-    ("Stmt_Client_Active_Unique", From(|report, _| report.texts)),
-    ("Stmt_Server_Active_Total", Absent),
-    ("Stmt_Server_Active_Unique", Absent),
-    ("Stmt_Max_Stmt_id", Absent),
-    ("Stmt_Cached", From(|report, _| report.texts)),
+    ("Stmt_Client_Active_Total", From(|_, globals| globals.statements.clients)),
+    ("Stmt_Client_Active_Unique", From(|_, globals| globals.statements.of_clients)),
+    ("Stmt_Server_Active_Total", From(|_, globals| globals.statements.servers)),
+    ("Stmt_Server_Active_Unique", From(|_, globals| globals.statements.of_servers)),
+    ("Stmt_Max_Stmt_id", From(|_, globals| globals.statements.largest_id)),
+    ("Stmt_Cached", From(|_, globals| globals.statements.all)),
     ("Query_Cache_Memory_bytes", Absent),
     ("Query_Cache_count_GET", Absent),
     ("Query_Cache_count_GET_OK", Absent),
@@ -235,7 +235,6 @@ impl Report {
             transactions,
             digests: counts.digests.size(),
             copies: [counts.copies.running.get().into(), counts.copies.waiting.get().into()],
-            texts: 0,
             given_up: 0,
         }
     }
@@ -254,7 +253,6 @@ impl Report {
         pairs(&mut self.copies, &other.copies);
         self.busy += other.busy;
         self.transactions += other.transactions;
-        self.texts += other.texts;
         self.given_up += other.given_up;
         self.digests = digests::report::size([self.digests, other.digests]);
         self

@@ -16,7 +16,7 @@ pub(super) enum Kind {
 /// metric stand together.
 pub(super) type Metric = (&'static str, Kind, Option<(&'static str, &'static str)>, &'static str);
 
-pub(super) const GLOBALS: [Metric; 88] = [
+pub(super) const GLOBALS: [Metric; 90] = [
     ("uptime_seconds_total", Counter, None, "ProxySQL_Uptime"),
     ("mysql_listener_paused", Gauge, None, "mysql_listener_paused"),
     ("connpool_memory_bytes", Gauge, None, "ConnPool_memory_bytes"),
@@ -107,6 +107,8 @@ pub(super) const GLOBALS: [Metric; 88] = [
     ("stmt_client_active_unique", Gauge, None, "Stmt_Client_Active_Unique"),
     ("stmt_cached", Gauge, None, "Stmt_Cached"),
     ("stmt_server_active", Gauge, None, "Stmt_Server_Active_Total"),
+    ("stmt_server_active_unique", Gauge, None, "Stmt_Server_Active_Unique"),
+    ("stmt_max_stmt_id", Gauge, None, "Stmt_Max_Stmt_id"),
     ("mysql_monitor_connect_check_total", Counter, Some(("status", "ok")), "MySQL_Monitor_connect_check_OK"),
     (
         "mysql_monitor_connect_check_total",
