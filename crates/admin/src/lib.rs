@@ -42,8 +42,9 @@ pub use engine::{Asked, Engine};
 pub use layers::{Module, Move};
 pub use plane::{
     AdminDid, AdminEvent, AuroraChecks, AuroraFailover, CheckDetail, CheckKind, CheckResult, ClientHost,
-    Collation, CommandCounter, DataPlane, Digest, ExecutedGtids, Explained, FreeConnection, Member,
-    NotApplied, Order, PoolServer, Process, Question, ServerError, ServerEvent, UserConnections,
+    Collation, CommandCounter, DataPlane, Digest, ExecutedGtids, Explained, FreeConnection, Injection,
+    Member, NotApplied, Order, PoolServer, PreparedStatement, Process, Question, ServerError, ServerEvent,
+    UserConnections,
 };
 pub use port::Port;
 pub use server::Clients;

@@ -18,7 +18,7 @@ pub use self::clients::{ClientHost, Process, UserConnections};
 pub use self::servers::{
     Collation, ExecutedGtids, FreeConnection, Member, PoolServer, ServerError, ServerEvent,
 };
-pub use self::statements::{CommandCounter, Digest};
+pub use self::statements::{CommandCounter, Digest, Injection, PreparedStatement};
 pub use self::wishes::{AdminDid, AdminEvent, Explained, NotApplied, Order, Question};
 
 /// The running proxy, as the admin port sees it.
@@ -98,6 +98,11 @@ pub trait DataPlane: Send + Sync + 'static {
     /// Errors that servers answered; `reset` forgets them.
     fn errors(&self, reset: bool) -> Vec<ServerError>;
 
+    /// Statements that looked like injected SQL, by fingerprint.
+    fn injections(&self) -> Vec<Injection> {
+        Vec::new()
+    }
+
     /// What servers have executed, as far as they have a `gtid_port`.
     fn gtids(&self) -> Vec<ExecutedGtids> {
         Vec::new()
@@ -115,6 +120,11 @@ pub trait DataPlane: Send + Sync + 'static {
 
     /// Forgets all digests.
     fn forget_digests(&self);
+
+    /// What clients and connections to servers have prepared, in the order of the numbers. Some are left out if there are very many.
+    fn statements(&self) -> Vec<PreparedStatement> {
+        Vec::new()
+    }
 
     /// Whether new clients are accepted. Any thread may ask; does not block.
     fn accepts(&self) -> bool;

@@ -1,6 +1,8 @@
 //! The statistics tables and others that the data plane knows: which of them a statement names, and what there is for them.
 
 mod digests;
+mod listed;
+mod prepared;
 pub(crate) mod prometheus;
 mod tables;
 
@@ -66,6 +68,7 @@ pub(crate) fn refresh(
         store.refill_checks(tables::AURORA_FAILOVERS, rows)?;
     }
     digests::refresh(&names, store, plane);
+    prepared::refresh(&names, store, plane);
     if rights == Rights::Admin {
         if names.iter().any(|name| name == COLLATIONS) {
             let collations = plane.collations();

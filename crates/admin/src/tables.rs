@@ -21,9 +21,12 @@ pub(crate) const DIGESTS_RESET: &str = "stats_mysql_query_digest_reset";
 /// See [`DIGESTS`].
 pub(crate) const DIGEST_LATENCY: &str = "stats_pointsman_digest_latency";
 
+/// The table of prepared statements; a list as well.
+pub(crate) const PREPARED_STATEMENTS: &str = "stats_mysql_prepared_statements_info";
+
 /// Whether a table shows a list.
 pub(crate) fn is_list(table: &str) -> bool {
-    [DIGESTS, DIGESTS_RESET, DIGEST_LATENCY].contains(&table)
+    [DIGESTS, DIGESTS_RESET, DIGEST_LATENCY, PREPARED_STATEMENTS].contains(&table)
 }
 
 /// A table that is not a section of the configuration.

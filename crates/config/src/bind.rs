@@ -14,17 +14,18 @@ use crate::formats::Parsed;
 use crate::model::{
     AdminVariables, AuroraHostgroups, ClusterHostgroups, Config, FastRoute, FirewallRule, FirewallUser,
     HostgroupAttributes, Listener, MonitorVariables, MysqlVariables, PointsmanVariables, Protocol, QueryRule,
-    ReplicationHostgroups, Server, ServerOptions, ServerTls, User,
+    ReplicationHostgroups, Server, ServerOptions, ServerTls, SqliFingerprint, User,
 };
 use crate::nearest::suggestion;
 use crate::problem::{Problem, Problems};
 use crate::row::{PlacedRow, Row};
 use crate::schema::{
     ADMIN_VARIABLES, Field, LISTENERS, MYSQL_AWS_AURORA_HOSTGROUPS, MYSQL_FIREWALL_WHITELIST_RULES,
-    MYSQL_FIREWALL_WHITELIST_USERS, MYSQL_GALERA_HOSTGROUPS, MYSQL_GROUP_REPLICATION_HOSTGROUPS,
-    MYSQL_HOSTGROUP_ATTRIBUTES, MYSQL_QUERY_RULES, MYSQL_QUERY_RULES_FAST_ROUTING,
-    MYSQL_REPLICATION_HOSTGROUPS, MYSQL_SERVERS, MYSQL_SERVERS_SSL_PARAMS, MYSQL_USERS, MYSQL_VARIABLES,
-    POINTSMAN_SERVERS, POINTSMAN_VARIABLES, Preset, SECTIONS, Section, Shape, TOP_LEVEL,
+    MYSQL_FIREWALL_WHITELIST_SQLI_FINGERPRINTS, MYSQL_FIREWALL_WHITELIST_USERS, MYSQL_GALERA_HOSTGROUPS,
+    MYSQL_GROUP_REPLICATION_HOSTGROUPS, MYSQL_HOSTGROUP_ATTRIBUTES, MYSQL_QUERY_RULES,
+    MYSQL_QUERY_RULES_FAST_ROUTING, MYSQL_REPLICATION_HOSTGROUPS, MYSQL_SERVERS, MYSQL_SERVERS_SSL_PARAMS,
+    MYSQL_USERS, MYSQL_VARIABLES, POINTSMAN_SERVERS, POINTSMAN_VARIABLES, Preset, SECTIONS, Section, Shape,
+    TOP_LEVEL,
 };
 use crate::tree::{Entry, Node, Place, Value};
 use crate::turns::in_turns;
@@ -93,6 +94,9 @@ fn config(tables: &Tables, listeners: Listeners, before: Option<&Config>) -> Con
         fast_routes: rows(&MYSQL_QUERY_RULES_FAST_ROUTING).map(FastRoute::from_row).collect(),
         firewall_users: rows(&MYSQL_FIREWALL_WHITELIST_USERS).map(FirewallUser::from_row).collect(),
         firewall_rules: rows(&MYSQL_FIREWALL_WHITELIST_RULES).map(FirewallRule::from_row).collect(),
+        sqli_fingerprints: rows(&MYSQL_FIREWALL_WHITELIST_SQLI_FINGERPRINTS)
+            .map(SqliFingerprint::from_row)
+            .collect(),
         replication_hostgroups: rows(&MYSQL_REPLICATION_HOSTGROUPS)
             .map(ReplicationHostgroups::from_row)
             .collect(),

@@ -31,8 +31,8 @@ pub use model::{
     HostgroupSettings, InvalidAddress, InvalidCredentials, InvalidNetworks, Isolation, Listener,
     MonitorVariables, MysqlVariables, Network, Networks, PointsmanVariables, Protocol, ProxyProtocol,
     QueryRule, ReplicationHostgroups, Role, Rows, Server, ServerOptions, ServerStatus, ServerTls,
-    ServersDefaults, SpiffeId, Strategy, TlsParams, TrackGtids, UNIX_PATH_MAX_BYTES, User, UserAttributes,
-    WritersRead, digest_number,
+    ServersDefaults, SpiffeId, SqliFingerprint, Strategy, TlsParams, TrackGtids, UNIX_PATH_MAX_BYTES, User,
+    UserAttributes, WritersRead, digest_number, is_sqli_fingerprint,
 };
 pub use nearest::{mistakes, suggestion};
 pub use problem::{Problem, Problems};

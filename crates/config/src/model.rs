@@ -21,7 +21,9 @@ mod variables;
 pub use admin::AdminVariables;
 pub use cluster::{AuroraHostgroups, ClusterHostgroups, ServersDefaults, WritersRead};
 pub use credentials::{Credentials, InvalidCredentials};
-pub use firewall::{FirewallMode, FirewallRule, FirewallUser, digest_number};
+pub use firewall::{
+    FirewallMode, FirewallRule, FirewallUser, SqliFingerprint, digest_number, is_sqli_fingerprint,
+};
 pub use hostgroup::{Balance, HostgroupAttributes, HostgroupSettings, ReplicationHostgroups};
 pub(crate) use listener::unix_path;
 pub use listener::{Address, InvalidAddress, Listener, Protocol, Role, Strategy, UNIX_PATH_MAX_BYTES};
@@ -69,6 +71,8 @@ pub struct Config {
     pub firewall_users: Vec<FirewallUser>,
     /// The rows of `mysql_firewall_whitelist_rules`, inactive ones too.
     pub firewall_rules: Vec<FirewallRule>,
+    /// The rows of `mysql_firewall_whitelist_sqli_fingerprints`, inactive ones too.
+    pub sqli_fingerprints: Vec<SqliFingerprint>,
     /// The rows of `mysql_replication_hostgroups`.
     pub replication_hostgroups: Vec<ReplicationHostgroups>,
     /// The rows of `mysql_group_replication_hostgroups`, inactive ones too.
@@ -151,6 +155,7 @@ impl Default for Config {
             fast_routes: Vec::new(),
             firewall_users: Vec::new(),
             firewall_rules: Vec::new(),
+            sqli_fingerprints: Vec::new(),
             replication_hostgroups: Vec::new(),
             group_replication_hostgroups: Vec::new(),
             galera_hostgroups: Vec::new(),

@@ -346,14 +346,15 @@ mod tests {
     use crate::model::{
         AdminVariables, AuroraHostgroups, ClusterHostgroups, FastRoute, FirewallRule, FirewallUser,
         HostgroupAttributes, MonitorVariables, MysqlVariables, PointsmanVariables, QueryRule,
-        ReplicationHostgroups, Server, ServerOptions, ServerTls, User,
+        ReplicationHostgroups, Server, ServerOptions, ServerTls, SqliFingerprint, User,
     };
     use crate::schema::{
         ADMIN_VARIABLES, LISTENERS, MYSQL_AWS_AURORA_HOSTGROUPS, MYSQL_FIREWALL_WHITELIST_RULES,
-        MYSQL_FIREWALL_WHITELIST_USERS, MYSQL_GALERA_HOSTGROUPS, MYSQL_GROUP_REPLICATION_HOSTGROUPS,
-        MYSQL_HOSTGROUP_ATTRIBUTES, MYSQL_QUERY_RULES, MYSQL_QUERY_RULES_FAST_ROUTING,
-        MYSQL_REPLICATION_HOSTGROUPS, MYSQL_SERVERS, MYSQL_SERVERS_SSL_PARAMS, MYSQL_USERS, MYSQL_VARIABLES,
-        POINTSMAN_SERVERS, POINTSMAN_VARIABLES, TOP_LEVEL,
+        MYSQL_FIREWALL_WHITELIST_SQLI_FINGERPRINTS, MYSQL_FIREWALL_WHITELIST_USERS, MYSQL_GALERA_HOSTGROUPS,
+        MYSQL_GROUP_REPLICATION_HOSTGROUPS, MYSQL_HOSTGROUP_ATTRIBUTES, MYSQL_QUERY_RULES,
+        MYSQL_QUERY_RULES_FAST_ROUTING, MYSQL_REPLICATION_HOSTGROUPS, MYSQL_SERVERS,
+        MYSQL_SERVERS_SSL_PARAMS, MYSQL_USERS, MYSQL_VARIABLES, POINTSMAN_SERVERS, POINTSMAN_VARIABLES,
+        TOP_LEVEL,
     };
 
     /// Variables that the admin port reads from its own tables.
@@ -381,6 +382,7 @@ mod tests {
             (&MYSQL_USERS, User::COLUMNS, &[]),
             (&MYSQL_FIREWALL_WHITELIST_USERS, FirewallUser::COLUMNS, &[]),
             (&MYSQL_FIREWALL_WHITELIST_RULES, FirewallRule::COLUMNS, &[]),
+            (&MYSQL_FIREWALL_WHITELIST_SQLI_FINGERPRINTS, SqliFingerprint::COLUMNS, &[]),
             (&MYSQL_SERVERS_SSL_PARAMS, ServerTls::COLUMNS, &[]),
             (&TOP_LEVEL, &["datadir", "errorlog", "pidfile"], &[]),
             (&LISTENERS, &["address", "protocol", "hostgroup", "role", "strategy", "max_connections"], &[]),
@@ -470,6 +472,7 @@ mod tests {
                     "mysql_query_rules_fast_routing" => drop(FastRoute::from_row(&row)),
                     "mysql_firewall_whitelist_users" => drop(FirewallUser::from_row(&row)),
                     "mysql_firewall_whitelist_rules" => drop(FirewallRule::from_row(&row)),
+                    "mysql_firewall_whitelist_sqli_fingerprints" => drop(SqliFingerprint::from_row(&row)),
                     "mysql_replication_hostgroups" => drop(ReplicationHostgroups::from_row(&row)),
                     "mysql_group_replication_hostgroups" | "mysql_galera_hostgroups" => {
                         drop(ClusterHostgroups::from_row(&row));

@@ -6,11 +6,12 @@ use std::time::{Duration, SystemTime};
 
 use admin::{
     AdminDid, AdminEvent, AuroraChecks, AuroraFailover, CheckDetail, CheckKind, CheckResult, ClientHost,
-    Collation, CommandCounter, DataPlane, Digest, ExecutedGtids, Explained, FreeConnection, Member,
-    NotApplied, Order, PoolServer, Process, Question, ServerError, ServerEvent, UserConnections,
+    Collation, CommandCounter, DataPlane, Digest, ExecutedGtids, Explained, FreeConnection, Injection,
+    Member, NotApplied, Order, PoolServer, PreparedStatement, Process, Question, ServerError, ServerEvent,
+    UserConnections,
 };
 use config::{Config, RowProblem};
-use proxy::stats::{self, DigestStats, ErrorStats, ServerStats, SessionStats};
+use proxy::stats::{self, DigestStats, ErrorStats, ServerStats, SessionStats, StatementStats};
 use proxy::{ApplyError, Assumed, AuditEvent, AuditRecord, Check, Port, Remote, rule_problem};
 use rustls::ServerConfig;
 use tokio::sync::mpsc::UnboundedSender;
@@ -239,6 +240,16 @@ impl DataPlane for Plane {
         self.remote.errors(reset).into_iter().map(server_error).collect()
     }
 
+    fn injections(&self) -> Vec<Injection> {
+        let row = |stats::InjectionStats { fingerprint, found, passed, digest }| Injection {
+            fingerprint,
+            found,
+            passed,
+            digest,
+        };
+        self.remote.injections().into_iter().map(row).collect()
+    }
+
     fn gtids(&self) -> Vec<ExecutedGtids> {
         let row = |stats::GtidStats { host, port, executed, events }| ExecutedGtids {
             host,
@@ -265,6 +276,10 @@ impl DataPlane for Plane {
     fn digests(&self, reset: bool, latency: bool) -> Vec<Digest> {
         let digests = if reset { self.remote.take_digests(latency) } else { self.remote.digests(latency) };
         config::in_turns(digests).map(digest).collect()
+    }
+
+    fn statements(&self) -> Vec<PreparedStatement> {
+        config::in_turns(self.remote.statements()).map(statement).collect()
     }
 
     fn forget_digests(&self) {
@@ -310,6 +325,20 @@ fn digest(digest: DigestStats) -> Digest {
         bytes_received,
         bytes_sent,
         errors,
+    })
+}
+
+fn statement(statement: StatementStats) -> PreparedStatement {
+    moved!(statement, StatementStats => PreparedStatement {
+        id,
+        schema,
+        user,
+        digest,
+        clients,
+        servers,
+        columns,
+        params,
+        text,
     })
 }
 

@@ -34,7 +34,7 @@ pub(crate) use lend::{Ahead, DOES_NOT_HAVE_IT, Purpose, only_row};
 pub(crate) use open::{open, open_in};
 pub(crate) use passport::{Passport, query};
 pub(crate) use prologue::{Prologue, Refused, Taken};
-pub(crate) use statements::Origin;
+pub(crate) use statements::{Known, Origin};
 pub(crate) use target::Target;
 pub(crate) use warm::Warmth;
 

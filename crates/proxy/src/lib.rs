@@ -24,6 +24,7 @@ mod holders;
 mod hosts;
 mod keys;
 mod kill;
+mod ledger;
 mod limit;
 mod limits;
 mod listener;

@@ -29,6 +29,14 @@ pub(crate) const DIGESTS_PER_TURN: u32 = 64;
 /// Time from one such turn to the next one: workers have most of their time for their clients, also while 100,000 digests are read.
 pub(crate) const DIGESTS_PAUSE: Duration = Duration::from_micros(100);
 
+/// Prepared statements that a worker copies in such a turn, and the bytes of their texts behind which it copies no more.
+pub(crate) const STATEMENTS_PER_TURN: usize = 128;
+pub(crate) const STATEMENT_BYTES_PER_TURN: usize = 64 * 1024;
+
+/// Prepared statements that are shown, and bytes of their texts: what lies beyond is only counted.
+pub(crate) const STATEMENTS_SHOWN_MAX: usize = 100_000;
+pub(crate) const STATEMENTS_SHOWN_BYTES_MAX: usize = 32 << 20;
+
 /// Level of zlib towards clients and servers.
 pub(crate) const ZLIB_LEVEL: u8 = 3;
 
@@ -226,8 +234,8 @@ pub(crate) const PREPARED_BYTES_MAX: usize = 8 << 20;
 /// Length of the text of a prepared statement that may stay at a connection when that becomes another session's.
 pub(crate) const LEFT_TEXT_MAX: usize = 4 << 10;
 
-/// Bytes of the statements that all sessions have prepared, each text once for those of a worker: what does not fit is executed where it was
-/// prepared.
+/// Bytes of the statements that all sessions have prepared, each text once for those of a worker, and of what is known of who has them: what
+/// does not fit is executed where it was prepared, or not shown.
 pub(crate) const PREPARED_BYTES_OF_ALL_MAX: usize = 256 << 20;
 
 /// Digests of which a worker remembers what statements do.

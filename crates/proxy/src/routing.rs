@@ -17,8 +17,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use route::{
-    AccessMode, Account, Asked, Caller, Destination, Facts, Mirror, Query, Ruling, Session, Statement,
-    Verdict, Verdicts, destination,
+    AccessMode, Account, Asked, Caller, Destination, Facts, Injections, Mirror, Query, Ruling, Session,
+    Sighting, Statement, Verdict, Verdicts, destination,
 };
 use sql::{Hints, Shape, hint};
 
@@ -91,11 +91,13 @@ pub(crate) struct Screened {
     pub(crate) clear: bool,
     /// What the firewall says.
     pub(crate) ruling: Ruling,
+    /// What was found in it that looks like injected SQL.
+    pub(crate) sighting: Option<Sighting>,
 }
 
 impl Screened {
     /// What it has nothing against.
-    pub(crate) const PASSED: Self = Self { flag: 0, clear: false, ruling: Ruling::Passes };
+    pub(crate) const PASSED: Self = Self { flag: 0, clear: false, ruling: Ruling::Passes, sighting: None };
 }
 
 /// What is to be done with a statement besides sending it somewhere.
@@ -178,7 +180,7 @@ impl Routing {
             let (facts, several) = look(text, is_whole, at.reading);
             let statement = Statement { text, digest: None, digest_text: &[], hints: None, facts };
             let judged = decide(&self.routes, &mut self.verdicts, statement, several, is_whole, at);
-            return self.screen(judged, at);
+            return self.screen(text, judged, at);
         };
         let Found { digest, shown, several, comment, facts, clear } =
             self.reader.read(text, is_whole, at.reading, options);
@@ -194,26 +196,36 @@ impl Routing {
             let destination = destination(&self.silence, at.account, at.session, facts, pairs, false);
             let screened = Screened { flag: at.flag_in, clear, ..Screened::PASSED };
             let judged = Judged { digest: Some(digest), facts, several, destination, screened, orders: None };
-            return self.screen(judged, at);
+            return self.screen(text, judged, at);
         }
         let hints = hints.as_ref();
         let statement = Statement { text, digest: Some(digest), digest_text: shown, hints, facts };
         let mut judged = decide(&self.routes, &mut self.verdicts, statement, several, is_whole, at);
         judged.screened.clear = clear;
-        self.screen(judged, at)
+        self.screen(text, judged, at)
     }
 
-    /// Has the firewall judge a statement, if it is on. Copies are none of its business, as in ProxySQL, and what is executed was
-    /// judged when it was prepared; whether it still passes is asked [there](crate::session).
-    fn screen(&self, mut judged: Judged, at: &Circumstances<'_>) -> Judged {
-        let Some(firewall) = self.routes.firewall.as_ref().filter(|_| at.mirror.is_none() && !at.execute)
-        else {
+    /// Has the firewall judge a statement, and looks for injected SQL in it, as far as these are on. Copies are none of their business, as
+    /// in ProxySQL, and what is executed was judged when it was prepared; whether it still passes the firewall is asked
+    /// [there](crate::session).
+    fn screen(&self, text: &[u8], mut judged: Judged, at: &Circumstances<'_>) -> Judged {
+        if at.mirror.is_some() || at.execute {
             return judged;
-        };
-        let Screened { flag, clear, .. } = judged.screened;
-        let asked = Asked { digest: judged.digest.filter(|_| clear), flag };
-        judged.screened.ruling = firewall.rule(at.caller, at.client_addr, asked);
-        judged.destination = firewall.over(judged.screened.ruling, judged.destination);
+        }
+        let mut ruling = None;
+        if let Some(firewall) = &self.routes.firewall {
+            let Screened { flag, clear, .. } = judged.screened;
+            let asked = Asked { digest: judged.digest.filter(|_| clear), flag };
+            judged.screened.ruling = firewall.rule(at.caller, at.client_addr, asked);
+            judged.destination = firewall.over(judged.screened.ruling, judged.destination);
+            ruling = Some(judged.screened.ruling);
+        }
+        if let Some(injections) = &self.routes.injections
+            && Injections::look_at(ruling, &judged.destination)
+        {
+            judged.screened.sighting = injections.look(text);
+            judged.destination = Injections::over(judged.screened.sighting, judged.destination);
+        }
         judged
     }
 }

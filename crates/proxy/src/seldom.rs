@@ -28,6 +28,10 @@ pub(crate) struct Logged {
     pub(crate) detected: Seldom,
     /// Statements that the firewall has refused.
     pub(crate) refused: Seldom,
+    /// Statements that look like injected SQL.
+    pub(crate) injected: Seldom,
+    /// Statements that nobody could look at for that.
+    pub(crate) unjudged: Seldom,
 }
 
 impl Seldom {

@@ -50,6 +50,7 @@ mod file;
 mod firewall;
 mod heard;
 mod ids;
+mod injection;
 mod internal;
 mod kill;
 mod last_result;

@@ -1,6 +1,7 @@
 //! What all workers share: the configuration, the pool, and a few counts that change when a client comes or goes, never
 //! per query.
 
+use std::hash::RandomState;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -16,6 +17,7 @@ use crate::counts::report::{self, Globals, Report};
 use crate::directory::Directory;
 use crate::hosts::Hosts;
 use crate::keys::Keys;
+use crate::ledger::report::Sums;
 use crate::limits::{FIRST_CONNECTION_ID, LAST_CONNECTION_ID};
 use crate::logs::LogWriters;
 use crate::monitor::Watching;
@@ -58,6 +60,8 @@ pub(crate) struct Shared {
     /// Workers that there are, or will be once all are started.
     pub(crate) workers: u16,
     next_connection_id: AtomicU32,
+    /// How all workers hash what their sessions prepare.
+    pub(crate) statement_hash: RandomState,
 }
 
 /// A configuration of which everything that can fail is done.
@@ -101,6 +105,7 @@ impl Shared {
             addresses: Arc::default(),
             workers: config.variables.threads,
             next_connection_id: AtomicU32::new(FIRST_CONNECTION_ID),
+            statement_hash: RandomState::new(),
         })
     }
 
@@ -172,8 +177,13 @@ impl Shared {
         self.started.elapsed()
     }
 
-    /// The rows of `stats_mysql_global`, with what these workers have counted.
-    pub(crate) fn globals(&self, workers: &[Report], listeners_closed: bool) -> Vec<(&'static str, u64)> {
+    /// The rows of `stats_mysql_global`, with what these workers have counted, and of what their sessions have prepared.
+    pub(crate) fn globals(
+        &self,
+        workers: &[Report],
+        statements: Sums,
+        listeners_closed: bool,
+    ) -> Vec<(&'static str, u64)> {
         let globals = Globals {
             uptime_s: self.uptime().as_secs(),
             clients: self.clients.taken().into(),
@@ -188,6 +198,7 @@ impl Shared {
             monitor: self.watching.records.counts(),
             monitors: self.watching.is_running().into(),
             names: self.names.counts(),
+            statements,
         };
         report::globals(workers, &globals)
     }

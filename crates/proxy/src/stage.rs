@@ -18,9 +18,11 @@ use wire::proxy_header::Addresses;
 use crate::arrival::{Arrival, Guest, Peer, Stream};
 use crate::backend::Dialer;
 use crate::counts::digests::report::Sums;
-use crate::counts::report;
+use crate::counts::{fingerprints, report};
 use crate::door::Door;
 use crate::keys::Keys;
+use crate::ledger::Slice;
+use crate::ledger::report::{list, sums};
 use crate::memory::{End, pair};
 use crate::remote::{ApplyError, listed};
 use crate::routing::Routing;
@@ -28,7 +30,7 @@ use crate::shared::Shared;
 use crate::sock::Sock;
 use crate::stats::{
     AuroraCheckStats, AuroraFailover, CheckStats, ClientHost, CommandCounts, DigestStats, ErrorStats,
-    FreeConnection, GtidStats, ServerEvent, ServerStats, SessionStats,
+    FreeConnection, GtidStats, InjectionStats, ServerEvent, ServerStats, SessionStats, StatementStats,
 };
 use crate::tls::Tls;
 use crate::worker::{Inbox, Message, Worker};
@@ -133,9 +135,18 @@ impl Stage {
 
     /// A value of `stats_mysql_global`.
     pub fn global(&self, name: &str) -> u64 {
-        let rows = self.shared.globals(&[self.worker.report()], false);
+        let rows = self.shared.globals(&[self.worker.report()], sums(|from| self.slices(from, false)), false);
         let row = rows.into_iter().find(|row| row.0 == name);
         row.unwrap_or_else(|| panic!("there is no counter {name}")).1
+    }
+
+    /// What sessions and servers have prepared.
+    pub fn statements(&self) -> Vec<StatementStats> {
+        list(|from| self.slices(from, true))
+    }
+
+    fn slices(&self, from: u64, with_texts: bool) -> Vec<Slice> {
+        vec![self.worker.ledger.slice(from, with_texts)]
     }
 
     /// The servers; with `reset` their counters begin again at 0.
@@ -175,6 +186,11 @@ impl Stage {
     /// Errors that servers have answered; with `reset` they are forgotten.
     pub fn errors(&self, reset: bool) -> Vec<ErrorStats> {
         report::errors(&self.shared.pool, vec![self.worker.errors(reset)])
+    }
+
+    /// Statements that looked like injected SQL, by fingerprint.
+    pub fn injections(&self) -> Vec<InjectionStats> {
+        fingerprints::sum([self.worker.counts.fingerprints.list()])
     }
 
     /// Addresses whose connections have failed.

@@ -255,6 +255,19 @@ pub struct ErrorStats {
     pub message: String,
 }
 
+/// Statements with one fingerprint of injected SQL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InjectionStats {
+    /// The fingerprint.
+    pub fingerprint: String,
+    /// Those that came while it was not listed.
+    pub found: u64,
+    /// Those that came while it was.
+    pub passed: u64,
+    /// The hash of the digest of one of them; 0 if none had one.
+    pub digest: u64,
+}
+
 /// Statements of one digest, by one user with one schema, to the servers of one hostgroup. Times are whole microseconds,
 /// from a statement's arrival to the end of its answer. Names and texts need not be UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -295,6 +308,29 @@ pub struct DigestStats {
     pub errors: u64,
     /// The times that 50, 95, 99 and 99.9 % took at most, if that was asked for; at most 5.9 % from the true ones.
     pub percentiles_us: [u64; 4],
+}
+
+/// What a user has prepared in a schema. Names and texts need not be UTF-8.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatementStats {
+    /// A number of 52 bits, the same as long as somebody has the statement.
+    pub id: u64,
+    /// The schema; empty if there was none.
+    pub schema: Box<[u8]>,
+    /// The user.
+    pub user: Box<[u8]>,
+    /// The hash of the text without its values; 0 if it was not worked out.
+    pub digest: u64,
+    /// How often clients have it now.
+    pub clients: u64,
+    /// How often connections to servers have it now.
+    pub servers: u64,
+    /// Columns of its result, as a server has said last.
+    pub columns: u16,
+    /// Values that an execution needs, as a server has said last.
+    pub params: u16,
+    /// The statement.
+    pub text: Box<[u8]>,
 }
 
 /// An address whose connections have failed.

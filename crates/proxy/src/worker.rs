@@ -35,6 +35,7 @@ use crate::counts::report::{ErrorRow, Report, error_row};
 use crate::counts::{Counter, Counts};
 use crate::holders::Asked;
 use crate::keys::RsaError;
+use crate::ledger::Ledger;
 use crate::limits::{KILLS_MAX, PREPARED_BYTES_OF_ALL_MAX, SCRATCH_BYTES, SESSIONS_LOOK, SWEEP_INTERVAL};
 use crate::mirror::Mirrors;
 use crate::random::Dice;
@@ -112,6 +113,8 @@ pub(crate) struct Worker {
     pub(crate) warmth: Warmth,
     /// What sessions have prepared.
     pub(crate) texts: Texts,
+    /// Who has it.
+    pub(crate) ledger: Ledger,
     /// What servers have taken of what sessions have set.
     pub(crate) taken: Taken,
     /// What sessions begin with.
@@ -154,6 +157,7 @@ impl Worker {
         let snapshot = shared.snapshot();
         shared.siblings.add(inbox.clone());
         let texts = Texts::new(PREPARED_BYTES_OF_ALL_MAX / usize::from(shared.workers.max(1)));
+        let ledger = Ledger::new(shared.statement_hash.clone());
         let worker = Self {
             routing: RefCell::new(Routing::new(&snapshot.routes)),
             settings: RefCell::new(Rc::new(Settings(snapshot))),
@@ -187,6 +191,7 @@ impl Worker {
             holders: Asked::default(),
             warmth: Warmth::default(),
             texts,
+            ledger,
             taken: Taken::default(),
             alike: Alike::default(),
         };
@@ -263,7 +268,6 @@ impl Worker {
         };
         let (busy, transactions) = (count(Control::is_busy), count(Control::is_in_transaction));
         let mut report = Report::new(&self.counts, busy, transactions);
-        report.texts = self.texts.count();
         report.given_up = self.routing.borrow().hits().exhausted();
         report
     }

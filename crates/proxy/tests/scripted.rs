@@ -28,11 +28,13 @@ mod scripted {
     mod gtids;
     mod infile;
     mod init_connect;
+    mod injection;
     mod internal;
     mod isolation;
     mod kill;
     mod kill_races;
     mod lag;
+    mod ledger;
     mod left_statements;
     mod listing;
     mod log;

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use crate::chain::{self, Over};
 use crate::destination::{Account, Destination, Session, Why, destination};
 use crate::firewall::{Asked, Firewall};
+use crate::injection::Injections;
 use crate::limits::{EXPLAINED_STEPS_MAX, EXPLAINED_TEXT_BYTES_MAX};
 use crate::query::{Facts, Query};
 use crate::record::{Miss, Record};
@@ -31,6 +32,8 @@ pub struct Situation<'a> {
     pub split_on: bool,
     /// The firewall, if it is on, and whether the statement's digest says all that a server would do.
     pub firewall: Option<(&'a Firewall, bool)>,
+    /// What looks for injected SQL, if anything does.
+    pub injections: Option<&'a Injections>,
     /// The servers of a hostgroup and whether each would be taken, as whoever chooses sees it.
     pub candidates: &'a dyn Fn(u32) -> Vec<Candidate>,
     /// What the statement must see with this verdict in this hostgroup, if that is anything.
@@ -106,11 +109,18 @@ pub fn explain(rules: &Rules, query: &Query<'_>, situation: &Situation<'_>) -> E
         situation.pairs,
         situation.split_on,
     );
+    let mut ruling = None;
     if let Some((firewall, clear)) = situation.firewall {
         let asked = Asked { digest: statement.digest.filter(|_| clear), flag: verdict.flag_out };
         let finding = firewall.look(query.caller, query.client_addr, asked);
         notes.push(Step::Firewall { ruling: finding.ruling(), why: finding.text() });
         destination = firewall.over(finding.ruling(), destination);
+        ruling = Some(finding.ruling());
+    }
+    if let Some(injections) = situation.injections.filter(|_| Injections::look_at(ruling, &destination)) {
+        let sighting = injections.look(statement.text);
+        notes.push(Step::Injection(sighting));
+        destination = Injections::over(sighting, destination);
     }
     if let Destination::Hostgroup { why, .. } = destination {
         notes.push(match why {

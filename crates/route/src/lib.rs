@@ -1,4 +1,4 @@
-//! Where a statement goes, and why: query rules, verdicts, read/write split, the firewall, explanations. Pure: no socket, no clock,
+//! Where a statement goes, and why: query rules, verdicts, read/write split, the firewall, injected SQL, explanations. Pure: no socket, no clock,
 //! no random source; times and random numbers come in as arguments.
 //!
 //! [`Rules`] are compiled from the rows of the configuration. Each worker asks its own [`Verdicts`], which remember what
@@ -16,6 +16,7 @@ mod explain;
 mod fast;
 mod firewall;
 mod hits;
+mod injection;
 pub mod limits;
 mod pattern;
 mod query;
@@ -30,6 +31,7 @@ pub use destination::{Account, ByListener, Destination, Hold, Session, Why, dest
 pub use explain::{Candidate, Explanation, MustSee, Situation, Step, explain, json_string};
 pub use firewall::{Asked, Firewall, Ruling};
 pub use hits::Hits;
+pub use injection::{Injections, Sighting};
 pub use pattern::Engine;
 pub use query::{Caller, Effects, Facts, Kind, Mirror, Query, Statement};
 pub use record::{Miss, Record};

@@ -99,6 +99,7 @@ fn decide(line: &Line<'_>, verdicts: &mut Verdicts, pairs: &Pairs, split_on: boo
         pairs,
         split_on,
         firewall: None,
+        injections: None,
         candidates: &candidates,
         must_see: &|_, _| None,
         facts_of: &|_| Facts::default(),

@@ -195,6 +195,7 @@ fn fast(verdicts: &mut Verdicts, asked: &Asked) -> (Verdict, Option<Vec<u8>>) {
         pairs: &Pairs::default(),
         split_on: false,
         firewall: None,
+        injections: None,
         candidates: &|_| Vec::new(),
         must_see: &|_, _| None,
         facts_of: &|_| Facts::default(),

@@ -4,6 +4,7 @@
 //! tests of this crate, and without bounds as the libFuzzer targets in the folder `fuzz`.
 
 use crate::digest::{Digest, LITERALS_MAX, Options};
+use crate::injection::{self, Look};
 use crate::lexer::{Charset, Lexer, Modes};
 use crate::outline::{self, Outline};
 use crate::{Shape, hint};
@@ -112,5 +113,16 @@ pub fn shape(data: &[u8]) {
     }
     if shape.is_plain_read() {
         assert!(shape.writes.is_empty());
+    }
+}
+
+/// Whether a statement looks like injected SQL: the library does not fail, and tells a fingerprint that one can write down.
+pub fn injection(data: &[u8]) {
+    let found = injection::look(data);
+    assert!(found != Look::Failed && found == injection::look(data));
+    if let Look::Injected(fingerprint) = found {
+        let written = fingerprint.as_str();
+        assert!((1..=5).contains(&written.len()));
+        assert!(written.bytes().all(|byte| b"&(),1:;ABETUXcfknostv".contains(&byte)));
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! - [`digest`]: the text without its values and that text's hash, as ProxySQL 2.7.2 makes them, in one pass;
 //! - [`hint`]: what its first comment asks of the proxy;
+//! - [`injection`]: whether it looks like injected SQL;
 //! - [`lexer`]: its tokens as a server sees them, in all modes of a session;
 //! - [`outline`]: how to tell without reading it that one has the digest of another;
 //! - [`shape`]: what it does: its kind, the tables it reads and writes, its effects;
@@ -17,6 +18,7 @@ mod bytes;
 pub mod digest;
 pub mod fuzzing;
 pub mod hint;
+pub mod injection;
 pub mod lexer;
 pub mod outline;
 pub mod shape;

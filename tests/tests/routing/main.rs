@@ -2,6 +2,7 @@
 
 mod explain;
 mod firewall;
+mod injection;
 
 use std::sync::LazyLock;
 

@@ -5,6 +5,7 @@ mod counters;
 mod digests;
 mod limits;
 mod orders;
+mod prepared;
 mod runtime;
 
 use std::sync::LazyLock;

@@ -56,3 +56,39 @@ pub struct Digest {
     /// Executions that ended with an error.
     pub errors: u64,
 }
+
+/// Statements with one fingerprint of injected SQL.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Injection {
+    /// The fingerprint.
+    pub fingerprint: String,
+    /// How many came while it was not listed.
+    pub found: u64,
+    /// How many came while it was.
+    pub passed: u64,
+    /// The hash of the digest of one of them; 0 if none had one.
+    pub digest: u64,
+}
+
+/// A row of `stats_mysql_prepared_statements_info`: what a user has prepared in a schema. Names and texts need not be UTF-8.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PreparedStatement {
+    /// A number that is the same as long as the row is there.
+    pub id: u64,
+    /// The schema; empty if there was none.
+    pub schema: Box<[u8]>,
+    /// The user.
+    pub user: Box<[u8]>,
+    /// The hash of the text without its values.
+    pub digest: u64,
+    /// How often clients have it now.
+    pub clients: u64,
+    /// How often connections to servers have it now.
+    pub servers: u64,
+    /// Columns of its result.
+    pub columns: u16,
+    /// Values that an execution needs.
+    pub params: u16,
+    /// The statement.
+    pub text: Box<[u8]>,
+}

@@ -1,12 +1,10 @@
-//! The tables about digests. There may be 100,000 rows: SQLite reads them where they are, and asks for the cells that a statement
-//! needs.
+//! The tables about digests.
 
 use std::sync::Arc;
 
-use config::in_turns;
-use memtable::Rows;
 use rusqlite::types::Value;
 
+use super::listed::{Found, Listed, lossy};
 use super::tables::{Row, number, text};
 use crate::plane::{DataPlane, Digest};
 use crate::store::Store;
@@ -26,42 +24,6 @@ pub(super) fn refresh(names: &[String], store: &mut Store, plane: &dyn DataPlane
     if latency {
         store.show(DIGEST_LATENCY, Arc::new(Listed { found, cell: latencies }));
     }
-}
-
-/// One reading.
-struct Found(Vec<Digest>);
-
-impl Drop for Found {
-    /// To free so much takes a while.
-    fn drop(&mut self) {
-        in_turns(std::mem::take(&mut self.0)).for_each(drop);
-    }
-}
-
-/// A reading as the rows of a table.
-struct Listed {
-    found: Arc<Found>,
-    /// What is in the column with this number.
-    cell: fn(&Digest, usize) -> Value,
-}
-
-impl Rows for Listed {
-    fn count(&self) -> usize {
-        self.found.0.len()
-    }
-
-    fn cell(&self, row: usize, column: usize) -> Value {
-        self.found.0.get(row).map_or(Value::Null, |digest| (self.cell)(digest, column))
-    }
-
-    fn each(&self) -> Box<dyn Iterator<Item = usize> + '_> {
-        Box::new(in_turns(0..self.count()))
-    }
-}
-
-/// Bytes as text: what is no UTF-8 in them is shown as such.
-fn lossy(bytes: &[u8]) -> Value {
-    text(String::from_utf8_lossy(bytes))
 }
 
 /// Columns of [`key`].

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use admin::{
     ClientHost, Collation, CommandCounter, DataPlane, Digest, Explained, FreeConnection, NotApplied, Order,
-    PoolServer, Process, Question, ServerError, UserConnections,
+    PoolServer, PreparedStatement, Process, Question, ServerError, UserConnections,
 };
 use config::{Config, RowProblem};
 use rustls::ServerConfig;
@@ -209,6 +209,23 @@ impl DataPlane for FakePlane {
         };
         let writes = Digest { digest: 1, text: b"DO \xff"[..].into(), rows_affected: 4, ..reads.clone() };
         vec![reads, writes]
+    }
+
+    fn statements(&self) -> Vec<PreparedStatement> {
+        let reads = PreparedStatement {
+            id: 4_503_599_627_370_495,
+            schema: b"shop"[..].into(),
+            user: b"app"[..].into(),
+            digest: 0x00d3_8a9a_ef5d_10c4,
+            clients: 3,
+            servers: 2,
+            columns: 1,
+            params: 1,
+            text: b"SELECT a FROM t WHERE b = ?"[..].into(),
+        };
+        let writes =
+            PreparedStatement { id: 7, clients: 0, columns: 0, text: b"DO \xff"[..].into(), ..reads.clone() };
+        vec![writes, reads]
     }
 
     fn forget_digests(&self) {

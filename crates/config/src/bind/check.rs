@@ -10,12 +10,14 @@ use std::path::PathBuf;
 
 use super::tables::Tables;
 use super::{Listeners, is_mysql};
-use crate::model::{Address, Config, Listener, Server, digest_number, is_table, unix_path};
+use crate::model::{
+    Address, Config, Listener, Server, digest_number, is_sqli_fingerprint, is_table, unix_path,
+};
 use crate::problem::Problem;
 use crate::row::PlacedRow;
 use crate::schema::{
-    LISTENERS, MYSQL_FIREWALL_WHITELIST_RULES, MYSQL_SERVERS, MYSQL_VARIABLES, POINTSMAN_VARIABLES, SECTIONS,
-    Scalar, Section, Shape, addresses,
+    LISTENERS, MYSQL_FIREWALL_WHITELIST_RULES, MYSQL_FIREWALL_WHITELIST_SQLI_FINGERPRINTS, MYSQL_SERVERS,
+    MYSQL_VARIABLES, POINTSMAN_VARIABLES, SECTIONS, Scalar, Section, Shape, addresses,
 };
 use crate::tree::Place;
 use crate::turns::in_turns;
@@ -125,7 +127,7 @@ fn heartbeat(tables: &Tables, problems: &mut Vec<Problem>) {
     }
 }
 
-/// A digest that cannot be read would let nothing pass, and nobody would know why.
+/// What cannot be read would let nothing pass, and nobody would know why.
 fn firewall(tables: &Tables, problems: &mut Vec<Problem>) {
     for row in in_turns(tables.unseen(&MYSQL_FIREWALL_WHITELIST_RULES)).filter(|row| row.sound) {
         let digest: String = row.row.get("digest");
@@ -134,6 +136,15 @@ fn firewall(tables: &Tables, problems: &mut Vec<Problem>) {
                 "`mysql_firewall_whitelist_rules.digest` must be a digest such as 0x1234567890ABCDEF, not {digest:?}"
             );
             report(problems, row.place("digest"), message);
+        }
+    }
+    for row in in_turns(tables.of(&MYSQL_FIREWALL_WHITELIST_SQLI_FINGERPRINTS)).filter(|row| row.sound) {
+        let fingerprint: String = row.row.get("fingerprint");
+        if !is_sqli_fingerprint(&fingerprint) {
+            let message = format!(
+                "`mysql_firewall_whitelist_sqli_fingerprints.fingerprint` must be a fingerprint such as Enknk, not {fingerprint:?}"
+            );
+            report(problems, row.place("fingerprint"), message);
         }
     }
 }

@@ -339,22 +339,15 @@ fn users_without_servers_are_worth_a_warning() {
 #[test]
 fn known_settings_without_effect_are_named_in_one_warning() {
     let text = format!(
-        "datadir = \"/x\"\nuuid = \"y\"\n[mysql_variables]\nautomatic_detect_sqli = 1\nthreads = 1\nforward_autocommit = 1\n\
+        "datadir = \"/x\"\nuuid = \"y\"\n[mysql_variables]\nthreads = 1\nforward_autocommit = 1\n\
          default_reconnect = false\nldap_user_variable = \"\"\n[admin_variables]\nweb_port = 1\n[ldap_variables]\nanything = 1\n\
-         [[mysql_firewall_whitelist_sqli_fingerprints]]\nfingerprint = \"a\"\n[[mysql_firewall_whitelist_sqli_fingerprints]]\n\
-         fingerprint = \"b\"\n[[mysql_query_rules]]\nrule_id = 1\nsticky_conn = 1\n{REST}schema_locked = 1\n"
+         [[mysql_query_rules]]\nrule_id = 1\nsticky_conn = 1\n{REST}schema_locked = 1\n"
     );
     assert_eq!(
         loaded(&text).warnings,
-        [
-            "f: accepted, but without effect so far: mysql_variables (automatic_detect_sqli, forward_autocommit, default_reconnect), \
-          admin_variables (web_port), ldap_variables, mysql_firewall_whitelist_sqli_fingerprints, \
-          mysql_query_rules (sticky_conn), mysql_users (schema_locked), uuid"
-        ]
-    );
-    assert_eq!(
-        loaded(&format!("mysql_firewall_whitelist_sqli_fingerprints = []\n{REST}")).warnings,
-        Vec::<String>::new()
+        ["f: accepted, but without effect so far: mysql_variables (forward_autocommit, default_reconnect), \
+          admin_variables (web_port), ldap_variables, \
+          mysql_query_rules (sticky_conn), mysql_users (schema_locked), uuid"]
     );
 }
 
@@ -374,6 +367,10 @@ fn settings_without_effect_are_judged_too() {
             "mysql_firewall_whitelist_rules=({ username=\"u\", client_address=\"\", schemaname=\"s\", digest=\"SELECT ?\", \
              comment=\"\" })",
             "`mysql_firewall_whitelist_rules.digest` must be a digest such as 0x1234567890ABCDEF, not \"SELECT ?\"",
+        ),
+        (
+            "mysql_firewall_whitelist_sqli_fingerprints=({ fingerprint=\"SELECT ?\" })",
+            "`mysql_firewall_whitelist_sqli_fingerprints.fingerprint` must be a fingerprint such as Enknk, not \"SELECT ?\"",
         ),
         (
             "mysql_query_rules=({ rule_id=\"x\" })",

@@ -1,7 +1,10 @@
 //! Rows of the firewall's tables.
 
 use crate::row::from_row;
-use crate::schema::{MYSQL_FIREWALL_WHITELIST_RULES, MYSQL_FIREWALL_WHITELIST_USERS};
+use crate::schema::{
+    MYSQL_FIREWALL_WHITELIST_RULES, MYSQL_FIREWALL_WHITELIST_SQLI_FINGERPRINTS,
+    MYSQL_FIREWALL_WHITELIST_USERS,
+};
 
 /// What is done with a user's statements that are on no list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,6 +81,25 @@ from_row!(FirewallRule, MYSQL_FIREWALL_WHITELIST_RULES, {
     comment,
 });
 
+/// A kind of statements that pass although they look like injected SQL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SqliFingerprint {
+    /// Whether the row is in use.
+    pub active: bool,
+    /// Its fingerprint: [`is_sqli_fingerprint`] of it is true.
+    pub fingerprint: String,
+}
+
+from_row!(SqliFingerprint, MYSQL_FIREWALL_WHITELIST_SQLI_FINGERPRINTS, {
+    active,
+    fingerprint,
+});
+
+/// Whether a text can be a fingerprint of libinjection: up to five tokens, each the letter or sign of its kind.
+pub fn is_sqli_fingerprint(text: &str) -> bool {
+    (1..=5).contains(&text.len()) && text.bytes().all(|byte| b"&(),1:;ABETUXcfknostv".contains(&byte))
+}
+
 /// The digest that a text names, in C's notation for numbers, as tables show it (`0x` and hexadecimal digits); nothing if it
 /// names none.
 pub fn digest_number(text: &str) -> Option<u64> {
@@ -92,7 +114,7 @@ pub fn digest_number(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::digest_number;
+    use super::*;
 
     #[test]
     fn digests_are_numbers_in_the_notation_of_c() {
@@ -102,6 +124,16 @@ mod tests {
         assert_eq!(digest_number("17"), Some(17));
         for text in ["", "0", "0x", "0x1C46AE529DD5A40E0", "-1", "SELECT ?", "0xFFFFFFFFFFFFFFFF"] {
             assert_eq!(digest_number(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn fingerprints_have_up_to_five_tokens() {
+        for text in ["X", "s&1", "Enknk", "E(1)k"] {
+            assert!(is_sqli_fingerprint(text), "{text}");
+        }
+        for text in ["", "Enknkn", "enknk", "s s", "SELECT"] {
+            assert!(!is_sqli_fingerprint(text), "{text}");
         }
     }
 }

@@ -157,6 +157,8 @@ pub struct MysqlVariables {
     pub query_digests_max_memory: u64,
     /// Whether plain reads go to readers where no rule decides.
     pub read_write_split: bool,
+    /// Whether statements are looked at for injected SQL.
+    pub automatic_detect_sqli: bool,
     /// Whether the firewall is on.
     pub firewall_whitelist_enabled: bool,
     /// The error that statements are refused with that are on no list.
@@ -257,6 +259,7 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     query_digests_track_hostname,
     query_digests_max_memory,
     read_write_split,
+    automatic_detect_sqli,
     firewall_whitelist_enabled,
     firewall_whitelist_errormsg,
     query_processor_iterations,
@@ -311,6 +314,8 @@ pub struct PointsmanVariables {
     pub health_address: Vec<Address>,
     /// Bytes of a statement that logs keep.
     pub log_text_max: u32,
+    /// What looks like injected SQL passes all the same.
+    pub sqli_detect_only: bool,
 }
 
 from_row!(PointsmanVariables, POINTSMAN_VARIABLES, {
@@ -324,6 +329,7 @@ from_row!(PointsmanVariables, POINTSMAN_VARIABLES, {
     slow_log_sample,
     health_address,
     log_text_max,
+    sqli_detect_only,
 });
 
 /// A login method.

@@ -1,6 +1,6 @@
 //! The sections that ProxySQL does not have.
 
-use super::{COUNT, Field, Kind, PORT, Preset, Section, Shape, bytes, choice, int, ms, text};
+use super::{COUNT, Field, Kind, PORT, Preset, Section, Shape, bytes, choice, int, ms, switch, text};
 
 /// 1 MiB to 1 GiB, as for ProxySQL's logs.
 const LOG_FILE: (i64, i64) = (1_048_576, 1_073_741_824);
@@ -125,7 +125,13 @@ pub static POINTSMAN_VARIABLES: Section = Section::new(
     )
     .built(),
     bytes("log_text_max", 16_384, (256, 65_536), "query and slow log: longest text of a statement; what is longer is cut")
-        .built()]],
+        .built(),
+    switch(
+        "sqli_detect_only",
+        false,
+        "with `mysql-automatic_detect_sqli`: what looks like injected SQL passes all the same, and is counted and logged",
+    )
+    .built()]],
     "Variables that ProxySQL does not have.",
 )
 .prefix("pointsman-");

@@ -3,10 +3,13 @@
 //! One whose text is kept outlives the session that has prepared it: the next session that executes this text, where texts mean the
 //! same, finds it there. One session has it at a time, because servers remember the types of a statement's parameters.
 
+use std::rc::Rc;
+
 use wire::command::{Kind, LAST_STATEMENT};
 use wire::frame::put_message;
 use wire::reply::Prepared;
 
+use crate::ledger::{Entry, Placed};
 use crate::texts::Text;
 
 /// What a statement was made of.
@@ -25,6 +28,15 @@ impl Origin {
     }
 }
 
+/// What is known of a statement besides what its server says.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    /// Nothing if it must not outlive its session.
+    pub(crate) origin: Option<Origin>,
+    /// Nothing if its text is not kept.
+    pub(crate) entry: Option<Rc<Entry>>,
+}
+
 #[derive(Debug)]
 struct Statement {
     prepared: Prepared,
@@ -32,6 +44,8 @@ struct Statement {
     origin: Option<Origin>,
     /// The session that has the connection executes it.
     is_taken: bool,
+    /// Nothing of one whose text is not kept.
+    _placed: Option<Placed>,
 }
 
 /// All of one connection; at the end is the one that was prepared or taken last.
@@ -43,14 +57,21 @@ pub(crate) struct Statements {
 }
 
 impl Statements {
-    /// The session has prepared a statement; without its `origin` it remains the session's.
-    pub(crate) fn note(&mut self, prepared: Prepared, origin: Option<Origin>) {
-        self.all.push(Statement { prepared, origin, is_taken: true });
+    /// The session has prepared a statement; without its origin it remains the session's.
+    pub(crate) fn note(&mut self, prepared: Prepared, known: Known) {
+        let placed = known.entry.map(|entry| Placed::new(entry, &prepared));
+        self.all.push(Statement { prepared, origin: known.origin, is_taken: true, _placed: placed });
         self.has_news = true;
     }
 
     /// A statement that is made of this, if it is as large as the session's is: from now on it is the session's.
-    pub(crate) fn take(&mut self, origin: &Origin, params: u16, columns: u16) -> Option<Prepared> {
+    pub(crate) fn take(
+        &mut self,
+        origin: &Origin,
+        entry: Option<&Rc<Entry>>,
+        params: u16,
+        columns: u16,
+    ) -> Option<Prepared> {
         let is_it = |one: &Statement| {
             !one.is_taken
                 && (one.prepared.params, one.prepared.columns) == (params, columns)
@@ -59,7 +80,8 @@ impl Statements {
         let at = self.all.iter().rposition(is_it)?;
         let found = self.all.remove(at);
         let prepared = found.prepared;
-        self.all.push(Statement { is_taken: true, ..found });
+        let placed = entry.map(|entry| Placed::new(Rc::clone(entry), &prepared));
+        self.all.push(Statement { is_taken: true, _placed: placed, ..found });
         Some(prepared)
     }
 
@@ -143,6 +165,10 @@ mod tests {
         Prepared { id, params: 1, columns: 2, warnings: 0 }
     }
 
+    fn note(all: &mut Statements, prepared: Prepared, origin: Option<Origin>) {
+        all.note(prepared, Known { origin, entry: None });
+    }
+
     /// The numbers in these commands.
     fn closed(packets: &[u8]) -> Vec<u8> {
         packets.chunks(9).map(|packet| packet[5]).collect()
@@ -160,23 +186,23 @@ mod tests {
     fn one_session_has_a_statement_at_a_time() {
         let (origins, mut all) = (Origins(Texts::new(100)), Statements::default());
         let origin = origins.of("a");
-        all.note(statement(1), Some(origin.clone()));
-        assert_eq!(all.take(&origin, 1, 2), None, "it is the session's already");
+        note(&mut all, statement(1), Some(origin.clone()));
+        assert_eq!(all.take(&origin, None, 1, 2), None, "it is the session's already");
         assert_eq!(all.change_hands(9), b"");
-        assert_eq!(all.take(&origins.of("a"), 1, 2), Some(statement(1)));
-        assert_eq!(all.take(&origin, 1, 2), None);
+        assert_eq!(all.take(&origins.of("a"), None, 1, 2), Some(statement(1)));
+        assert_eq!(all.take(&origin, None, 1, 2), None);
     }
 
     #[test]
     fn c15_what_is_not_the_same_is_not_taken() {
         let (origins, mut all) = (Origins(Texts::new(100)), Statements::default());
-        all.note(statement(1), Some(origins.of("a")));
+        note(&mut all, statement(1), Some(origins.of("a")));
         all.change_hands(9);
         let is_taken = |origin: &Origin, params, columns| {
             let mut all = Statements::default();
-            all.note(statement(1), Some(origins.of("a")));
+            note(&mut all, statement(1), Some(origins.of("a")));
             all.change_hands(9);
-            all.take(origin, params, columns).is_some()
+            all.take(origin, None, params, columns).is_some()
         };
         assert!(is_taken(&origins.of("a"), 1, 2));
         assert!(!is_taken(&origins.of("b"), 1, 2));
@@ -189,11 +215,11 @@ mod tests {
     #[test]
     fn what_nobody_else_can_use_is_closed() {
         let (origins, mut all) = (Origins(Texts::new(100)), Statements::default());
-        all.note(statement(1), Some(origins.of("a")));
-        all.note(statement(2), None);
-        all.note(statement(3), Some(origins.of("a")));
-        all.note(statement(4), Some(origins.of("b")));
-        all.note(statement(5), Some(origins.of("c")));
+        note(&mut all, statement(1), Some(origins.of("a")));
+        note(&mut all, statement(2), None);
+        note(&mut all, statement(3), Some(origins.of("a")));
+        note(&mut all, statement(4), Some(origins.of("b")));
+        note(&mut all, statement(5), Some(origins.of("c")));
         all.bind(4);
         assert!(all.has_surplus(9));
         assert_eq!(closed(&all.change_hands(9)), [1, 2, 4]);
@@ -206,10 +232,10 @@ mod tests {
     fn those_that_were_used_last_stay() {
         let (origins, mut all) = (Origins(Texts::new(100)), Statements::default());
         for (id, text) in [(1, "a"), (2, "b"), (3, "c")] {
-            all.note(statement(id), Some(origins.of(text)));
+            note(&mut all, statement(id), Some(origins.of(text)));
         }
         all.change_hands(3);
-        all.take(&origins.of("a"), 1, 2).unwrap();
+        all.take(&origins.of("a"), None, 1, 2).unwrap();
         assert_eq!(closed(&all.change_hands(2)), [2]);
         all.close(3);
         assert_eq!(closed(&all.change_hands(0)), [1]);

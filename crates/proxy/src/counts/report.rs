@@ -9,6 +9,7 @@ use pool::{Pool, Server};
 use super::errors::{Key, Seen};
 use super::{COUNTERS, Counter, Counts, digests};
 use crate::backend::Target;
+use crate::ledger::report::Sums;
 use crate::names::NameCounts;
 use crate::stats::{CommandCounts, ErrorStats, ServerStats};
 
@@ -27,8 +28,6 @@ pub(crate) struct Report {
     /// Sessions in a transaction.
     pub(crate) transactions: u64,
     digests: digests::Size,
-    /// Different texts that sessions have prepared.
-    pub(crate) texts: u64,
     /// How often an expression of a rule took more steps than it may, since rules were loaded.
     pub(crate) given_up: u64,
 }
@@ -66,6 +65,7 @@ pub(crate) struct Globals {
     /// Whether there is a monitor.
     pub(crate) monitors: u64,
     pub(crate) names: NameCounts,
+    pub(crate) statements: Sums,
 }
 
 /// Where a value of `stats_mysql_global` comes from.
@@ -148,8 +148,8 @@ const ROWS: &[(&str, Source)] = &[
     ("backend_lagging_during_query", Absent),
     ("backend_offline_during_query", Counted(Counter::OfflineDuringQuery)),
     ("get_aws_aurora_replicas_skipped_during_query", Absent),
-    ("automatic_detected_sql_injection", Absent),
-    ("whitelisted_sqli_fingerprint", Absent),
+    ("automatic_detected_sql_injection", Counted(Counter::InjectionsFound)),
+    ("whitelisted_sqli_fingerprint", Counted(Counter::InjectionsListed)),
     ("max_connect_timeouts", Counted(Counter::ConnectTimeouts)),
     ("generated_error_packets", Counted(Counter::OwnErrors)),
     ("client_host_error_killed_connections", From(|_, globals| globals.hosts_refused)),
@@ -188,12 +188,12 @@ const ROWS: &[(&str, Source)] = &[
     ("MyHGM_myconnpoll_reset", Counted(Counter::ResetKept)),
     ("SQLite3_memory_bytes", Absent),
     ("ConnPool_memory_bytes", Absent),
-    ("Stmt_Client_Active_Total", Absent),
-    ("Stmt_Client_Active_Unique", From(|report, _| report.texts)),
-    ("Stmt_Server_Active_Total", Absent),
-    ("Stmt_Server_Active_Unique", Absent),
-    ("Stmt_Max_Stmt_id", Absent),
-    ("Stmt_Cached", From(|report, _| report.texts)),
+    ("Stmt_Client_Active_Total", From(|_, globals| globals.statements.clients)),
+    ("Stmt_Client_Active_Unique", From(|_, globals| globals.statements.of_clients)),
+    ("Stmt_Server_Active_Total", From(|_, globals| globals.statements.servers)),
+    ("Stmt_Server_Active_Unique", From(|_, globals| globals.statements.of_servers)),
+    ("Stmt_Max_Stmt_id", From(|_, globals| globals.statements.largest_id)),
+    ("Stmt_Cached", From(|_, globals| globals.statements.all)),
     ("Query_Cache_Memory_bytes", Absent),
     ("Query_Cache_count_GET", Absent),
     ("Query_Cache_count_GET_OK", Absent),
@@ -221,6 +221,7 @@ const ROWS: &[(&str, Source)] = &[
     ("Mirror_different", Counted(Counter::CopiesDifferent)),
     ("Firewall_detected", Counted(Counter::FirewallDetected)),
     ("Firewall_refused", Counted(Counter::FirewallRefused)),
+    ("Sqli_detector_failed", Counted(Counter::InjectionsUnknown)),
 ];
 
 impl Report {
@@ -234,7 +235,6 @@ impl Report {
             transactions,
             digests: counts.digests.size(),
             copies: [counts.copies.running.get().into(), counts.copies.waiting.get().into()],
-            texts: 0,
             given_up: 0,
         }
     }
@@ -253,7 +253,6 @@ impl Report {
         pairs(&mut self.copies, &other.copies);
         self.busy += other.busy;
         self.transactions += other.transactions;
-        self.texts += other.texts;
         self.given_up += other.given_up;
         self.digests = digests::report::size([self.digests, other.digests]);
         self

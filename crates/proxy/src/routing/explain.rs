@@ -66,6 +66,7 @@ pub(crate) fn explain(
         pairs: &routes.pairs,
         split_on: routes.split_on,
         firewall: routes.firewall.as_deref().map(|firewall| (firewall, clear)),
+        injections: routes.injections.as_ref(),
         candidates,
         must_see,
         facts_of: &|text| look(text, is_whole, at.reading).0,

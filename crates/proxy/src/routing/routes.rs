@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use config::{Config, RowProblem, same_in_turns};
-use route::{Engine, Firewall, Options, Pairs, RuleError, Rules};
+use route::{Engine, Firewall, Injections, Options, Pairs, RuleError, Rules};
 
 /// One configuration, as far as it decides where statements go.
 #[derive(Debug)]
@@ -18,6 +18,8 @@ pub(crate) struct Routes {
     pub(crate) digests: Option<sql::Options>,
     /// What users may send at all; nothing if the firewall is switched off.
     pub(crate) firewall: Option<Arc<Firewall>>,
+    /// What looks for injected SQL; nothing if that is switched off.
+    pub(crate) injections: Option<Injections>,
 }
 
 impl Routes {
@@ -39,6 +41,10 @@ impl Routes {
             split_on: config.variables.read_write_split,
             digests: config.variables.query_digests.then(|| digests(config)),
             firewall: config.variables.firewall_whitelist_enabled.then(|| firewall(config, before)),
+            injections: config
+                .variables
+                .automatic_detect_sqli
+                .then(|| Injections::new(&config.sqli_fingerprints, config.pointsman.sqli_detect_only)),
         })
     }
 

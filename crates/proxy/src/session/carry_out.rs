@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use route::Effects;
+use route::{Effects, Sighting};
 use tokio::time::Instant;
 use wire::command::Kind;
 use wire::reply::Answer;
@@ -33,9 +33,14 @@ impl Session {
         }
         if decided.answer.is_some() {
             self.note_ruling(kind, front(&self.backlog), &decided);
+            self.note_sighting(kind, front(&self.backlog), &decided);
         }
         if let Some(reply) = decided.answer {
-            return self.reply_as_decided(kind, *reply).await;
+            let is_injected = matches!(decided.screened.sighting, Some(Sighting::Refused(_)));
+            return match *reply {
+                Reply::Error(error) if is_injected => Box::pin(self.refuse_injected(kind, &error)).await,
+                reply => self.reply_as_decided(kind, reply).await,
+            };
         }
         // Where there is no room for its text it goes on in pieces.
         if kind == Kind::StmtPrepare

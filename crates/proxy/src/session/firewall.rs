@@ -16,11 +16,16 @@ use crate::error::ClientError;
 use crate::limits::ERROR_MESSAGE_BYTES_MAX;
 
 impl Session {
-    /// Whether the firewall is on, and its mode for the client another one than `OFF`.
+    /// Whether statements are looked at: by the firewall, unless its mode for the client is `OFF`, or, where there is none, for
+    /// injected SQL.
     pub(super) fn is_watched(&self) -> bool {
         let routing = self.worker.routing.borrow();
         let (user, address) = (self.course.caller.user(), &self.course.client_addr);
-        routing.routes().firewall.as_ref().is_some_and(|firewall| firewall.watches(user, address))
+        let routes = routing.routes();
+        routes
+            .firewall
+            .as_ref()
+            .map_or(routes.injections.is_some(), |firewall| firewall.watches(user, address))
     }
 
     /// What was decided about a command for a prepared statement, unless that is executed and the firewall is against it. It
@@ -84,15 +89,7 @@ impl Session {
         };
         worker.counts.note(counter);
         let Some(hidden) = messages.admit(Instant::now()) else { return };
-        let text = match kind {
-            Kind::Query => self.statement(payload),
-            Kind::StmtPrepare => payload.get(1..).unwrap_or_default(),
-            _ => self.prepared_text(payload).unwrap_or_default(),
-        };
-        let shown = decided.digest.map(|digest| self.digest_text(digest, text, decided)).unwrap_or_default();
-        let shown = shown.get(..ERROR_MESSAGE_BYTES_MAX).unwrap_or(&shown);
-        // It is made of the client's text, which must not look like lines of the log.
-        let statement = String::from_utf8_lossy(shown).replace(char::is_control, " ");
+        let statement = self.shown_in_log(kind, payload, decided);
         let digest = format_args!("0x{:016X}", decided.digest.unwrap_or(0));
         let caller = &self.course.caller;
         let (user, schema) = (caller.user().escape_ascii(), caller.schema().escape_ascii());
@@ -102,5 +99,18 @@ impl Session {
             %digest, statement, %user, %client, %schema, flag, clear, hidden,
             "the firewall {what} a statement"
         );
+    }
+
+    /// The digest's text of a statement, as the log has it: nothing of its values.
+    pub(super) fn shown_in_log(&self, kind: Kind, payload: &[u8], decided: &Decided) -> String {
+        let text = match kind {
+            Kind::Query => self.statement(payload),
+            Kind::StmtPrepare => payload.get(1..).unwrap_or_default(),
+            _ => self.prepared_text(payload).unwrap_or_default(),
+        };
+        let shown = decided.digest.map(|digest| self.digest_text(digest, text, decided)).unwrap_or_default();
+        let shown = shown.get(..ERROR_MESSAGE_BYTES_MAX).unwrap_or(&shown);
+        // It is made of the client's text, which must not look like lines of the log.
+        String::from_utf8_lossy(shown).replace(char::is_control, " ")
     }
 }

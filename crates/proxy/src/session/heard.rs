@@ -161,9 +161,9 @@ impl Ears<'_> {
             if let Some(prepared) = &prepared {
                 self.control.running.set_statement(prepared.id);
             }
-            let origin = registry.answered(self.course.hostgroup, prepared);
+            let known = registry.answered(self.course.hostgroup, prepared);
             if let Some(prepared) = prepared {
-                self.backend.connection_mut().statements_mut().note(prepared, origin);
+                self.backend.connection_mut().statements_mut().note(prepared, known.unwrap_or_default());
             }
         }
     }

@@ -48,6 +48,7 @@ impl Session {
             None if decided.is_counted => Measured::plain(kind),
             None => {
                 self.note_ruling(kind, payload, decided);
+                self.note_sighting(kind, payload, decided);
                 self.measure_as(kind, payload, decided.class)
             }
         };

@@ -11,7 +11,7 @@ use super::course::decided::Decided;
 use super::course::prepared::Prepared;
 use super::course::prepared::definitions::Definitions;
 use super::execute::{ID, keeps_definitions};
-use crate::backend::{Asked, Reply};
+use crate::backend::{Asked, Known, Reply};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::state::substitute::with_numbers;
@@ -101,8 +101,9 @@ impl Session {
         if let Some(backend) = &mut self.backend {
             let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id));
             let modes = self.course.modes();
+            let entry = prepared.and_then(Prepared::entry).cloned();
             let origin = prepared.filter(|one| one.is_preparable_in(modes)).and_then(Prepared::origin);
-            backend.connection_mut().statements_mut().note(statement, origin);
+            backend.connection_mut().statements_mut().note(statement, Known { origin, entry });
         }
         let change = self.course.prepared.as_ref().and_then(|all| all.get(id)?.what.change.clone());
         self.course.note_prepared(change.as_ref(), hostgroup);
@@ -135,7 +136,7 @@ impl Session {
         let prepared = all.get(id)?;
         let origin = prepared.origin()?;
         let statements = self.backend.as_mut()?.connection_mut().statements_mut();
-        let found = statements.take(&origin, prepared.params(), prepared.columns())?;
+        let found = statements.take(&origin, prepared.entry(), prepared.params(), prepared.columns())?;
         all.add_place(id, self.course.hostgroup, found, false);
         Some(found.id)
     }
@@ -174,7 +175,7 @@ impl Session {
         {
             let told = keeps_definitions(self.identity.capabilities).then(|| Definitions::of(&reply.bytes));
             if let Some(backend) = &mut self.backend {
-                backend.connection_mut().statements_mut().note(statement, preparing.origin(told));
+                backend.connection_mut().statements_mut().note(statement, preparing.known(told));
             }
             if statement.warnings > 0 {
                 self.course.pins.note(Mark::begin(Pin::Warnings), hostgroup);

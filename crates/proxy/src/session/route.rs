@@ -16,6 +16,7 @@ use crate::backend::Backend;
 use crate::limits::{JUDGED_BYTES_MAX, PREPARED_BYTES_MAX};
 use crate::routing::Circumstances;
 use crate::statement::kill_of;
+use crate::worker::Worker;
 
 /// The attribute of a statement that says which side of a replication pair it wants.
 const ACCESS_MODE: &[u8] = b"access_mode";
@@ -252,7 +253,7 @@ impl Session {
                 let mut preparing = self.preparing(payload.get(1..).unwrap_or_default(), decided);
                 if !is_whole || payload.len() >= MAX_PAYLOAD {
                     // Prepared anew, what is here of it would be another statement.
-                    preparing.text = None;
+                    preparing.forget_text();
                 }
                 self.course.prepared.get_or_insert_default().expect(preparing);
             }
@@ -274,8 +275,14 @@ impl Session {
         };
         let digest_text = digest.map(shown).unwrap_or_default();
         let (modes, meaning) = self.course.meaning_at(decided.hostgroup).unzip();
+        let text = self.worker.texts.keep(text);
+        let entry = text.as_ref().and_then(|text| {
+            let Worker { ledger, texts, .. } = &*self.worker;
+            ledger.entry(&self.course.caller, text, digest.unwrap_or(0), texts)
+        });
         Preparing {
-            text: self.worker.texts.keep(text),
+            text,
+            entry,
             moves,
             digest,
             effects: decided.effects,

@@ -9,7 +9,7 @@ use super::support::{Client, Database, Servers, options, play, run};
 use proxy::stage::Stage;
 
 /// As many statements may stay.
-fn config_with(max_stmts_per_connection: u32) -> Config {
+pub(super) fn config_with(max_stmts_per_connection: u32) -> Config {
     let mut config = config();
     config.variables.max_stmts_per_connection = max_stmts_per_connection;
     config
@@ -20,7 +20,7 @@ async fn two() -> (Stage, Servers, Client, Client, Database) {
 }
 
 /// The client prepares a statement, and the server calls it `id`.
-async fn prepares(client: &mut Client, server: &mut Database, sql: &str, id: u8) {
+pub(super) async fn prepares(client: &mut Client, server: &mut Database, sql: &str, id: u8) {
     client.send_command(Kind::StmtPrepare, sql.as_bytes()).await;
     server.expect_command(Kind::StmtPrepare, sql.as_bytes()).await;
     prepared(server, id, 0).await;
@@ -33,14 +33,14 @@ fn execution(id: u8) -> [u8; 9] {
 }
 
 /// What the client knows as `own` is executed as `id` at once.
-async fn executes(client: &mut Client, server: &mut Database, own: u8, id: u8) {
+pub(super) async fn executes(client: &mut Client, server: &mut Database, own: u8, id: u8) {
     client.send_command(Kind::StmtExecute, &execution(own)).await;
     server.expect_command(Kind::StmtExecute, &execution(id)).await;
     server.ok().await;
     client.expect_ok().await;
 }
 
-async fn expect_close(server: &mut Database, id: u8) {
+pub(super) async fn expect_close(server: &mut Database, id: u8) {
     server.expect_command(Kind::StmtClose, &u32::from(id).to_le_bytes()).await;
 }
 

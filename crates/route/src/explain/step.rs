@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::Candidate;
 use crate::destination::{Destination, Why};
 use crate::firewall::Ruling;
+use crate::injection::Sighting;
 use crate::record::Miss;
 use crate::split::{Side, Split};
 use crate::verdict::Source;
@@ -94,6 +95,8 @@ pub enum Step {
         /// Why, in words.
         why: String,
     },
+    /// The search for injected SQL, and what it has found.
+    Injection(Option<Sighting>),
     /// The split of reads from writes.
     Split(Split),
     /// Why the split had no say.
@@ -168,6 +171,8 @@ impl Step {
                 row("hints", "ignored", "switched off for the user".to_owned())
             }
             Self::Firewall { ruling, why } => row("firewall", ruling.name(), why.clone()),
+            Self::Injection(None) => row("injected SQL", "none", String::new()),
+            Self::Injection(Some(sighting)) => row("injected SQL", sighting.name(), sighting.text()),
             Self::Split(split) => row("split", split.side.name(), split.reason.text().to_owned()),
             Self::NoSplit(reason) => row("split", "not asked", (*reason).to_owned()),
             Self::Destination(destination) => destination_row(destination),

@@ -16,7 +16,7 @@ pub(super) enum Kind {
 /// metric stand together.
 pub(super) type Metric = (&'static str, Kind, Option<(&'static str, &'static str)>, &'static str);
 
-pub(super) const GLOBALS: [Metric; 86] = [
+pub(super) const GLOBALS: [Metric; 90] = [
     ("uptime_seconds_total", Counter, None, "ProxySQL_Uptime"),
     ("mysql_listener_paused", Gauge, None, "mysql_listener_paused"),
     ("connpool_memory_bytes", Gauge, None, "ConnPool_memory_bytes"),
@@ -61,6 +61,8 @@ pub(super) const GLOBALS: [Metric; 86] = [
     ("hostgroup_locked_set_cmds_total", Counter, None, "hostgroup_locked_set_cmds"),
     ("hostgroup_locked_queries_total", Counter, None, "hostgroup_locked_queries"),
     ("mysql_unexpected_frontend_packets_total", Counter, None, "mysql_unexpected_frontend_packets"),
+    ("automatic_detected_sql_injection_total", Counter, None, "automatic_detected_sql_injection"),
+    ("whitelisted_sqli_fingerprint_total", Counter, None, "whitelisted_sqli_fingerprint"),
     ("mysql_killed_backend_connections_total", Counter, None, "mysql_killed_backend_connections"),
     ("mysql_killed_backend_queries_total", Counter, None, "mysql_killed_backend_queries"),
     ("client_host_error_killed_connections", Counter, None, "client_host_error_killed_connections"),
@@ -105,6 +107,8 @@ pub(super) const GLOBALS: [Metric; 86] = [
     ("stmt_client_active_unique", Gauge, None, "Stmt_Client_Active_Unique"),
     ("stmt_cached", Gauge, None, "Stmt_Cached"),
     ("stmt_server_active", Gauge, None, "Stmt_Server_Active_Total"),
+    ("stmt_server_active_unique", Gauge, None, "Stmt_Server_Active_Unique"),
+    ("stmt_max_stmt_id", Gauge, None, "Stmt_Max_Stmt_id"),
     ("mysql_monitor_connect_check_total", Counter, Some(("status", "ok")), "MySQL_Monitor_connect_check_OK"),
     (
         "mysql_monitor_connect_check_total",

@@ -401,3 +401,22 @@ fn a_firewall_rule_whose_digest_cannot_be_read_is_refused_with_its_row() {
     assert_eq!(config.firewall_users[0].mode, config::FirewallMode::Protecting);
     assert_eq!(config.firewall_rules[0].digest, "0x1C46AE529DD5A40E");
 }
+
+/// The same for a fingerprint that nothing has.
+#[test]
+fn a_fingerprint_that_cannot_be_one_is_refused_with_its_row() {
+    let (mut store, plane) = store();
+    store.sql("INSERT INTO mysql_firewall_whitelist_sqli_fingerprints VALUES (1,'enknk'), (0,'s&1c')");
+    let load = Move::MemoryToRuntime;
+    assert_eq!(
+        store.moved(Module::MysqlFirewall, load),
+        "ERROR 1045 ProxySQL Admin Error: MYSQL FIREWALL not loaded: mysql_firewall_whitelist_sqli_fingerprints row \
+         fingerprint='enknk': `fingerprint` must be a fingerprint such as Enknk, not \"enknk\""
+    );
+    store.sql("UPDATE mysql_firewall_whitelist_sqli_fingerprints SET fingerprint = 'Enknk' WHERE active");
+    assert!(store.moved(Module::MysqlFirewall, load).starts_with("OK"));
+    let applied = plane.applied.lock().unwrap();
+    let rows = &applied.last().unwrap().sqli_fingerprints;
+    let rows: Vec<_> = rows.iter().map(|row| (row.active, row.fingerprint.as_str())).collect();
+    assert_eq!(rows, [(true, "Enknk"), (false, "s&1c")]);
+}

@@ -93,7 +93,12 @@ pub(super) const FIELDS: &[Field] = &[
     int("handle_warnings", 1, (0, 1), "1: keep the connection so that SHOW WARNINGS works")
     .superseded("warnings keep their connection until the next statement with tables (the pin `warnings`)"),
     ms("long_query_time", 1_000, (0, DAYS_20_MS), "a statement that takes longer counts as slow").built(),
-    switch("automatic_detect_sqli", false, "look for SQL injection"),
+    switch(
+        "automatic_detect_sqli",
+        false,
+        "close connections that send what looks like injected SQL and has no row in `mysql_firewall_whitelist_sqli_fingerprints`",
+    )
+    .built(),
     switch("firewall_whitelist_enabled", false, "refuse statements that are on no list").built(),
     text(
         "firewall_whitelist_errormsg",

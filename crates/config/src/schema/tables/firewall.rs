@@ -57,9 +57,10 @@ pub static MYSQL_FIREWALL_WHITELIST_SQLI_FINGERPRINTS: Section = Section::new(
     "mysql_firewall_whitelist_sqli_fingerprints",
     Shape::Rows,
     &[&[
-        switch("active", true, "whether the row is in use"),
-        text("fingerprint", "", "the fingerprint").required(),
+        switch("active", true, "whether the row is in use").built(),
+        text("fingerprint", "", "the fingerprint, as libinjection writes it").required().built(),
     ]],
-    "Fingerprints of the injection detector to let pass.",
+    "Fingerprints of injected SQL with which statements pass (`mysql-automatic_detect_sqli`).",
 )
-.unique(&[&["fingerprint"]]);
+.unique(&[&["fingerprint"]])
+.examples(&[&[("fingerprint", "\"Enknk\"")]]);

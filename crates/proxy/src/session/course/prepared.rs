@@ -21,7 +21,8 @@ use sites::Sites;
 pub(in crate::session) use statement::Prepared;
 
 use super::Change;
-use crate::backend::Origin;
+use crate::backend::{Known, Origin};
+use crate::ledger::Entry;
 use crate::limits::{LEFT_TEXT_MAX, PREPARED_BYTES_MAX};
 use crate::routing::Screened;
 use crate::session::modes::Modes;
@@ -40,6 +41,8 @@ const FIRST_OWN_ID: u32 = 1 << 30;
 pub(in crate::session) struct Preparing {
     /// The statement, if it could be prepared elsewhere.
     pub(in crate::session) text: Option<Text>,
+    /// Who else has it. Nothing without its text.
+    pub(in crate::session) entry: Option<Rc<Entry>>,
     /// Whether each execution is judged: it may go elsewhere. If not, it goes where the statement was prepared, or to another server of
     /// the same hostgroup if that is lost.
     pub(in crate::session) moves: bool,
@@ -76,6 +79,16 @@ impl Preparing {
         Some(Origin { text: text.clone(), meaning, told })
     }
 
+    /// What a connection keeps of it, where a client was told this of it and keeps that.
+    pub(in crate::session) fn known(&self, told: Option<u64>) -> Known {
+        Known { origin: self.origin(told), entry: self.entry.clone() }
+    }
+
+    /// Forgets its text.
+    pub(in crate::session) fn forget_text(&mut self) {
+        (self.text, self.entry) = (None, None);
+    }
+
     fn bytes(&self) -> usize {
         self.text.as_ref().map_or(0, |text| text.len()) + self.digest_text.len()
     }
@@ -83,7 +96,7 @@ impl Preparing {
     /// Forgets texts for which there is no room.
     fn shrink_to(&mut self, room: usize) {
         if self.bytes() > room {
-            self.text = None;
+            self.forget_text();
         }
         if self.bytes() > room {
             self.digest_text = Arc::default();
@@ -137,22 +150,22 @@ impl Registry {
         self.last = LAST_STATEMENT;
     }
 
-    /// The server of this hostgroup has answered the first statement that was awaited: with this, or with an error. Returns what it is made
-    /// of, if it may outlive its session.
+    /// The server of this hostgroup has answered the first statement that was awaited: with this, or with an error. Returns what its
+    /// connection keeps of it.
     pub(in crate::session) fn answered(
         &mut self,
         hostgroup: u32,
         statement: Option<reply::Prepared>,
-    ) -> Option<Origin> {
+    ) -> Option<Known> {
         let told = self.hearing.take().map(|heard| heard.finish());
         let what = self.awaiting.pop_front()?;
         let Some(statement) = statement else {
             self.forget_last();
             return None;
         };
-        let origin = what.origin(told);
+        let known = what.known(told);
         self.enter(statement.id, what, hostgroup, statement, told);
-        origin
+        Some(known)
     }
 
     /// Enters a statement that the client will know as `id`. Its texts are forgotten if there are too many.

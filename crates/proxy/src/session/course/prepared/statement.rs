@@ -8,6 +8,7 @@ use super::Preparing;
 use super::definitions::Definitions;
 use super::sites::Freedom;
 use crate::backend::Origin;
+use crate::ledger::{Entry, Opened};
 use crate::session::modes::Modes;
 
 /// A prepared statement.
@@ -22,6 +23,8 @@ pub(in crate::session) struct Prepared {
     columns: u16,
     /// What it was told of parameters and columns, if it keeps that.
     told: Option<u64>,
+    /// It is counted among those that clients have.
+    opened: Option<Opened>,
     places: Vec<Place>,
     /// The types of its parameters, as they were sent last, and how often they were.
     types: Option<Box<[u8]>>,
@@ -49,8 +52,9 @@ struct Place {
 impl Prepared {
     /// A statement that was prepared at this hostgroup with this answer; the client was told so of its parameters and columns, if it
     /// keeps that.
-    pub(super) fn new(what: Preparing, home: u32, statement: reply::Prepared, told: Option<u64>) -> Self {
+    pub(super) fn new(mut what: Preparing, home: u32, statement: reply::Prepared, told: Option<u64>) -> Self {
         Self {
+            opened: what.entry.take().map(Opened::new),
             what,
             home,
             params: statement.params,
@@ -183,6 +187,11 @@ impl Prepared {
     /// What it is made of; nothing if it must not outlive its session.
     pub(in crate::session) fn origin(&self) -> Option<Origin> {
         self.what.origin(self.told)
+    }
+
+    /// Who else has it; nothing if its text is not kept.
+    pub(in crate::session) fn entry(&self) -> Option<&Rc<Entry>> {
+        self.opened.as_ref().map(Opened::entry)
     }
 
     /// How many columns the client knows of.

@@ -11,6 +11,7 @@ fn what(text: &str) -> Preparing {
     let text = Texts::new(usize::MAX).keep(text.as_bytes());
     Preparing {
         text,
+        entry: None,
         moves: true,
         digest: Some(1),
         effects: Effects::NONE,

@@ -1,0 +1,34 @@
+//! The table of prepared statements.
+
+use std::sync::Arc;
+
+use rusqlite::types::Value;
+
+use super::listed::{Found, Listed, lossy};
+use super::tables::{number, text};
+use crate::plane::{DataPlane, PreparedStatement};
+use crate::store::Store;
+use crate::tables::PREPARED_STATEMENTS;
+
+/// Gives the table its rows, if it is among `names`.
+pub(super) fn refresh(names: &[String], store: &mut Store, plane: &dyn DataPlane) {
+    if names.iter().any(|name| name == PREPARED_STATEMENTS) {
+        let found = Arc::new(Found(plane.statements()));
+        store.show(PREPARED_STATEMENTS, Arc::new(Listed { found, cell }));
+    }
+}
+
+/// A cell of `stats_mysql_prepared_statements_info`.
+fn cell(statement: &PreparedStatement, column: usize) -> Value {
+    match column {
+        0 => number(statement.id),
+        1 => lossy(&statement.schema),
+        2 => lossy(&statement.user),
+        3 => text(format!("0x{:016X}", statement.digest)),
+        4 => number(statement.clients),
+        5 => number(statement.servers),
+        6 => number(statement.columns.into()),
+        7 => number(statement.params.into()),
+        _ => lossy(&statement.text),
+    }
+}

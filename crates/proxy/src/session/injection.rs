@@ -1,0 +1,66 @@
+//! Statements that look like injected SQL: what is counted and logged of them, and the end of the sessions that send them.
+//!
+//! They are found with where they go ([`Routing::judge`](crate::routing::Routing::judge)).
+
+use route::Sighting;
+use tokio::time::Instant;
+use wire::command::Kind;
+
+use super::Session;
+use super::course::decided::Decided;
+use crate::counts::Counter;
+use crate::ending::Ending;
+use crate::error::ClientError;
+
+impl Session {
+    /// Counts what was found in a statement, and logs it now and then.
+    #[inline]
+    pub(super) fn note_sighting(&self, kind: Kind, payload: &[u8], decided: &Decided) {
+        if let Some(sighting) = decided.screened.sighting {
+            self.note_found(kind, payload, decided, sighting);
+        }
+    }
+
+    #[cold]
+    fn note_found(&self, kind: Kind, payload: &[u8], decided: &Decided, sighting: Sighting) {
+        let worker = &self.worker;
+        if let Some(fingerprint) = sighting.fingerprint() {
+            let is_listed = matches!(sighting, Sighting::Listed(_));
+            worker.counts.fingerprints.note(fingerprint, is_listed, decided.digest.unwrap_or(0));
+        }
+        let (counter, messages, what) = match sighting {
+            Sighting::Listed(_) => return worker.counts.note(Counter::InjectionsListed),
+            Sighting::Detected(_) => {
+                (Counter::InjectionsFound, &worker.logged.injected, "a statement looks like injected SQL")
+            }
+            Sighting::Refused(_) => (
+                Counter::InjectionsFound,
+                &worker.logged.injected,
+                "a connection is closed: its statement looks like injected SQL",
+            ),
+            Sighting::Failed => (
+                Counter::InjectionsUnknown,
+                &worker.logged.unjudged,
+                "the detector of injected SQL has failed with a statement, which passes",
+            ),
+        };
+        worker.counts.note(counter);
+        let Some(hidden) = messages.admit(Instant::now()) else { return };
+        let fingerprint =
+            sighting.fingerprint().map_or_else(String::new, |fingerprint| fingerprint.to_string());
+        let statement = self.shown_in_log(kind, payload, decided);
+        let digest = format_args!("0x{:016X}", decided.digest.unwrap_or(0));
+        let caller = &self.course.caller;
+        let (user, schema) = (caller.user().escape_ascii(), caller.schema().escape_ascii());
+        let client = &self.course.client_addr;
+        tracing::warn!(fingerprint, %digest, statement, %user, %client, %schema, hidden, "{what}");
+    }
+
+    /// Tells the client why the statement in the backlog is not sent, and that the session is over.
+    pub(super) async fn refuse_injected(&mut self, kind: Kind, error: &ClientError) -> Result<(), Ending> {
+        self.begin_own(kind);
+        let seq = self.skip_command().await?;
+        self.answered_here(error.code());
+        Err(self.told(error, seq))
+    }
+}
