@@ -133,7 +133,8 @@ fn each_statement_is_looked_at_whatever_rules_say_about_its_digest() {
         config.query_rules = vec![
             QueryRule { destination_hostgroup: Some(0), apply: true, ..rule(1, "^INSERT") },
             QueryRule { ok_msg: Some("fine".to_owned()), ..rule(2, "^CALL") },
-        ].into();
+        ]
+        .into();
         let (stage, _servers, mut client, mut server) = session_in(config).await;
         run(&mut client, &mut server, HARMLESS).await;
         run(&mut client, &mut server, HARMLESS).await;
