@@ -96,7 +96,12 @@ impl Author {
             sql = sql.replace("@a, @b, ", "");
         }
         let sql = self.filled(&sql);
+        let calls = sql.starts_with("CALL");
         self.say(Command::Prepare(name(slot), sql));
+        if calls && !self.gaps {
+            // MySQL has been in the procedure's schema, which it tells with the next OK.
+            self.query("DO {n}");
+        }
         let open = Slot { params, is_select, typed: None, has_cursor: false, had_cursor: false };
         self.session.slots[slot] = Some(open.clone());
         if self.dice.chance(80) {

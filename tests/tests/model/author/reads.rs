@@ -2,7 +2,7 @@
 
 use super::Author;
 
-const READS: [&str; 45] = [
+const READS: [&str; 41] = [
     "SELECT {tag} AS tag, {n} AS n",
     "SELECT {tag}",
     "SELECT {tag} FROM DUAL WHERE 1 = 0",
@@ -39,16 +39,15 @@ const READS: [&str; 45] = [
     "SELECT SQL_NO_CACHE {tag}, id FROM shared.s WHERE name LIKE '%e%' ORDER BY id",
     "SELECT {tag}, RAND({n}) < 2, MD5({tag}), CRC32({tag})",
     "SELECT {tag}, 0x41, X'4D', b'01000001', 1e10, 18446744073709551615, -1.50",
-    "SHOW TABLES",
-    "SHOW TABLES FROM {db}",
     "SHOW CREATE TABLE {db}.u",
-    "SHOW COLUMNS FROM t",
-    "DESCRIBE shared.s",
     "SHOW VARIABLES LIKE 'character_set%'",
     "SHOW SESSION VARIABLES WHERE Variable_name IN ('sql_mode', 'time_zone', 'autocommit', 'sql_select_limit')",
     "TABLE {db}.t ORDER BY id LIMIT 2",
     "VALUES ROW(1, {tag}), ROW({n}, 'x')",
 ];
+
+/// At MariaDB these leave `ROW_COUNT()` at the connection as it was if they fail.
+const LOOKS: [&str; 4] = ["SHOW TABLES", "SHOW TABLES FROM {db}", "SHOW COLUMNS FROM t", "DESCRIBE shared.s"];
 
 impl Author {
     /// A statement that reads.
@@ -66,6 +65,12 @@ impl Author {
                 "select connection_id() as id from dual",
                 "SELECT {tag}, @@pseudo_thread_id = CONNECTION_ID()",
             ]),
+            3..=6 => {
+                self.one_of(&LOOKS);
+                if !self.gaps {
+                    self.query("DO {n}");
+                }
+            }
             _ => self.one_of(&READS),
         }
         if self.dice.chance(15) {
