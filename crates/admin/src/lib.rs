@@ -42,8 +42,8 @@ pub use engine::{Asked, Engine};
 pub use layers::{Module, Move};
 pub use plane::{
     AdminDid, AdminEvent, AuroraChecks, AuroraFailover, CheckDetail, CheckKind, CheckResult, ClientHost,
-    Collation, CommandCounter, DataPlane, Digest, ExecutedGtids, Explained, FreeConnection, Member,
-    NotApplied, Order, PoolServer, PreparedStatement, Process, Question, ServerError, ServerEvent,
+    Collation, CommandCounter, DataPlane, Digest, ExecutedGtids, Explained, FreeConnection, Injection,
+    Member, NotApplied, Order, PoolServer, PreparedStatement, Process, Question, ServerError, ServerEvent,
     UserConnections,
 };
 pub use port::Port;

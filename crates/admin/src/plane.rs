@@ -18,7 +18,7 @@ pub use self::clients::{ClientHost, Process, UserConnections};
 pub use self::servers::{
     Collation, ExecutedGtids, FreeConnection, Member, PoolServer, ServerError, ServerEvent,
 };
-pub use self::statements::{CommandCounter, Digest, PreparedStatement};
+pub use self::statements::{CommandCounter, Digest, Injection, PreparedStatement};
 pub use self::wishes::{AdminDid, AdminEvent, Explained, NotApplied, Order, Question};
 
 /// The running proxy, as the admin port sees it.
@@ -97,6 +97,11 @@ pub trait DataPlane: Send + Sync + 'static {
 
     /// Errors that servers answered; `reset` forgets them.
     fn errors(&self, reset: bool) -> Vec<ServerError>;
+
+    /// Statements that looked like injected SQL, by fingerprint.
+    fn injections(&self) -> Vec<Injection> {
+        Vec::new()
+    }
 
     /// What servers have executed, as far as they have a `gtid_port`.
     fn gtids(&self) -> Vec<ExecutedGtids> {

@@ -37,7 +37,7 @@ pub(crate) fn bind(parsed: Parsed, origin: &Path) -> Result<Loaded, Problems> {
     let (mut read, notes) = read(parsed, origin);
     let listeners = check::all(&read.tables, read.complete, &mut read.problems);
     let Read { tables, unbuilt, .. } = read.sound()?;
-    let config = config(&tables, listeners);
+    let config = config(&tables, listeners, None);
     let file = origin.display();
     let warnings = notes.into_iter().chain(unbuilt.warning()).chain(members::warnings(&tables));
     let warnings = warnings.chain(check::warnings(&config));
@@ -50,25 +50,27 @@ pub(crate) fn rows(parsed: Parsed, origin: &Path) -> Result<Draft, Problems> {
     Ok(read(parsed, origin).0.sound()?.tables.into_draft())
 }
 
-/// What the rows of `draft` mean together, or everything that is wrong with them.
-pub(crate) fn check(draft: &Draft) -> Result<Checked, Vec<Problem>> {
-    let tables = Tables::from_draft(draft);
+/// What the rows of `draft` mean together, or everything that is wrong with them. Those that it has from `sound` need not be checked
+/// by themselves, and mean what they did.
+pub(crate) fn check(draft: &Draft, sound: Option<(&Draft, &Config)>) -> Result<Checked, Vec<Problem>> {
+    let tables = Tables::from_draft(draft, sound.map(|(sound, _)| sound));
     let mut problems = Vec::new();
     let listeners = check::all(&tables, true, &mut problems);
     if !problems.is_empty() {
         return Err(problems);
     }
-    let config = config(&tables, listeners);
+    let config = config(&tables, listeners, sound.map(|(_, meaning)| meaning));
     let members = members::warnings(&tables);
     tables.free();
     let warnings = Unbuilt::of(draft).warning().into_iter().chain(members).chain(check::warnings(&config));
     Ok(Checked { config, warnings: warnings.collect() })
 }
 
-/// The typed form of rows that go together.
-fn config(tables: &Tables, listeners: Listeners) -> Config {
+/// The typed form of rows that go together; those that were checked are as in `before`.
+fn config(tables: &Tables, listeners: Listeners, before: Option<&Config>) -> Config {
     let group = |section| tables.of(section).first().map(|row| &row.row);
     let rows = |section| in_turns(tables.of(section)).map(|row| &row.row);
+    let known = |section| before.filter(|_| tables.is_seen(section));
     let top = |name| group(&TOP_LEVEL).map_or_else(String::new, |row| row.get(name));
     Config {
         listeners: listeners.into_iter().map(|(listener, _)| listener).collect(),
@@ -77,11 +79,18 @@ fn config(tables: &Tables, listeners: Listeners) -> Config {
         pointsman: group(&POINTSMAN_VARIABLES)
             .map_or_else(PointsmanVariables::default, PointsmanVariables::from_row),
         admin: group(&ADMIN_VARIABLES).map_or_else(AdminVariables::default, AdminVariables::from_row),
-        servers: rows(&MYSQL_SERVERS).map(Server::from_row).collect(),
+        servers: known(&MYSQL_SERVERS).map_or_else(
+            || rows(&MYSQL_SERVERS).map(Server::from_row).collect(),
+            |before| before.servers.clone(),
+        ),
         server_options: rows(&POINTSMAN_SERVERS).map(ServerOptions::from_row).collect(),
-        users: rows(&MYSQL_USERS).map(User::from_row).collect(),
+        users: known(&MYSQL_USERS)
+            .map_or_else(|| rows(&MYSQL_USERS).map(User::from_row).collect(), |before| before.users.clone()),
         server_tls: rows(&MYSQL_SERVERS_SSL_PARAMS).map(ServerTls::from_row).collect(),
-        query_rules: rows(&MYSQL_QUERY_RULES).map(QueryRule::from_row).collect(),
+        query_rules: known(&MYSQL_QUERY_RULES).map_or_else(
+            || rows(&MYSQL_QUERY_RULES).map(QueryRule::from_row).collect(),
+            |before| before.query_rules.clone(),
+        ),
         fast_routes: rows(&MYSQL_QUERY_RULES_FAST_ROUTING).map(FastRoute::from_row).collect(),
         firewall_users: rows(&MYSQL_FIREWALL_WHITELIST_USERS).map(FirewallUser::from_row).collect(),
         firewall_rules: rows(&MYSQL_FIREWALL_WHITELIST_RULES).map(FirewallRule::from_row).collect(),

@@ -106,8 +106,26 @@ impl Draft {
 
     /// What the rows mean together, or everything that is wrong with them.
     pub fn check(&self) -> Result<Checked, Vec<RowProblem>> {
-        bind::check(self)
+        self.checked(None)
+    }
+
+    /// The same if it was made from `sound`, in which [`check`](Self::check) has found nothing wrong: what both have in common is only
+    /// looked at where other rows matter to it, means what it does in `meaning`, that of `sound`, and its members that mean nothing are
+    /// not warned of once more.
+    pub fn check_from(&self, sound: &Self, meaning: &Config) -> Result<Checked, Vec<RowProblem>> {
+        self.checked(Some((sound, meaning)))
+    }
+
+    fn checked(&self, sound: Option<(&Self, &Config)>) -> Result<Checked, Vec<RowProblem>> {
+        bind::check(self, sound)
             .map_err(|problems| problems.iter().map(|problem| self.row_problem(problem)).collect())
+    }
+
+    /// Whether both have the very same rows in `section`: one has them from the other.
+    pub(crate) fn shares(&self, section: &Section, other: &Self) -> bool {
+        let at = section.index();
+        let both = self.sections.get(at).zip(other.sections.get(at));
+        both.is_some_and(|(one, other)| Arc::ptr_eq(&one.rows, &other.rows))
     }
 
     /// `problem`, whose file is a section and whose line is a row, in the terms of tables.

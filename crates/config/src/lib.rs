@@ -30,9 +30,9 @@ pub use model::{
     Config, Credentials, Endpoint, FastRoute, FirewallMode, FirewallRule, FirewallUser, HostgroupAttributes,
     HostgroupSettings, InvalidAddress, InvalidCredentials, InvalidNetworks, Isolation, Listener,
     MonitorVariables, MysqlVariables, Network, Networks, PointsmanVariables, Protocol, ProxyProtocol,
-    QueryRule, ReplicationHostgroups, Role, Server, ServerOptions, ServerStatus, ServerTls, ServersDefaults,
-    SpiffeId, SqliFingerprint, Strategy, TlsParams, TrackGtids, UNIX_PATH_MAX_BYTES, User, UserAttributes,
-    WritersRead, digest_number, is_sqli_fingerprint,
+    QueryRule, ReplicationHostgroups, Role, Rows, Server, ServerOptions, ServerStatus, ServerTls,
+    ServersDefaults, SpiffeId, SqliFingerprint, Strategy, TlsParams, TrackGtids, UNIX_PATH_MAX_BYTES, User,
+    UserAttributes, WritersRead, digest_number, is_sqli_fingerprint,
 };
 pub use nearest::{mistakes, suggestion};
 pub use problem::{Problem, Problems};

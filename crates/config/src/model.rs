@@ -8,6 +8,7 @@ mod hostgroup;
 mod listener;
 mod monitor;
 mod network;
+mod rows;
 mod rule;
 mod server;
 mod server_options;
@@ -29,6 +30,7 @@ pub use listener::{Address, InvalidAddress, Listener, Protocol, Role, Strategy, 
 pub(crate) use monitor::is_table;
 pub use monitor::{BehindIn, MonitorVariables};
 pub use network::{InvalidNetworks, Network, Networks};
+pub use rows::Rows;
 pub use rule::{FastRoute, QueryRule};
 pub use server::{Endpoint, Server, ServerStatus};
 pub use server_options::{ProxyProtocol, ServerOptions};
@@ -54,15 +56,15 @@ pub struct Config {
     /// The group `admin_variables`, as far as its variables exist.
     pub admin: AdminVariables,
     /// The rows of `mysql_servers`.
-    pub servers: Vec<Server>,
+    pub servers: Rows<Server>,
     /// The rows of `pointsman_servers`.
     pub server_options: Vec<ServerOptions>,
     /// The rows of `mysql_users`.
-    pub users: Vec<User>,
+    pub users: Rows<User>,
     /// The rows of `mysql_servers_ssl_params`.
     pub server_tls: Vec<ServerTls>,
     /// The rows of `mysql_query_rules`, inactive ones too.
-    pub query_rules: Vec<QueryRule>,
+    pub query_rules: Rows<QueryRule>,
     /// The rows of `mysql_query_rules_fast_routing`.
     pub fast_routes: Vec<FastRoute>,
     /// The rows of `mysql_firewall_whitelist_users`, inactive ones too.
@@ -128,9 +130,9 @@ impl Config {
 
     /// Frees its memory, in turns with other threads: there may be many rows.
     pub fn free(self) {
-        in_turns(self.users).for_each(drop);
-        in_turns(self.servers).for_each(drop);
-        in_turns(self.query_rules).for_each(drop);
+        self.users.free();
+        self.servers.free();
+        self.query_rules.free();
         in_turns(self.fast_routes).for_each(drop);
         in_turns(self.firewall_users).for_each(drop);
         in_turns(self.firewall_rules).for_each(drop);
@@ -145,11 +147,11 @@ impl Default for Config {
             monitor: MonitorVariables::default(),
             pointsman: PointsmanVariables::default(),
             admin: AdminVariables::default(),
-            servers: Vec::new(),
+            servers: Rows::default(),
             server_options: Vec::new(),
-            users: Vec::new(),
+            users: Rows::default(),
             server_tls: Vec::new(),
-            query_rules: Vec::new(),
+            query_rules: Rows::default(),
             fast_routes: Vec::new(),
             firewall_users: Vec::new(),
             firewall_rules: Vec::new(),

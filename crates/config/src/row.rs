@@ -8,7 +8,7 @@ use crate::model::{
     Address, AuthPlugin, CheckLogins, Credentials, FirewallMode, Networks, Protocol, ProxyProtocol, Role,
     ServerStatus, Strategy, TrackGtids, UserAttributes,
 };
-use crate::schema::{Field, Kind, Preset, Scalar, Section, Unit, addresses};
+use crate::schema::{Column, Field, Kind, Preset, Scalar, Section, Unit, addresses};
 use crate::tree::Place;
 
 /// One checked value for every field of a section: a row of a table, or a group of variables. Cheap to clone.
@@ -96,6 +96,17 @@ impl Row {
         let (scalar, field) = self.cell(name);
         T::from_scalar(scalar, field)
             .unwrap_or_else(|| unreachable!("the kind of `{name}` admits only what its type can hold"))
+    }
+
+    /// The value of `column`, which the row's section has and whose kind fits `T`.
+    pub(crate) fn at<T: FromScalar>(&self, column: Column) -> T {
+        debug_assert_eq!(
+            self.section.fields().nth(column.at).map(|field| field.name),
+            Some(column.field.name)
+        );
+        let value = self.cells.get(column.at).and_then(|scalar| T::from_scalar(scalar, column.field));
+        let name = column.field.name;
+        value.unwrap_or_else(|| unreachable!("the kind of `{name}` admits only what its type can hold"))
     }
 
     fn cell(&self, name: &str) -> (&Scalar, &'static Field) {
@@ -314,7 +325,7 @@ macro_rules! from_row {
 
             /// The typed form of a row.
             pub(crate) fn from_row(row: &$crate::row::Row) -> Self {
-                Self { $($field: row.get($crate::row::from_row!(@column $field $($column)?)),)* }
+                Self { $($field: row.at(const { $section.column($crate::row::from_row!(@column $field $($column)?)) }),)* }
             }
         }
 

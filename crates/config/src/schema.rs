@@ -153,6 +153,23 @@ impl Section {
         self.fields().enumerate().find(|(_, field)| field.name == name || field.alias == Some(name))
     }
 
+    /// The column called `name`, for who reads it of thousands of rows. In a constant, a name that the section does not have is an
+    /// error of the compiler.
+    pub(crate) const fn column(&self, name: &str) -> Column {
+        let (mut parts, mut at) = (self.parts, 0);
+        while let [part, other_parts @ ..] = parts {
+            let mut fields = *part;
+            while let [field, other_fields @ ..] = fields {
+                if is_same(field.name.as_bytes(), name.as_bytes()) {
+                    return Column { at, field };
+                }
+                (fields, at) = (other_fields, at + 1);
+            }
+            parts = other_parts;
+        }
+        panic!("the section has no such column")
+    }
+
     /// Its name as a table; that of a group of variables says nothing.
     pub fn table_name(&self) -> &'static str {
         self.table.unwrap_or(self.name)
@@ -167,6 +184,24 @@ impl Section {
     pub fn built(&self) -> bool {
         self.fields().any(|field| field.built)
     }
+}
+
+/// A column of a section, and where it is in rows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Column {
+    pub(crate) at: usize,
+    pub(crate) field: &'static Field,
+}
+
+/// `==`, which constants cannot say.
+const fn is_same(mut left: &[u8], mut right: &[u8]) -> bool {
+    while let ([one, ones @ ..], [other, others @ ..]) = (left, right) {
+        if *one != *other {
+            return false;
+        }
+        (left, right) = (ones, others);
+    }
+    left.is_empty() && right.is_empty()
 }
 
 /// One variable or one column.

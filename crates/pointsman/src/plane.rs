@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use admin::{
     AdminDid, AdminEvent, AuroraChecks, AuroraFailover, CheckDetail, CheckKind, CheckResult, ClientHost,
-    Collation, CommandCounter, DataPlane, Digest, ExecutedGtids, Explained, FreeConnection, Member,
-    NotApplied, Order, PoolServer, PreparedStatement, Process, Question, ServerError, ServerEvent,
+    Collation, CommandCounter, DataPlane, Digest, ExecutedGtids, Explained, FreeConnection, Injection,
+    Member, NotApplied, Order, PoolServer, PreparedStatement, Process, Question, ServerError, ServerEvent,
     UserConnections,
 };
 use config::{Config, RowProblem};
@@ -238,6 +238,16 @@ impl DataPlane for Plane {
 
     fn errors(&self, reset: bool) -> Vec<ServerError> {
         self.remote.errors(reset).into_iter().map(server_error).collect()
+    }
+
+    fn injections(&self) -> Vec<Injection> {
+        let row = |stats::InjectionStats { fingerprint, found, passed, digest }| Injection {
+            fingerprint,
+            found,
+            passed,
+            digest,
+        };
+        self.remote.injections().into_iter().map(row).collect()
     }
 
     fn gtids(&self) -> Vec<ExecutedGtids> {

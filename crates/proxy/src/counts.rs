@@ -4,6 +4,7 @@
 //! - [`commands`]: statements by their kind, with the time that they took;
 //! - [`digests`]: statements by their text without values;
 //! - [`errors`]: errors that servers answered;
+//! - [`fingerprints`]: statements that looked like injected SQL;
 //! - [`report`]: the sums of all workers.
 
 pub(crate) mod commands;
@@ -11,6 +12,7 @@ pub(crate) mod commands;
 mod cost;
 pub(crate) mod digests;
 pub(crate) mod errors;
+pub(crate) mod fingerprints;
 pub(crate) mod report;
 
 use std::cell::{Cell, RefCell};
@@ -23,6 +25,7 @@ use pool::Gauge;
 use commands::Commands;
 use digests::Digests;
 use errors::Errors;
+use fingerprints::Fingerprints;
 
 use crate::random::Dice;
 
@@ -156,6 +159,7 @@ pub(crate) struct Counts {
     pub(crate) commands: Commands,
     pub(crate) digests: Digests,
     pub(crate) errors: RefCell<Errors>,
+    pub(crate) fingerprints: Fingerprints,
     pub(crate) copies: Copies,
     /// All clients.
     pub(crate) clients: Rc<Flow>,
@@ -172,6 +176,7 @@ impl Default for Counts {
             commands: Commands::default(),
             digests: Digests::new(Dice::new().roll()),
             errors: RefCell::default(),
+            fingerprints: Fingerprints::default(),
             copies: Copies::default(),
             clients: Rc::default(),
             servers: RefCell::default(),

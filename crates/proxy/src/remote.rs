@@ -20,7 +20,7 @@ use tokio::runtime::Handle;
 use tokio::task::spawn_local;
 
 use crate::choosing::readiness;
-use crate::counts::{digests, report};
+use crate::counts::{digests, fingerprints, report};
 use crate::limits::{ASK_WAIT_MAX, DIGESTS_PAUSE, DIGESTS_PER_TURN, FLUSH_LOGS_MAX};
 use crate::listeners::{ListenError, Listeners};
 use crate::routing::Routing;
@@ -30,8 +30,8 @@ use crate::servers::probe_new;
 use crate::shared::Shared;
 use crate::stats::{
     AuroraCheckStats, AuroraFailover, CheckStats, ClientHost, Collation, CommandCounts, DigestStats,
-    ErrorStats, FreeConnection, GtidStats, MemberStats, ServerEvent, ServerStats, SessionStats,
-    UserConnections,
+    ErrorStats, FreeConnection, GtidStats, InjectionStats, MemberStats, ServerEvent, ServerStats,
+    SessionStats, UserConnections,
 };
 use crate::tls::TlsError;
 use crate::worker::{Inbox, Message, Question, Worker};
@@ -279,6 +279,11 @@ impl Remote {
     /// Errors that servers have answered; with `reset` they are forgotten.
     pub fn errors(&self, reset: bool) -> Vec<ErrorStats> {
         report::errors(&self.shared.pool, self.ask(move |worker| worker.errors(reset)))
+    }
+
+    /// Statements that looked like injected SQL, by fingerprint.
+    pub fn injections(&self) -> Vec<InjectionStats> {
+        fingerprints::sum(self.ask(|worker| worker.counts.fingerprints.list()))
     }
 
     /// What servers have executed, as far as they have a `gtid_port`.

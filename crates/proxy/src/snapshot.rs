@@ -9,9 +9,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use config::{
-    CheckLogins, Config, Endpoint, MonitorVariables, MysqlVariables, Server, ServerStatus, same_in_turns,
-};
+use config::{CheckLogins, Config, Endpoint, MonitorVariables, MysqlVariables, Server, ServerStatus};
 use monitor::Member;
 use pool::{Policy, ServerSpec, Status};
 use route::RuleError;
@@ -69,7 +67,7 @@ impl Snapshot {
             statement: variables.default_query_timeout,
         };
         let users = match before {
-            Some(before) if same_in_turns(&before.config.users, &config.users) => Arc::clone(&before.users),
+            Some(before) if before.config.users.same(&config.users) => Arc::clone(&before.users),
             Some(before) => Arc::new(before.users.replaced_by(&config.users)),
             None => Arc::new(Users::new(&config.users)),
         };

@@ -18,7 +18,7 @@ use wire::proxy_header::Addresses;
 use crate::arrival::{Arrival, Guest, Peer, Stream};
 use crate::backend::Dialer;
 use crate::counts::digests::report::Sums;
-use crate::counts::report;
+use crate::counts::{fingerprints, report};
 use crate::door::Door;
 use crate::keys::Keys;
 use crate::ledger::Slice;
@@ -30,7 +30,7 @@ use crate::shared::Shared;
 use crate::sock::Sock;
 use crate::stats::{
     AuroraCheckStats, AuroraFailover, CheckStats, ClientHost, CommandCounts, DigestStats, ErrorStats,
-    FreeConnection, GtidStats, ServerEvent, ServerStats, SessionStats, StatementStats,
+    FreeConnection, GtidStats, InjectionStats, ServerEvent, ServerStats, SessionStats, StatementStats,
 };
 use crate::tls::Tls;
 use crate::worker::{Inbox, Message, Worker};
@@ -186,6 +186,11 @@ impl Stage {
     /// Errors that servers have answered; with `reset` they are forgotten.
     pub fn errors(&self, reset: bool) -> Vec<ErrorStats> {
         report::errors(&self.shared.pool, vec![self.worker.errors(reset)])
+    }
+
+    /// Statements that looked like injected SQL, by fingerprint.
+    pub fn injections(&self) -> Vec<InjectionStats> {
+        fingerprints::sum([self.worker.counts.fingerprints.list()])
     }
 
     /// Addresses whose connections have failed.

@@ -255,6 +255,19 @@ pub struct ErrorStats {
     pub message: String,
 }
 
+/// Statements with one fingerprint of injected SQL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InjectionStats {
+    /// The fingerprint.
+    pub fingerprint: String,
+    /// Those that came while it was not listed.
+    pub found: u64,
+    /// Those that came while it was.
+    pub passed: u64,
+    /// The hash of the digest of one of them; 0 if none had one.
+    pub digest: u64,
+}
+
 /// Statements of one digest, by one user with one schema, to the servers of one hostgroup. Times are whole microseconds,
 /// from a statement's arrival to the end of its answer. Names and texts need not be UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -47,10 +47,12 @@ fn config() -> Config {
             server(0, "writer"),
             server(1, "reader"),
             Server { status: ServerStatus::OfflineSoft, ..server(1, "resting") },
-        ],
-        users: vec![User { active: false, ..user("gone", true) }, user("app", true), user("web", false)],
+        ]
+        .into(),
+        users: vec![User { active: false, ..user("gone", true) }, user("app", true), user("web", false)]
+            .into(),
         replication_hostgroups: vec![pair],
-        query_rules: vec![rule],
+        query_rules: vec![rule].into(),
         ..Config::default()
     };
     config.variables.threads = 1;
@@ -154,6 +156,6 @@ fn what_cannot_be_explained() {
     let unknown = ExplainError::UnknownUser("gone".to_owned());
     let expected = [Err(ExplainError::NoStatement), Err(ExplainError::NoStatement), Err(unknown)];
     assert_eq!(ask(&config(), &nothing), expected);
-    let config = Config { users: Vec::new(), ..config() };
+    let config = Config { users: Vec::new().into(), ..config() };
     assert_eq!(ask(&config, &[(Assumed::default(), "SELECT 1")]), [Err(ExplainError::NoUser)]);
 }

@@ -13,12 +13,18 @@ const DETECT: [&str; 4] = [
     "LOAD MYSQL VARIABLES TO RUNTIME",
 ];
 
-const REFUSE: [&str; 5] = [
-    "INSERT INTO mysql_firewall_whitelist_sqli_fingerprints (active, fingerprint) VALUES (1, 'Enknk')",
+const FINGERPRINTS: &str = "SELECT DISTINCT f.fingerprint, f.found, f.passed, d.digest_text FROM stats_pointsman_sqli_fingerprints f \
+     LEFT JOIN stats_mysql_query_digest d ON d.digest = f.digest";
+
+const REFUSE: [&str; 7] = [
+    "INSERT OR IGNORE INTO mysql_firewall_whitelist_sqli_fingerprints (active, fingerprint) \
+     SELECT 1, fingerprint FROM stats_pointsman_sqli_fingerprints",
     "LOAD MYSQL FIREWALL TO RUNTIME",
-    "SAVE MYSQL FIREWALL TO DISK",
     "SET pointsman-sqli_detect_only = false",
     "LOAD POINTSMAN VARIABLES TO RUNTIME",
+    "SAVE MYSQL FIREWALL TO DISK",
+    "SAVE MYSQL VARIABLES TO DISK",
+    "SAVE POINTSMAN VARIABLES TO DISK",
 ];
 
 /// Fingerprint `Enknk`.
@@ -63,6 +69,10 @@ fn injected_sql_is_counted_then_listed_and_the_rest_refused() {
         for part in ["Enknk", "SELECT a FROM notes WHERE id = ?", USER] {
             assert!(line.contains(part), "{part} in {line}");
         }
+
+        let found = admin.query(FINGERPRINTS).await.unwrap().text().unwrap();
+        let row = ["Enknk", "1", "0", "SELECT a FROM notes WHERE id = ?"];
+        assert_eq!(found, [row.map(|cell| Some(cell.to_owned())).to_vec()]);
 
         all(&mut admin, &REFUSE).await;
         client.query(PLAIN).await.unwrap();

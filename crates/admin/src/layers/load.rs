@@ -85,8 +85,9 @@ impl Store {
         let words = words.join(", ");
         let info = if self.plane.is_some() { self.keep_what_started(&mut draft) } else { String::new() };
         set_version(&mut draft);
-        let checked =
-            draft.check().map_err(|problems| refusal(&format!("{words} {NOT_LOADED}"), &problems))?;
+        let checked = draft
+            .check_from(&self.runtime, self.config())
+            .map_err(|problems| refusal(&format!("{words} {NOT_LOADED}"), &problems))?;
         let config = Arc::new(checked.config);
         if let Some(plane) = &self.plane {
             let not_loaded = format!("{words} {NOT_LOADED}");

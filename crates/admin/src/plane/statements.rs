@@ -57,6 +57,19 @@ pub struct Digest {
     pub errors: u64,
 }
 
+/// Statements with one fingerprint of injected SQL.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Injection {
+    /// The fingerprint.
+    pub fingerprint: String,
+    /// How many came while it was not listed.
+    pub found: u64,
+    /// How many came while it was.
+    pub passed: u64,
+    /// The hash of the digest of one of them; 0 if none had one.
+    pub digest: u64,
+}
+
 /// A row of `stats_mysql_prepared_statements_info`: what a user has prepared in a schema. Names and texts need not be UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PreparedStatement {

@@ -8,7 +8,7 @@ use rusqlite::types::Value;
 
 use crate::plane::{
     AuroraChecks, AuroraFailover, CheckDetail, CheckKind, CheckResult, ClientHost, CommandCounter, DataPlane,
-    ExecutedGtids, FreeConnection, PoolServer, Process, ServerError, ServerEvent, UserConnections,
+    ExecutedGtids, FreeConnection, Injection, PoolServer, Process, ServerError, ServerEvent, UserConnections,
 };
 use crate::store::from_unix_time;
 
@@ -27,7 +27,7 @@ pub(super) struct Table {
 }
 
 /// All tables that have something in them.
-pub(super) static TABLES: [Table; 13] = [
+pub(super) static TABLES: [Table; 14] = [
     Table { name: "stats_mysql_global", reset: None, rows: |plane, _| pairs(plane.globals()) },
     Table { name: "stats_memory_metrics", reset: None, rows: |plane, _| pairs(plane.memory()) },
     Table {
@@ -56,6 +56,11 @@ pub(super) static TABLES: [Table; 13] = [
         rows: |plane, _| plane.processes().into_iter().map(process).collect(),
     },
     Table { name: "stats_pointsman_pins", reset: None, rows: |plane, _| pins(&plane.processes()) },
+    Table {
+        name: "stats_pointsman_sqli_fingerprints",
+        reset: None,
+        rows: |plane, _| plane.injections().into_iter().map(injection).collect(),
+    },
     Table {
         name: "stats_mysql_commands_counters",
         reset: None,
@@ -247,6 +252,11 @@ fn server_error(error: ServerError) -> Row {
         number(error.last_seen),
         text(error.message),
     ]
+}
+
+fn injection(injection: Injection) -> Row {
+    let Injection { fingerprint, found, passed, digest } = injection;
+    vec![text(fingerprint), number(found), number(passed), text(format!("0x{digest:016X}"))]
 }
 
 /// Who keeps connections from others, and why: one row for each reason, user and hostgroup.

@@ -136,6 +136,12 @@ const STATS_POINTSMAN_PINS: Table = Table::new(
     &["PRIMARY KEY (reason, username, hostgroup)"],
 );
 
+const STATS_POINTSMAN_SQLI_FINGERPRINTS: Table = Table::new(
+    "stats_pointsman_sqli_fingerprints",
+    &["fingerprint VARCHAR NOT NULL", "found INT NOT NULL", "passed INT NOT NULL", "digest VARCHAR NOT NULL"],
+    &["PRIMARY KEY (fingerprint)"],
+);
+
 const STATS_MYSQL_ERRORS: Table = Table::new(
     "stats_mysql_errors",
     &[
@@ -342,6 +348,7 @@ pub(super) const TABLES: &[&Table] = &[
     &STATS_POINTSMAN_DIGEST_LATENCY,
     &STATS_POINTSMAN_SERVER_EVENTS,
     &STATS_POINTSMAN_PINS,
+    &STATS_POINTSMAN_SQLI_FINGERPRINTS,
 ];
 
 /// Those with a twin `..._reset`, whose reading sets counters back.

@@ -4,6 +4,7 @@ mod listeners;
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -29,10 +30,10 @@ fn report(problems: &mut Vec<Problem>, at: &Place, message: String) {
 /// missing may stand in what could not be read.
 pub(super) fn all(tables: &Tables, complete: bool, problems: &mut Vec<Problem>) -> Listeners {
     let listeners = listeners(tables, problems);
-    servers(tables.of(&MYSQL_SERVERS), problems);
+    servers(tables.unseen(&MYSQL_SERVERS), problems);
     for section in SECTIONS.iter().filter(|section| section.shape == Shape::Rows) {
-        rules(section, tables.of(section), problems);
-        unique(section, tables.of(section), problems);
+        rules(section, tables.unseen(section), problems);
+        unique(section, tables.unseen(section), problems);
     }
     health_address(tables, problems);
     heartbeat(tables, problems);
@@ -128,7 +129,7 @@ fn heartbeat(tables: &Tables, problems: &mut Vec<Problem>) {
 
 /// What cannot be read would let nothing pass, and nobody would know why.
 fn firewall(tables: &Tables, problems: &mut Vec<Problem>) {
-    for row in in_turns(tables.of(&MYSQL_FIREWALL_WHITELIST_RULES)).filter(|row| row.sound) {
+    for row in in_turns(tables.unseen(&MYSQL_FIREWALL_WHITELIST_RULES)).filter(|row| row.sound) {
         let digest: String = row.row.get("digest");
         if digest_number(&digest).is_none() {
             let message = format!(
@@ -184,15 +185,42 @@ fn is_host(text: &str) -> bool {
     (!text.is_empty() && name) || without_zone.parse::<IpAddr>().is_ok()
 }
 
+/// The values of a row in some columns.
+#[derive(Clone, Copy)]
+struct Values<'a> {
+    cells: &'a [Scalar],
+    columns: &'a [usize],
+}
+
+impl<'a> Values<'a> {
+    fn get(self) -> impl Iterator<Item = &'a Scalar> {
+        self.columns.iter().filter_map(move |at| self.cells.get(*at))
+    }
+}
+
+impl PartialEq for Values<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.get().eq(other.get())
+    }
+}
+
+impl Eq for Values<'_> {}
+
+impl Hash for Values<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.get().for_each(|value| value.hash(state));
+    }
+}
+
 /// No two rows may have the same values in the columns of a key.
 fn unique(section: &Section, rows: &[PlacedRow], problems: &mut Vec<Problem>) {
     let mut reported: HashSet<usize> = HashSet::new();
     for key in section.unique {
         // A table that grows would be made anew several times, without a pause.
-        let mut seen: HashMap<Vec<&Scalar>, &Place> = HashMap::with_capacity(rows.len());
+        let mut seen: HashMap<Values<'_>, &Place> = HashMap::with_capacity(rows.len());
+        let columns: Vec<usize> = key.iter().filter_map(|name| Some(section.find(name)?.0)).collect();
         for (index, row) in in_turns(rows).enumerate().filter(|(_, row)| row.sound) {
-            let values: Vec<&Scalar> = key.iter().map(|column| row.row.scalar(column)).collect();
-            let first = match seen.entry(values) {
+            let first = match seen.entry(Values { cells: row.row.cells(), columns: &columns }) {
                 Entry::Occupied(first) => first,
                 Entry::Vacant(place) => {
                     place.insert(&row.at);
@@ -200,7 +228,7 @@ fn unique(section: &Section, rows: &[PlacedRow], problems: &mut Vec<Problem>) {
                 }
             };
             if reported.insert(index) {
-                let pairs = key.iter().zip(first.key());
+                let pairs = key.iter().zip(first.key().get());
                 let shown: Vec<String> = pairs.map(|(column, value)| format!("{column} = {value}")).collect();
                 let (name, shown, first) = (section.name, shown.join(", "), first.get().within());
                 let message = format!("`{name}` has two rows with {shown}, the first on {first}");

@@ -70,7 +70,7 @@ impl Column {
     fn warnings(&self, tables: &Tables) -> Vec<String> {
         // By the member: the first row that has it, and how many others have.
         let mut strange: BTreeMap<String, (&Row, usize)> = BTreeMap::new();
-        for row in in_turns(tables.of(self.section)).map(|row| &row.row) {
+        for row in in_turns(tables.unseen(self.section)).map(|row| &row.row) {
             for member in self.strange_members(row) {
                 strange.entry(member).and_modify(|(_, more)| *more += 1).or_insert((row, 0));
             }

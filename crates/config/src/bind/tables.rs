@@ -14,13 +14,16 @@ use crate::turns::in_turns;
 #[derive(Debug)]
 pub(super) struct Tables {
     sections: Vec<Option<Vec<PlacedRow>>>,
+    /// Of each section, whether it was found to be sound by itself before.
+    seen: Vec<bool>,
     /// Where the section `listeners` starts; nothing if there is none.
     pub(super) listeners_at: Option<Place>,
 }
 
 impl Default for Tables {
     fn default() -> Self {
-        Self { sections: vec![None; SECTIONS.len() + 1], listeners_at: None }
+        let count = SECTIONS.len() + 1;
+        Self { sections: vec![None; count], seen: vec![false; count], listeners_at: None }
     }
 }
 
@@ -30,6 +33,16 @@ impl Tables {
         self.sections.get(section.index()).and_then(Option::as_deref).unwrap_or_default()
     }
 
+    /// Whether the rows of `section` were found to be sound by themselves before.
+    pub(super) fn is_seen(&self, section: &Section) -> bool {
+        self.seen.get(section.index()).is_some_and(|seen| *seen)
+    }
+
+    /// The rows of `section`, if it has to be found out whether they are sound by themselves.
+    pub(super) fn unseen(&self, section: &Section) -> &[PlacedRow] {
+        if self.is_seen(section) { &[] } else { self.of(section) }
+    }
+
     /// Says what the rows of `section` are.
     pub(super) fn put(&mut self, section: &Section, rows: Vec<PlacedRow>) {
         if let Some(place) = self.sections.get_mut(section.index()) {
@@ -37,9 +50,12 @@ impl Tables {
         }
     }
 
-    /// Rows that stand in tables.
-    pub(super) fn from_draft(draft: &Draft) -> Self {
+    /// Rows that stand in tables. Those that `sound` has as well were checked.
+    pub(super) fn from_draft(draft: &Draft, sound: Option<&Draft>) -> Self {
         let mut tables = Self::default();
+        for (seen, section) in tables.seen.iter_mut().zip(SECTIONS) {
+            *seen = sound.is_some_and(|sound| draft.shares(section, sound));
+        }
         for section in SECTIONS.iter().copied().chain([&TOP_LEVEL]) {
             let table: Rc<Path> = Path::new(section.name).into();
             let placed = |(index, row): (usize, &crate::Row)| PlacedRow {

@@ -40,6 +40,49 @@ fn rows_of_tables_are_judged_as_those_of_files() {
     assert_eq!(checked.warnings, ["nobody can log in: `mysql_users` has no active frontend user"]);
 }
 
+/// What is found in a draft that was made from a sound one does not depend on what need not be looked at again.
+#[test]
+fn a_draft_from_a_sound_one_is_judged_as_a_whole() {
+    let mut sound = Draft::default();
+    sound.set_rows(&MYSQL_SERVERS, server("db", SqlCell::Int(1)));
+    let meaning = sound.check().unwrap().config;
+    let twice = |host| [server(host, SqlCell::Int(1)), server(host, SqlCell::Int(1))].concat();
+    let others =
+        [Vec::new(), server("other", SqlCell::Int(1)), twice("twice"), server("a b", SqlCell::Int(1))];
+    for rows in others {
+        let mut draft = sound.clone();
+        draft.set_rows(&MYSQL_SERVERS, rows);
+        assert_eq!(draft.check_from(&sound, &meaning), draft.check());
+    }
+    let mut users = RowReader::new(&MYSQL_USERS);
+    let (text, one) = (SqlCell::Bytes(b""), SqlCell::Int(1));
+    for _ in 0..2 {
+        users.row(&[
+            SqlCell::Bytes(b"app"),
+            text,
+            one,
+            SqlCell::Int(0),
+            SqlCell::Int(1),
+            SqlCell::Null,
+            SqlCell::Int(0),
+            one,
+            SqlCell::Int(0),
+            one,
+            one,
+            SqlCell::Int(9),
+            text,
+            text,
+        ]);
+    }
+    let mut draft = sound.clone();
+    draft.set_rows(&MYSQL_USERS, users.finish().unwrap());
+    let problems = draft.check().unwrap_err();
+    assert!(problems.iter().any(|problem| problem.table == "mysql_users"), "{problems:?}");
+    assert_eq!(draft.check_from(&sound, &meaning).unwrap_err(), problems);
+    // It is not even looked at where it is said to be sound.
+    assert!(draft.check_from(&draft.clone(), &meaning).is_ok());
+}
+
 /// A problem names the table, the row's key and the column, whether a value shows it or the whole row.
 #[test]
 fn c26_problems_of_rows_name_table_key_and_column() {

@@ -46,7 +46,8 @@ mod tests {
                 server(2, OfflineSoft),
                 server(3, Online),
                 server(9, Online),
-            ],
+            ]
+            .into(),
             ..Config::default()
         };
         assert_eq!(awaited(&config, &[]), HashSet::from([2, 3]));
@@ -64,7 +65,8 @@ mod tests {
             ..ClusterHostgroups::default()
         };
         let servers = vec![server(3, ServerStatus::Online)];
-        let mut config = Config { galera_hostgroups: vec![cluster], servers, ..Config::default() };
+        let mut config =
+            Config { galera_hostgroups: vec![cluster], servers: servers.into(), ..Config::default() };
         assert_eq!(awaited(&config, &[]), HashSet::from([0, 2]));
         config.servers[0].status = ServerStatus::Shunned;
         assert_eq!(awaited(&config, &[]), HashSet::new());

@@ -27,7 +27,7 @@ impl Routes {
     /// with every rule that cannot be used.
     pub(crate) fn new(config: &Config, before: Option<(&Config, &Self)>) -> Result<Self, Vec<RuleError>> {
         let same = before.filter(|(before, _)| {
-            same_in_turns(&before.query_rules, &config.query_rules)
+            before.query_rules.same(&config.query_rules)
                 && same_in_turns(&before.fast_routes, &config.fast_routes)
                 && options(before) == options(config)
         });

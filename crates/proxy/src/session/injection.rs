@@ -24,6 +24,10 @@ impl Session {
     #[cold]
     fn note_found(&self, kind: Kind, payload: &[u8], decided: &Decided, sighting: Sighting) {
         let worker = &self.worker;
+        if let Some(fingerprint) = sighting.fingerprint() {
+            let is_listed = matches!(sighting, Sighting::Listed(_));
+            worker.counts.fingerprints.note(fingerprint, is_listed, decided.digest.unwrap_or(0));
+        }
         let (counter, messages, what) = match sighting {
             Sighting::Listed(_) => return worker.counts.note(Counter::InjectionsListed),
             Sighting::Detected(_) => {

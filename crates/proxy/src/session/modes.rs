@@ -32,6 +32,9 @@ const QUESTION_AND_ROWS: &[u8] =
 /// The same variables, in that order.
 const VARIABLES: [&str; 3] = ["sql_mode", "character_set_client", "collation_connection"];
 
+/// What stands for a value that is none in a row of text.
+const NULL: u8 = 0xfb;
+
 /// What texts mean at a time.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Modes {
@@ -58,6 +61,7 @@ fn modes_of(row: &[u8], schema: Option<&[u8]>) -> Option<Modes> {
     let told = || Reader::new(rest).lenenc_bytes("schema").ok().filter(|schema| is_told_as_it_is(schema));
     let schema = match schema {
         Some(schema) => schema,
+        None if rest.first() == Some(&NULL) => &[],
         None => told()?,
     };
     Some(Modes { set, schema: schema.into() })
@@ -67,6 +71,12 @@ fn modes_of(row: &[u8], schema: Option<&[u8]>) -> Option<Modes> {
 fn found_in(row: &[u8]) -> Option<u64> {
     let place = row.iter().rposition(|byte| !byte.is_ascii_digit())? + 1;
     std::str::from_utf8(row.get(place..)?).ok()?.parse().ok()
+}
+
+/// Whether a statement may tell the schema in which it was prepared, be it none.
+fn asks_for_schema(text: &[u8]) -> bool {
+    let has = |word: &[u8]| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
+    has(b"DATABASE") || has(b"SCHEMA")
 }
 
 /// Whether a name that was told in the character set of results is the same in that of commands.
@@ -87,9 +97,14 @@ impl Session {
     pub(super) async fn keep_modes(&mut self) -> Result<bool, Ending> {
         let hostgroup = self.course.hostgroup;
         let Ok(Some(modes)) = self.ask_modes().await? else { return Ok(false) };
-        let modes = Rc::new(modes);
         let Some(all) = &mut self.course.prepared else { return Ok(false) };
-        for id in all.missing_at(hostgroup).collect::<Vec<_>>() {
+        let missing: Vec<_> = all.missing_at(hostgroup).collect();
+        let text = |id: &u32| all.get(*id).and_then(|one| one.what.text.as_deref()).unwrap_or_default();
+        if modes.schema.is_empty() && missing.iter().any(|id| asks_for_schema(text(id))) {
+            return Ok(false);
+        }
+        let modes = Rc::new(modes);
+        for id in missing {
             all.keep_modes(id, Rc::clone(&modes));
         }
         Ok(true)
@@ -187,7 +202,9 @@ mod tests {
         assert_eq!(of(&told, Some(b"here")), Some([set.to_owned(), "here".to_owned()]));
         assert_eq!(of(&told, None), Some([set.to_owned(), "there".to_owned()]));
         assert_eq!(of(&["", "a", "b", "t?re"], None), None);
-        assert_eq!(of(&["", "a", "b"], None), None, "in no schema, which nobody could say again");
+        assert_eq!(of(&["", "a", "b"], None), None, "nothing is told of the schema");
+        let nowhere = modes_of(b"\x00\x01a\x01b\xfb", None).unwrap();
+        assert_eq!(&*nowhere.schema, b"");
         assert_eq!(of(&["it's", "a", "b"], Some(b"")), None);
         assert_eq!(of(&["a", "b"], Some(b"")), None);
     }

@@ -35,7 +35,7 @@ pins! {
     /// An XA transaction is.
     Xa = "xa", "`XA START`", "`XA COMMIT`, `XA ROLLBACK`";
     /// Something was said for the next transaction only.
-    NextTransaction = "next_transaction", "`SET TRANSACTION` without `SESSION`; a `SET` of `autocommit` that ends a transaction that only reads; an error that ends one, if rows are not followed by what session trackers say; without `autocommit`, a write into a table that knows no transactions", "the transaction";
+    NextTransaction = "next_transaction", "`SET TRANSACTION` without `SESSION`; a `SET` of `autocommit` that ends a transaction that only reads, or any where `SET SESSION TRANSACTION` has said whether they only read; an error that ends one, if rows are not followed by what session trackers say; without `autocommit`, a write into a table that knows no transactions", "the transaction";
     /// It has temporary tables.
     TemporaryTable = "temporary_table", "`CREATE TEMPORARY TABLE`", "`DROP TABLE` of each";
     /// It has locked tables, or the server.

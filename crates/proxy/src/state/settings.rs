@@ -113,6 +113,12 @@ impl Settings {
         self.all.iter().any(|(_, setting)| setting.key.starts_with('@'))
     }
 
+    /// Whether the client has said if its transactions may write.
+    pub(crate) fn has_access_mode(&self) -> bool {
+        self.since(0)
+            .any(|one| matches!(&*one.key, "transaction_access" | "transaction_read_only" | "tx_read_only"))
+    }
+
     /// What a server that has `version` lacks, in order.
     pub(crate) fn since(&self, version: u64) -> impl Iterator<Item = &Setting> {
         self.all.iter().filter(move |(made, _)| *made > version).map(|(_, setting)| setting)

@@ -195,7 +195,7 @@ fn the_text_says_when_there_is_nothing_to_try() {
     ];
     for (servers, why) in cases {
         play(async || {
-            let (stage, mut dialled) = stage(Config { servers: servers.clone(), ..config() });
+            let (stage, mut dialled) = stage(Config { servers: servers.clone().into(), ..config() });
             let mut client = log_in(&stage).await;
             let (text, elapsed) = no_server(&mut client).await;
             assert_eq!(elapsed, Duration::ZERO, "waiting would not help");
@@ -211,7 +211,8 @@ fn a_user_gets_servers_of_its_own_hostgroup() {
     play(async || {
         let other = config::User { default_hostgroup: 3, ..user("other", "secret") };
         let servers = vec![database("db"), Server { hostgroup_id: 3, ..database("third") }];
-        let (stage, mut servers) = stage(Config { users: vec![other], servers, ..config() });
+        let (stage, mut servers) =
+            stage(Config { users: vec![other].into(), servers: servers.into(), ..config() });
         let mut client = Client::connect(connect(&stage), &options_for("other", "secret")).await;
         client.send_query("SELECT 1").await;
         assert_eq!(servers.dialled().await.0, "third:3306");
@@ -225,7 +226,7 @@ fn unix_sockets_are_named_by_their_path() {
         let unix = Server { hostname: "/run/db.sock".to_owned(), port: 0, ..database("") };
         let seen = Rc::new(RefCell::new(None));
         let endpoint = Rc::clone(&seen);
-        let config = Config { servers: vec![unix], ..retrying(&[], 0, ms(1)) };
+        let config = Config { servers: vec![unix].into(), ..retrying(&[], 0, ms(1)) };
         let (stage, _servers) = stage_with(config, CAPACITY, move |server| {
             *endpoint.borrow_mut() = Some(server.clone());
             true

@@ -316,7 +316,8 @@ fn who_gets_no_connection_hears_who_has_them() {
 #[test]
 fn a_server_that_lets_nobody_in_does_not_keep_the_others_cold() {
     let mut config = config_with(10, |row| row.hostgroup_settings.min_idle_connections = Some(3));
-    config.servers.push(Server { hostname: "ill".to_owned(), ..config.servers[0].clone() });
+    let other = Server { hostname: "ill".to_owned(), ..config.servers[0].clone() };
+    config.servers.push(other);
     play(async || {
         let (stage, servers) = stage(config.clone());
         servers.converse(|name, end| async move {

@@ -14,7 +14,7 @@ use super::support::{
 /// One server with this name.
 fn only(host: &str) -> Config {
     let mut config = usual();
-    config.servers = vec![database(host)];
+    config.servers = vec![database(host)].into();
     config
 }
 
@@ -30,7 +30,7 @@ fn users_come_and_go_and_their_sessions_stay() {
     play(async || {
         let (stage, mut servers, mut client, mut server) = session_in(usual()).await;
         let mut config = usual();
-        config.users = vec![user("new", "other")];
+        config.users = vec![user("new", "other")].into();
         stage.apply(config).unwrap();
         expect_alive(&mut client, &mut server).await;
         let mut gone = Client::new(connect(&stage));

@@ -28,7 +28,8 @@ struct World {
 
 /// A proxy that knows one server of a cluster.
 fn cluster() -> Config {
-    let mut config = Config { servers: vec![Server { hostgroup_id: 1, ..database("a.x") }], ..usual() };
+    let mut config =
+        Config { servers: vec![Server { hostgroup_id: 1, ..database("a.x") }].into(), ..usual() };
     config.aurora_hostgroups = vec![AuroraHostgroups {
         writer_hostgroup: 0,
         reader_hostgroup: 1,

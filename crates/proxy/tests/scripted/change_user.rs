@@ -19,7 +19,7 @@ use super::support::{
 fn two_users() -> Config {
     let other = config::User { default_hostgroup: 1, ..user("other", "word") };
     let servers = vec![database("db"), Server { hostgroup_id: 1, ..database("elsewhere") }];
-    Config { users: vec![user("app", "secret"), other], servers, ..config() }
+    Config { users: vec![user("app", "secret"), other].into(), servers: servers.into(), ..config() }
 }
 
 /// The payload of a change to a user of `mysql_native_password`.

@@ -79,7 +79,7 @@ async fn is_full(servers: &mut Servers) {
 fn a_client_hears_at_its_login_that_all_servers_are_full() {
     play(async || {
         let two = vec![database("one"), database("two")];
-        let (stage, mut servers) = stage(Config { servers: two, ..checking(CheckLogins::Always) });
+        let (stage, mut servers) = stage(Config { servers: two.into(), ..checking(CheckLogins::Always) });
         let mut client = Client::new(connect(&stage));
         let both_are_full = async {
             is_full(&mut servers).await;

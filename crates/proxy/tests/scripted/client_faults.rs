@@ -275,7 +275,7 @@ fn garbage_for_commands_costs_one_session() {
             .prop_map(|payloads| payloads.iter().flat_map(|payload| messages(0, &[payload])).collect()),
     ];
     // Without servers every command that needs one is answered at once.
-    let config = Config { servers: vec![], ..config() };
+    let config = Config { servers: vec![].into(), ..config() };
     play_all(config, garbage, async |stage, _, garbage| {
         let mut client = log_in(stage).await;
         client.send_bytes(&garbage).await;

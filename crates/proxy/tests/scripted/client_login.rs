@@ -21,7 +21,7 @@ pub(super) fn users() -> Vec<User> {
 }
 
 pub(super) fn config_of(users: Vec<User>) -> Config {
-    Config { users, ..config() }
+    Config { users: users.into(), ..config() }
 }
 
 /// A login packet with everything in it.

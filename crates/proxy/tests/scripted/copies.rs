@@ -9,8 +9,8 @@ use super::world::{World, pair, say, status, until};
 /// A server `a`, and a server `copies` that gets copies of what is selected there.
 fn mirrored() -> Config {
     let mut config = usual();
-    config.servers = vec![database("a"), Server { hostgroup_id: 1, ..database("copies") }];
-    config.query_rules = vec![QueryRule { mirror_hostgroup: Some(1), ..rule(1, "^SELECT") }];
+    config.servers = vec![database("a"), Server { hostgroup_id: 1, ..database("copies") }].into();
+    config.query_rules = vec![QueryRule { mirror_hostgroup: Some(1), ..rule(1, "^SELECT") }].into();
     (config.monitor.ping_interval, config.monitor.ping_timeout) = (ms(1_000), ms(500));
     config.variables.connect_timeout_server = ms(30_000);
     config.variables.connect_timeout_server_max = ms(60_000);
@@ -75,7 +75,7 @@ fn a_copy_that_runs_at_a_server_that_leaves_may_end() {
     play(async || {
         let mut config = pair();
         config.monitor.writer_is_also_reader = false;
-        config.query_rules = vec![QueryRule { mirror_hostgroup: Some(1), ..rule(1, "^SELECT") }];
+        config.query_rules = vec![QueryRule { mirror_hostgroup: Some(1), ..rule(1, "^SELECT") }].into();
         let (world, stage) = World::of(config);
         world.demote("b");
         let mut client = log_in(&stage).await;

@@ -64,7 +64,7 @@ fn c24_a_frozen_server_is_shunned_and_comes_back_with_the_first_answer() {
 fn c24_a_server_that_accepts_and_never_answers_is_shunned() {
     play(async || {
         let mut config = usual();
-        config.servers = vec![database("mute"), database("well")];
+        config.servers = vec![database("mute"), database("well")].into();
         (config.monitor.ping_interval, config.monitor.ping_timeout) = (ms(1_000), ms(500));
         let (world, stage) = World::of(config);
         world.freeze("mute");
@@ -81,7 +81,7 @@ fn c24_a_server_that_accepts_and_never_answers_is_shunned() {
 fn a_server_that_flaps_is_used_each_time_it_is_there() {
     play(async || {
         let mut config = usual();
-        config.servers = vec![database("a")];
+        config.servers = vec![database("a")].into();
         (config.monitor.ping_interval, config.monitor.ping_timeout) = (ms(1_000), ms(500));
         config.variables.connect_timeout_server_max = ms(60_000);
         let (world, stage) = World::of(config);
@@ -105,7 +105,7 @@ fn a_server_that_flaps_is_used_each_time_it_is_there() {
 fn c24_nobody_waits_for_a_server_that_is_found_down_while_it_is_connected_to() {
     play(async || {
         let mut config = usual();
-        config.servers = vec![Server { weight: 1_000_000, ..database("frozen") }, database("well")];
+        config.servers = vec![Server { weight: 1_000_000, ..database("frozen") }, database("well")].into();
         (config.monitor.ping_interval, config.monitor.ping_timeout) = (ms(1_000), ms(500));
         config.variables.connect_timeout_server = ms(30_000);
         config.variables.connect_timeout_server_max = ms(60_000);
@@ -126,7 +126,7 @@ fn c24_nobody_waits_for_a_server_that_is_found_down_while_it_is_connected_to() {
 fn a_server_that_sessions_could_not_reach_is_back_when_the_monitor_has_reached_it() {
     play(async || {
         let mut config = usual();
-        config.servers = vec![Server { weight: 1_000_000, ..database("a") }, database("b")];
+        config.servers = vec![Server { weight: 1_000_000, ..database("a") }, database("b")].into();
         config.monitor.connect_interval = ms(2_000);
         let (world, stage) = World::of(config);
         sleep(ms(100)).await;

@@ -67,7 +67,7 @@ fn a_rule_sees_the_statement_without_the_blanks_in_front_of_it() {
             apply: true,
             ..QueryRule::default()
         };
-        let (stage, mut servers) = stage(Config { query_rules: vec![rule], ..pair_of_servers() });
+        let (stage, mut servers) = stage(Config { query_rules: vec![rule].into(), ..pair_of_servers() });
         let mut client = log_in(&stage).await;
         for sql in ["EXPLAIN ROUTE SELECT 1", "EXPLAIN ROUTE\n  SELECT 1", "explain route\tselect 1"] {
             let told = ask(&mut client, sql).await;

@@ -21,7 +21,7 @@ fn forwarding() -> Config {
     config.variables.multiplexing = true;
     config.variables.wait_timeout = secs(5);
     config.query_rules =
-        vec![config::QueryRule { error_msg: Some("no".to_owned()), apply: true, ..rule(1, ".") }];
+        vec![config::QueryRule { error_msg: Some("no".to_owned()), apply: true, ..rule(1, ".") }].into();
     config
 }
 
@@ -154,7 +154,7 @@ fn without_a_server_the_client_is_told_so() {
 fn its_connection_takes_a_place() {
     play(async || {
         let mut config = forwarding();
-        config.servers = vec![Server { max_connections: 1, ..database("db") }];
+        config.servers = vec![Server { max_connections: 1, ..database("db") }].into();
         config.users.push(user("other", "secret"));
         config.query_rules.clear();
         let (stage, mut servers, client, server) = session_of(config).await;

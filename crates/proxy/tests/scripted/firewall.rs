@@ -160,7 +160,8 @@ fn what_rules_answer_themselves_stays_and_states_count() {
             QueryRule { ok_msg: Some("fine".to_owned()), ..rule(1, "^PING$") },
             QueryRule { error_msg: Some("not today".to_owned()), ..rule(2, "^DROP") },
             QueryRule { flag_out: Some(7), ..rule(3, "FROM t") },
-        ];
+        ]
+        .into();
         let (stage, _servers, mut client, mut server) = session(config.clone()).await;
         client.send_query("PING").await;
         assert_eq!(client.expect_ok().await.info, "fine");

@@ -26,7 +26,7 @@ struct World {
 
 impl World {
     fn new() -> (Rc<Self>, Stage) {
-        let mut config = Config { servers: vec![database("a"), database("b")], ..usual() };
+        let mut config = Config { servers: vec![database("a"), database("b")].into(), ..usual() };
         config.galera_hostgroups = vec![ClusterHostgroups {
             writer_hostgroup: 0,
             backup_writer_hostgroup: 1,

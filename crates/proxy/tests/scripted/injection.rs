@@ -2,6 +2,7 @@
 
 use config::{Config, FirewallMode, FirewallRule, FirewallUser, QueryRule, SqliFingerprint};
 use proxy::stage::Stage;
+use proxy::stats::InjectionStats;
 use wire::command::Kind;
 
 use super::log::Lines;
@@ -19,6 +20,12 @@ fn detecting(listed: &[&str]) -> Config {
     let row = |text: &&str| SqliFingerprint { active: true, fingerprint: (*text).to_owned() };
     config.sqli_fingerprints = listed.iter().map(row).collect();
     config
+}
+
+fn digest_of(sql: &str) -> u64 {
+    let mut digest = sql::Digest::default();
+    digest.read(sql.as_bytes(), &sql::Options::default());
+    digest.hash()
 }
 
 /// How many statements were found, how many had a fingerprint that is listed, and how many the detector has failed with.
@@ -101,6 +108,11 @@ fn fingerprints_that_are_listed_pass_and_so_does_all_if_nothing_is_refused_yet()
         stage.apply(config.clone()).unwrap();
         run(&mut client, &mut server, INJECTED).await;
         assert_eq!(counts(&stage), [1, 1, 0]);
+        let seen = stage.injections();
+        let [InjectionStats { fingerprint, found: 1, passed: 1, digest }] = &seen[..] else {
+            panic!("{seen:?}")
+        };
+        assert_eq!((fingerprint.as_str(), *digest), ("s&1c", digest_of(INJECTED)));
         config.variables.automatic_detect_sqli = false;
         stage.apply(config.clone()).unwrap();
         run(&mut client, &mut server, INJECTED).await;
@@ -121,7 +133,8 @@ fn each_statement_is_looked_at_whatever_rules_say_about_its_digest() {
         config.query_rules = vec![
             QueryRule { destination_hostgroup: Some(0), apply: true, ..rule(1, "^INSERT") },
             QueryRule { ok_msg: Some("fine".to_owned()), ..rule(2, "^CALL") },
-        ];
+        ]
+        .into();
         let (stage, _servers, mut client, mut server) = session_in(config).await;
         run(&mut client, &mut server, HARMLESS).await;
         run(&mut client, &mut server, HARMLESS).await;
@@ -146,12 +159,10 @@ fn nobody_looks_at_what_the_firewall_has_on_a_list_or_at_users_that_it_leaves_al
             mode: FirewallMode::Detecting,
             ..FirewallUser::default()
         }];
-        let mut digest = sql::Digest::default();
-        digest.read(HARMLESS.as_bytes(), &sql::Options::default());
         config.firewall_rules = vec![FirewallRule {
             active: true,
             username: "app".to_owned(),
-            digest: format!("0x{:016X}", digest.hash()),
+            digest: format!("0x{:016X}", digest_of(HARMLESS)),
             ..FirewallRule::default()
         }];
         let (stage, _servers, mut client, mut server) = session_in(config.clone()).await;

@@ -43,7 +43,7 @@ pub(super) async fn expect_killed(client: &mut Client) {
 }
 
 fn two_users() -> Config {
-    Config { users: vec![user("app", "secret"), user("other", "secret")], ..config() }
+    Config { users: vec![user("app", "secret"), user("other", "secret")].into(), ..config() }
 }
 
 #[test]

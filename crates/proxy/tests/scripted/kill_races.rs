@@ -131,7 +131,7 @@ fn sessions_that_wait_for_a_server_can_be_killed() {
     for max_connections in [1, 2] {
         play(async || {
             let db = Server { max_connections, ..database("db") };
-            let (stage, mut servers) = stage(Config { servers: vec![db], ..config() });
+            let (stage, mut servers) = stage(Config { servers: vec![db].into(), ..config() });
             let (mut first, _) = log_in_with_id(&stage, &options()).await;
             let _server = first_query(&mut first, &mut servers).await;
             let (mut client, id) = log_in_with_id(&stage, &options()).await;
@@ -221,7 +221,7 @@ fn a_victim_that_leaves_is_gone() {
 fn kills_of_one_worker_wait_in_line() {
     play(async || {
         let db = Server { max_connections: 100, ..database("db") };
-        let (stage, mut servers) = stage(Config { servers: vec![db], ..config() });
+        let (stage, mut servers) = stage(Config { servers: vec![db].into(), ..config() });
         let mut victims = Vec::new();
         for _ in 0..=KILLS_MAX {
             let (mut client, id) = log_in_with_id(&stage, &options()).await;

@@ -13,7 +13,7 @@ fn c12_a_replica_that_lags_gets_no_reads() {
     play(async || {
         let mut config = usual();
         let replica = |name| Server { max_replication_lag: Duration::from_secs(10), ..database(name) };
-        config.servers = vec![replica("a"), replica("b")];
+        config.servers = vec![replica("a"), replica("b")].into();
         config.monitor.replication_lag_interval = ms(1_000);
         config.monitor.replication_lag_count = 2;
         let (world, stage) = World::of(config);

@@ -96,7 +96,7 @@ fn c11_a_rule_says_how_often_a_read_is_sent_again() {
     ] {
         play(async || {
             let mut config = usual();
-            config.query_rules = vec![QueryRule { retries, ..rule(1, "^SELECT a") }];
+            config.query_rules = vec![QueryRule { retries, ..rule(1, "^SELECT a") }].into();
             let (_stage, mut servers, mut client, mut db) = scene_of(config).await;
             client.send_query(sql).await;
             db.expect_query(sql).await;
@@ -116,7 +116,7 @@ fn c11_a_rule_says_how_often_a_read_is_sent_again() {
 fn what_a_rule_says_of_one_statement_holds_for_none_behind_it() {
     play(async || {
         let mut config = usual();
-        config.query_rules = vec![QueryRule { retries: Some(0), ..rule(1, "^SELECT a") }];
+        config.query_rules = vec![QueryRule { retries: Some(0), ..rule(1, "^SELECT a") }].into();
         let (_stage, mut servers, mut client, mut db) = scene_of(config).await;
         run(&mut client, &mut db, "SELECT a FROM t").await;
         client.send_query("SELECT b FROM t").await;

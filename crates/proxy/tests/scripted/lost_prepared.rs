@@ -10,7 +10,7 @@ use super::support::{config as usual, play, rule, settle};
 fn c11_a_rule_says_how_often_an_execution_is_sent_again() {
     play(async || {
         let mut config = usual();
-        config.query_rules = vec![QueryRule { retries: Some(2), ..rule(1, "^SELECT a") }];
+        config.query_rules = vec![QueryRule { retries: Some(2), ..rule(1, "^SELECT a") }].into();
         let (_stage, mut servers, mut client, mut db) = scene_of(config).await;
         client.send_command(Kind::StmtPrepare, b"SELECT a FROM t").await;
         assert_eq!(db.read_command().await, b"\x16SELECT a FROM t");

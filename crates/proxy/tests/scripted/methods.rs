@@ -55,7 +55,7 @@ fn names_and_passwords_are_bytes() {
     let long = "x".repeat(1000);
     for (name, password) in [("zoë", "pässwörd"), ("", "anonymous"), ("long", &long)] {
         play(async || {
-            let (stage, mut servers) = stage(Config { users: vec![user(name, password)], ..config() });
+            let (stage, mut servers) = stage(Config { users: vec![user(name, password)].into(), ..config() });
             for plugin in [native::NAME, caching_sha2::NAME, ed25519::NAME] {
                 let mut client = log_in_as(&stage, &options_for(name, password).auth_plugin(plugin)).await;
                 super::support::first_query(&mut client, &mut servers).await;
@@ -234,7 +234,7 @@ fn c27_truncated_messages_of_servers_end_the_login_only() {
 #[test]
 fn a_password_that_a_server_needs_is_taken_from_the_next_login() {
     play(async || {
-        let config = Config { users: vec![user("app", NATIVE), user("other", NATIVE)], ..config() };
+        let config = Config { users: vec![user("app", NATIVE), user("other", NATIVE)].into(), ..config() };
         let (stage, mut servers, mut first, mut server) = asked(config, "app").await;
         server.greet_with(&greeting(caching_sha2::NAME, SERVER_CAPABILITIES)).await;
         // Nothing but this can be proven with the hash.

@@ -23,7 +23,7 @@ type Cells<'a> = [Option<&'a str>; 2];
 /// Hostgroups 0 and 1 of one server each, and a rule that mirrors SELECTs.
 fn mirrored() -> Config {
     let servers = vec![database("db"), Server { hostgroup_id: 1, ..database("mirror") }];
-    Config { servers, query_rules: vec![mirroring()], ..config() }
+    Config { servers: servers.into(), query_rules: vec![mirroring()].into(), ..config() }
 }
 
 fn mirroring() -> QueryRule {
@@ -33,7 +33,7 @@ fn mirroring() -> QueryRule {
 /// The same whose answers are compared.
 fn compared() -> Config {
     let rule = QueryRule { attributes: r#"{"compare": true}"#.to_owned(), ..mirroring() };
-    Config { query_rules: vec![rule], ..mirrored() }
+    Config { query_rules: vec![rule].into(), ..mirrored() }
 }
 
 /// The client's first statement with its answer; its server, and the end of the connection for the copy.
@@ -167,7 +167,7 @@ fn a_connection_on_which_something_may_be_left_is_not_used_again() {
     ] {
         play(async || {
             let all = QueryRule { match_pattern: None, ..mirroring() };
-            let config = Config { query_rules: vec![all], ..mirrored() };
+            let config = Config { query_rules: vec![all].into(), ..mirrored() };
             let Scene { stage, mut mirror, .. } = scene_of(config, &options(), sql).await;
             mirror.ok().await;
             expect_goodbye(&mut mirror).await;
@@ -237,7 +237,7 @@ fn a_connection_ends_with_the_configuration_of_its_server() {
             settle().await;
             assert_eq!(stage.usage(1).open, 1);
             let servers_now = vec![database("db"), changed.clone()];
-            stage.apply(Config { servers: servers_now, ..mirrored() }).unwrap();
+            stage.apply(Config { servers: servers_now.into(), ..mirrored() }).unwrap();
             expect_alive(&mut client, &mut server).await;
             let dialled = servers.settled().await;
             assert_eq!(dialled.as_ref().map(|(name, _)| name.as_str()), next);
@@ -342,7 +342,7 @@ fn a_mirror_that_fails_is_nobodys_concern() {
 #[test]
 fn a_hint_mirrors_and_prepared_statements_are_not_mirrored() {
     play(async || {
-        let (stage, mut servers) = stage(Config { query_rules: Vec::new(), ..mirrored() });
+        let (stage, mut servers) = stage(Config { query_rules: Vec::new().into(), ..mirrored() });
         let mut client = log_in(&stage).await;
         let sql = "/* mirror=1 */ SELECT 1";
         let (_server, copy) = first_select(&mut client, &mut servers, sql).await;
@@ -363,7 +363,7 @@ fn a_copy_has_rules_of_its_own() {
             apply: true,
             ..rule(2, "FROM old")
         };
-        let (stage, mut servers) = stage(Config { query_rules: vec![first, second], ..mirrored() });
+        let (stage, mut servers) = stage(Config { query_rules: vec![first, second].into(), ..mirrored() });
         let mut client = log_in(&stage).await;
         let (_server, copy) = first_select(&mut client, &mut servers, "SELECT a FROM old").await;
         log_in_copy(copy).await.0.expect_query("SELECT a FROM new").await;

@@ -14,7 +14,8 @@ use super::support::{
 /// `db` is off, and `other` is there, too.
 fn without_db() -> Config {
     let mut config = usual();
-    config.servers = vec![Server { status: ServerStatus::OfflineHard, ..database("db") }, database("other")];
+    config.servers =
+        vec![Server { status: ServerStatus::OfflineHard, ..database("db") }, database("other")].into();
     config
 }
 

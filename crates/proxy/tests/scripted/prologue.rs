@@ -178,7 +178,8 @@ fn c10_a_read_that_was_killed_is_not_asked_again() {
 fn c10_a_write_behind_a_switched_autocommit_is_not_said_to_be_rolled_back() {
     let mut config = config();
     config.variables.multiplexing = false;
-    config.servers.push(Server { hostgroup_id: 1, ..config.servers[0].clone() });
+    let other = Server { hostgroup_id: 1, ..config.servers[0].clone() };
+    config.servers.push(other);
     config.query_rules.push(rule(1, "two"));
     config.query_rules[0].destination_hostgroup = Some(1);
     play(async || {
@@ -212,7 +213,8 @@ fn c10_a_write_behind_a_switched_autocommit_is_not_said_to_be_rolled_back() {
 fn what_the_client_would_miss_is_not_risked() {
     let mut config = config();
     config.variables.multiplexing = false;
-    config.servers.push(Server { hostgroup_id: 1, ..config.servers[0].clone() });
+    let other = Server { hostgroup_id: 1, ..config.servers[0].clone() };
+    config.servers.push(other);
     config.query_rules.push(rule(1, "two|LOCK"));
     config.query_rules[0].destination_hostgroup = Some(1);
     play(async || {
@@ -281,7 +283,8 @@ fn c07_a_write_waits_until_it_is_in_its_schema() {
 fn what_was_set_at_the_writer_goes_to_the_reader_with_the_read() {
     let mut config = config();
     config.variables.multiplexing = false;
-    config.servers.push(Server { hostgroup_id: 1, ..config.servers[0].clone() });
+    let other = Server { hostgroup_id: 1, ..config.servers[0].clone() };
+    config.servers.push(other);
     config.query_rules.push(rule(1, "^SELECT"));
     config.query_rules[0].destination_hostgroup = Some(1);
     play(async || {

@@ -21,8 +21,9 @@ use super::support::{
 /// Their user may have so many of both together.
 fn config(most: Option<u64>) -> Config {
     let mut config = shared();
-    config.servers = vec![database("db"), Server { hostgroup_id: 1, ..database("reader") }];
-    config.query_rules = vec![QueryRule { destination_hostgroup: Some(1), apply: true, ..rule(1, "reader") }];
+    config.servers = vec![database("db"), Server { hostgroup_id: 1, ..database("reader") }].into();
+    config.query_rules =
+        vec![QueryRule { destination_hostgroup: Some(1), apply: true, ..rule(1, "reader") }].into();
     config.variables.connect_timeout_server_max = secs(2);
     config.users[0].attributes.max_backend_connections = most;
     config
@@ -194,7 +195,7 @@ fn c23_a_limit_that_changes_holds_for_sessions_of_before() {
 #[test]
 fn connections_for_copies_make_room_for_sessions_of_the_user() {
     let mut config = config(Some(2));
-    config.query_rules = vec![QueryRule { mirror_hostgroup: Some(1), ..rule(1, "copied") }];
+    config.query_rules = vec![QueryRule { mirror_hostgroup: Some(1), ..rule(1, "copied") }].into();
     config.variables.connect_timeout_server_max = ms(500);
     play(async || {
         let (stage, mut servers) = stage(config.clone());

@@ -38,7 +38,7 @@ fn a_method_that_is_not_there_is_named() {
 #[test]
 fn a_method_for_which_the_password_is_missing_is_named() {
     play(async || {
-        let config = Config { users: vec![user("app", NATIVE)], ..config() };
+        let config = Config { users: vec![user("app", NATIVE)].into(), ..config() };
         let (_stage, _servers, mut client, mut server) = asked(config, "app").await;
         server.greet_with(&greeting(caching_sha2::NAME, SERVER_CAPABILITIES)).await;
         server.read_login().await;
@@ -120,7 +120,7 @@ async fn refuse(servers: &mut Servers, code: u16) -> String {
 fn a_refusal_that_says_nothing_about_other_servers_sends_the_session_to_one() {
     for code in [1040, 1053, 1129, 1203, 1226] {
         play(async || {
-            let config = Config { servers: vec![database("one"), database("two")], ..config() };
+            let config = Config { servers: vec![database("one"), database("two")].into(), ..config() };
             let (stage, mut servers) = stage(config);
             let mut client = log_in(&stage).await;
             client.send_query("SELECT 1").await;
@@ -137,7 +137,7 @@ fn a_refusal_that_says_nothing_about_other_servers_sends_the_session_to_one() {
 #[test]
 fn a_refusal_of_every_server_is_heard() {
     play(async || {
-        let config = Config { servers: vec![database("one"), database("two")], ..config() };
+        let config = Config { servers: vec![database("one"), database("two")].into(), ..config() };
         let (stage, mut servers) = stage(config);
         let mut client = log_in(&stage).await;
         client.send_query("SELECT 1").await;
@@ -234,7 +234,7 @@ fn a_server_that_dies_during_the_login_is_tried_again() {
 #[test]
 fn a_client_may_log_in_while_no_server_is_there() {
     play(async || {
-        let (stage, mut servers) = stage(Config { servers: vec![], ..config() });
+        let (stage, mut servers) = stage(Config { servers: vec![].into(), ..config() });
         let mut client = log_in(&stage).await;
         client.send_query("SELECT 1").await;
         client.expect_err(9001).await;

@@ -156,7 +156,7 @@ fn what_has_failed_once_is_not_tried_again() {
         let listener = listener(Role::Tcp, Some(0), Some(Strategy::NextAvailable));
         let mut config = config();
         config.listeners = vec![listener.clone()];
-        config.servers = vec![super::support::database("first"), super::support::database("second")];
+        config.servers = vec![super::support::database("first"), super::support::database("second")].into();
         let down = std::rc::Rc::new(std::cell::Cell::new(false));
         let is_down = std::rc::Rc::clone(&down);
         let (stage, mut servers) = stage_with(config, CAPACITY, move |endpoint| {

@@ -86,7 +86,7 @@ fn c32_the_server_sees_what_the_client_can_do_and_no_more() {
 #[test]
 fn c07_the_first_schema_is_the_client_s_then_the_user_s_then_the_default() {
     let with_schema = User { default_schema: Some("users".to_owned()), ..user("with", "secret") };
-    let mut config = Config { users: vec![user("without", "secret"), with_schema], ..config() };
+    let mut config = Config { users: vec![user("without", "secret"), with_schema].into(), ..config() };
     config.variables.default_schema = "fallback".to_owned();
     let cases = [
         ("with", Some("own"), "own"),
@@ -112,7 +112,7 @@ fn c07_the_first_schema_is_the_client_s_then_the_user_s_then_the_default() {
 #[test]
 fn a_user_without_a_password_sends_none() {
     play(async || {
-        let config = Config { users: vec![user("empty", "")], ..config() };
+        let config = Config { users: vec![user("empty", "")].into(), ..config() };
         let (stage, mut servers) = stage(config);
         let mut client = log_in_as(&stage, &options_for("empty", "")).await;
         client.send_query("SELECT 1").await;
@@ -125,7 +125,7 @@ fn a_user_without_a_password_sends_none() {
 #[test]
 fn a_hash_is_enough_for_a_server_of_the_same_method() {
     play(async || {
-        let config = Config { users: vec![user("app", NATIVE)], ..config() };
+        let config = Config { users: vec![user("app", NATIVE)].into(), ..config() };
         let (_stage, _servers, mut client, mut server) = asked(config, "app").await;
         server.greet().await;
         assert_eq!(server.read_login().await.auth_answer, native::answer(b"secret", &NONCE));
@@ -137,7 +137,7 @@ fn a_hash_is_enough_for_a_server_of_the_same_method() {
 #[test]
 fn a_password_shown_once_serves_later_logins_too() {
     play(async || {
-        let (stage, mut servers) = stage(Config { users: vec![user("app", SHA2)], ..config() });
+        let (stage, mut servers) = stage(Config { users: vec![user("app", SHA2)].into(), ..config() });
         // The first login shows the password, the second only a proof.
         for _ in 0..2 {
             let options = options().auth_plugin(caching_sha2::NAME);

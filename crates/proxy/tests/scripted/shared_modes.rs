@@ -3,7 +3,7 @@
 
 use wire::command::Kind;
 
-use super::shared::comes;
+use super::shared::{comes, two};
 use super::shared_traces::{EXECUTE, in_schema, prepared};
 use super::support::{Client, Database, play, run};
 
@@ -298,5 +298,42 @@ fn c15_a_statement_of_a_schema_that_is_not_certain_binds_its_connection() {
         server.expect_command(Kind::StmtClose, &3_u32.to_le_bytes()).await;
         run(&mut one, &mut server, "SELECT 1").await;
         run(&mut two, &mut server, "SELECT 2").await;
+    });
+}
+
+/// A client without multiple statements says several. Which schema it is in then, if any, the server knows.
+#[test]
+fn c16_a_statement_is_prepared_again_in_no_schema() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        prepares_and_leaves(&mut one, &mut two, &mut server, "SELECT a FROM s.t").await;
+        warns(&mut one, &mut server).await;
+        one.send_query("USE b; SELECT 1; USE a").await;
+        modes_in(&mut server, "ANSI", None).await;
+        server.expect_query("USE b; SELECT 1; USE a").await;
+        server.err(1064, "42000", "You have an error in your SQL syntax").await;
+        one.expect_err(1064).await;
+        one.send_command(Kind::StmtExecute, &EXECUTE).await;
+        modes_in(&mut server, "ANSI", None).await;
+        server.expect_command(Kind::StmtPrepare, b"SELECT a FROM s.t").await;
+        prepared(&mut server, 2, 0).await;
+        server.expect_command(Kind::StmtExecute, &[2, 0, 0, 0, 0, 1, 0, 0, 0]).await;
+        server.ok().await;
+        one.expect_ok().await;
+    });
+}
+
+/// What it tells is where it was prepared, and nothing leaves all schemas.
+#[test]
+fn c16_a_statement_that_tells_the_schema_is_prepared_while_there_is_none() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        prepares_and_leaves(&mut one, &mut two, &mut server, "SELECT database()").await;
+        warns(&mut one, &mut server).await;
+        one.send_query("USE b").await;
+        modes_in(&mut server, "ANSI", None).await;
+        server.expect_command(Kind::StmtPrepare, b"SELECT database()").await;
+        prepared(&mut server, 2, 0).await;
+        comes(&mut one, &mut server, "USE b").await;
     });
 }

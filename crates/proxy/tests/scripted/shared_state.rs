@@ -243,7 +243,8 @@ fn c04_several_statements_are_not_allowed_to_the_next_session() {
 #[test]
 fn c07_a_connection_that_has_not_taken_the_settings_is_not_shared() {
     let mut config = config();
-    config.servers.push(Server { hostgroup_id: 1, ..config.servers[0].clone() });
+    let other = Server { hostgroup_id: 1, ..config.servers[0].clone() };
+    config.servers.push(other);
     config.query_rules.push(rule(1, "^SELECT"));
     config.query_rules[0].destination_hostgroup = Some(1);
     play(async || {
@@ -267,7 +268,8 @@ fn c07_a_connection_that_has_not_taken_the_settings_is_not_shared() {
 #[test]
 fn c06_warnings_bind_of_a_statement_that_is_prepared_beside_others() {
     let mut config = config();
-    config.servers.push(Server { hostgroup_id: 1, ..config.servers[0].clone() });
+    let other = Server { hostgroup_id: 1, ..config.servers[0].clone() };
+    config.servers.push(other);
     config.query_rules.push(rule(1, "^SELECT"));
     config.query_rules[0].destination_hostgroup = Some(1);
     for (warnings, free) in [(0, [0, 1].as_slice()), (1, [0].as_slice())] {

@@ -328,6 +328,25 @@ fn what_is_said_of_the_next_transaction_outlives_autocommit() {
     });
 }
 
+/// MySQL's next transaction may still write, and so may a statement be prepared that would.
+#[test]
+fn what_is_said_of_all_transactions_within_one_comes_after_the_next_behind_autocommit() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        run(&mut one, &mut server, "SET autocommit = 0").await;
+        server.status = StatusFlags::IN_TRANSACTION;
+        run(&mut one, &mut server, "SELECT a FROM t").await;
+        run(&mut one, &mut server, "SET SESSION TRANSACTION READ ONLY").await;
+        server.status = StatusFlags::AUTOCOMMIT;
+        run(&mut one, &mut server, "SET autocommit = 1").await;
+        two.send_query("SELECT 2").await;
+        two.expect_err(9001).await;
+        run(&mut one, &mut server, "INSERT INTO t VALUES (1)").await;
+        two.send_query("SELECT 2").await;
+        server.expect_command(Kind::ResetConnection, b"").await;
+    });
+}
+
 /// Two clients that are in a schema, and the connection that the second has.
 pub(super) async fn in_schema(schema: &str) -> (Stage, Servers, Client, Client, Database) {
     let in_one: Options = options().schema(schema);

@@ -372,7 +372,7 @@ fn a_session_that_ends_says_goodbye_everywhere() {
 pub(super) fn rules(rules: Vec<QueryRule>) -> Config {
     let mut config = pair_of_servers();
     config.variables.read_write_split = false;
-    config.query_rules = rules;
+    config.query_rules = rules.into();
     config
 }
 

@@ -143,7 +143,7 @@ fn what_is_prepared_is_not_the_next_transaction() {
 fn nothing_is_the_last_statement_where_the_last_one_was_refused() {
     play(async || {
         let refusal = QueryRule { error_msg: Some("not today".to_owned()), ..rule(1, "^DELETE FROM u") };
-        let config = Config { query_rules: vec![refusal], ..pair_of_servers() };
+        let config = Config { query_rules: vec![refusal].into(), ..pair_of_servers() };
         let Scene { mut client, mut writer, .. } = scene(config).await;
         let sql = b"UPDATE t SET a = ?";
         client.send_command(Kind::StmtPrepare, sql).await;

@@ -29,7 +29,8 @@ async fn refused(client: &mut Client, server: &mut Database, sql: &str, code: u1
 fn expressions_of_rules_that_are_given_up_are_counted() {
     play(async || {
         let mut config = config();
-        config.query_rules = vec![QueryRule { error_msg: Some("no".to_owned()), ..rule(1, "(a+)+b$") }];
+        config.query_rules =
+            vec![QueryRule { error_msg: Some("no".to_owned()), ..rule(1, "(a+)+b$") }].into();
         let (stage, mut servers) = stage(config);
         let mut client = log_in(&stage).await;
         let mut server = first_query(&mut client, &mut servers).await;

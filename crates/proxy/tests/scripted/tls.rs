@@ -43,7 +43,7 @@ async fn asked(stage: &Stage) -> Client {
 
 fn with_tls_user() -> Config {
     Config {
-        users: vec![User { use_ssl: true, ..user("app", "secret") }, user("open", "secret")],
+        users: vec![User { use_ssl: true, ..user("app", "secret") }, user("open", "secret")].into(),
         ..config()
     }
 }
@@ -81,7 +81,7 @@ fn c17_queries_of_any_size_arrive_over_tls() {
 fn every_form_of_a_password_is_proven_over_tls() {
     play(async || {
         let users = vec![user("clear", "secret"), user("native", NATIVE), user("sha2", SHA2)];
-        let (stage, _servers) = stage(Config { users, ..config() });
+        let (stage, _servers) = stage(Config { users: users.into(), ..config() });
         for name in ["clear", "native", "sha2"] {
             for plugin in [native::NAME, caching_sha2::NAME] {
                 log_in_over_tls(&stage, CAPACITY, &secure(name, "secret").auth_plugin(plugin)).await;
@@ -224,7 +224,7 @@ fn idle_clients_hear_over_tls_that_the_proxy_ends() {
 fn a_server_without_tls_is_not_used_when_it_must_speak_it() {
     play(async || {
         let servers = vec![Server { use_ssl: true, ..database("db") }];
-        let (stage, mut servers) = stage(Config { servers, ..config() });
+        let (stage, mut servers) = stage(Config { servers: servers.into(), ..config() });
         let mut client = log_in(&stage).await;
         client.send_query("DO 1").await;
         let mut server = ScriptedServer::new(servers.dialled().await.1);
@@ -246,7 +246,7 @@ async fn expect_nothing_left_but(stage: &Stage, sessions: usize) {
 fn a_server_that_offers_tls_and_speaks_none_is_an_error() {
     play(async || {
         let servers = vec![Server { use_ssl: true, ..database("db") }];
-        let (stage, mut servers) = stage(Config { servers, ..config() });
+        let (stage, mut servers) = stage(Config { servers: servers.into(), ..config() });
         let mut client = log_in(&stage).await;
         // Its answer to the request for TLS; and what it may have sent before, which must not count as an answer.
         for early in [true, false] {

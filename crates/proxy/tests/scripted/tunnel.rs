@@ -213,7 +213,7 @@ fn without_a_server_the_client_is_sent_away() {
 #[test]
 fn without_such_a_hostgroup_the_client_is_sent_away_at_once() {
     play(async || {
-        let (stage, mut servers) = stage(Config { servers: vec![], ..config() });
+        let (stage, mut servers) = stage(Config { servers: vec![].into(), ..config() });
         let mut client = stage.tunnel(9, CAPACITY).unwrap();
         assert_eq!(read_to_end(&mut client).await, b"");
         assert!(servers.settled().await.is_none());

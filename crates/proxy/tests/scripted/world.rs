@@ -203,7 +203,7 @@ pub(super) async fn say(client: &mut Client, sql: &str) {
 /// `a` in hostgroup 0 and `b` in hostgroup 1, a pair.
 pub(super) fn pair() -> Config {
     let mut config = pair_of_servers();
-    config.servers = vec![database("a"), Server { hostgroup_id: 1, ..database("b") }];
+    config.servers = vec![database("a"), Server { hostgroup_id: 1, ..database("b") }].into();
     config.variables.read_write_split = false;
     config
 }

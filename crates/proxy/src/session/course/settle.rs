@@ -216,8 +216,11 @@ impl Course {
         let could_not = !is_open && !status.contains(StatusFlags::AUTOCOMMIT) && self.writes();
         let has_trackers = identity.capabilities.contains(Capabilities::SESSION_TRACK)
             && !identity.capabilities.contains(Capabilities::DEPRECATE_EOF);
+        // At MySQL a `SET` of `autocommit` that commits leaves it to the next transaction what was said of all of them meanwhile.
+        let is_late =
+            is_over && matches!(self.ran.class, Some(Class::Set)) && self.settings.has_access_mode();
         let is_untold = is_over && has_trackers && matches!(outcome.end, End::Eof { .. });
-        if is_untold || could_not {
+        if is_untold || could_not || is_late {
             self.pins.note(Mark::Begin(Pin::NextTransaction, ACCESS_MODE.into()), self.hostgroup);
         }
     }
