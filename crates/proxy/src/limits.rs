@@ -29,8 +29,8 @@ pub(crate) const DIGESTS_PER_TURN: u32 = 64;
 /// Time from one such turn to the next one: workers have most of their time for their clients, also while 100,000 digests are read.
 pub(crate) const DIGESTS_PAUSE: Duration = Duration::from_micros(100);
 
-/// Prepared statements that a worker copies in such a turn, and the bytes of their texts behind which it copies no more.
-pub(crate) const STATEMENTS_PER_TURN: usize = 128;
+/// Prepared statements that a worker copies in such a turn, as many as digests, and the bytes of their texts behind which it copies no more.
+pub(crate) const STATEMENTS_PER_TURN: usize = 64;
 pub(crate) const STATEMENT_BYTES_PER_TURN: usize = 64 * 1024;
 
 /// Prepared statements that are shown, and bytes of their texts: what lies beyond is only counted.

@@ -1,8 +1,13 @@
 //! Prepared statements, as the admin port shows them, against what clients have and what the server says.
 
+use std::collections::BTreeMap;
+
 use e2e::admin::wait_for_value;
+use e2e::dice::Dice;
 use e2e::{Backend, Proxy, Setup, run, wait_for};
-use testkit::client::{Client, Statement, Value};
+use testkit::client::{Client, Options, Statement, Value};
+use testkit::server::{PASSWORD, USER};
+use tokio::task::JoinSet;
 
 use super::{admin, number, tell, value};
 
@@ -110,5 +115,93 @@ fn statements_are_shown(db: &Backend) {
         .await;
         wait_for_value(&mut admin, "SELECT COUNT(*) FROM stats_mysql_prepared_statements_info", "0").await;
         expect_agreement(db, &mut admin).await;
+    });
+}
+
+/// A client that prepares, executes and closes as it likes, and what it has: schema and text of each statement.
+struct Restless {
+    client: Client,
+    dice: Dice,
+    schema: &'static str,
+    had: Vec<(&'static str, &'static str, Statement)>,
+}
+
+impl Restless {
+    const TEXTS: [&str; 4] = ["SELECT ?", "SELECT ?, 2", "SELECT ? -- long", "DO ?"];
+    const STEPS: usize = 150;
+
+    async fn step(&mut self, options: &Options) {
+        match self.dice.below(20) {
+            0..7 => {
+                let text = *self.dice.pick(&Self::TEXTS);
+                self.had.push((self.schema, text, self.client.prepare(text).await.unwrap()));
+            }
+            7..12 if !self.had.is_empty() => {
+                let (_, _, statement) = self.had.swap_remove(self.dice.below(self.had.len()));
+                self.client.close(statement).await.unwrap();
+            }
+            12 => {
+                self.client.reset_connection().await.unwrap();
+                self.had.clear();
+            }
+            13 => {
+                self.schema = *self.dice.pick(&["test", "mysql"]);
+                self.client.init_db(self.schema).await.unwrap();
+            }
+            14 => {
+                self.client = Client::connect(options).await.unwrap();
+                (self.schema, self.had) = ("test", Vec::new());
+            }
+            15 => tell(&mut self.client, &["BEGIN", "SELECT 1", "COMMIT"]).await,
+            16 => assert!(self.client.prepare("SELECT no_such_column").await.is_err()),
+            _ if !self.had.is_empty() => {
+                let (_, _, statement) = self.dice.pick(&self.had);
+                self.client.execute(statement, &[Value::Int(1)]).await.unwrap();
+            }
+            _ => tell(&mut self.client, &["SET @@sql_mode = 'ANSI'"]).await,
+        }
+    }
+
+    async fn run(mut self, options: Options) -> Self {
+        for _ in 0..Self::STEPS {
+            self.step(&options).await;
+        }
+        // What is not answered is done, too.
+        self.client.ping().await.unwrap();
+        self
+    }
+}
+
+#[test]
+fn whatever_clients_do_is_counted() {
+    let db = Backend::start(&[]);
+    let proxy = Setup::new(&db.sandbox)
+        .server(&db.server, "max_connections = 16")
+        .user(USER, PASSWORD, "")
+        .variable("multiplexing", true)
+        .variable("max_stmts_per_connection", 3)
+        .admin("mysql_ifaces", "\"127.0.0.1:0\"")
+        .start();
+    let seed = Dice::fresh_seed();
+    eprintln!("seed {seed}");
+    run(async {
+        let mut all = JoinSet::new();
+        for number in 0..16 {
+            let (options, dice) = (proxy.options(), Dice::new(seed, number));
+            let client = Client::connect(&options).await.unwrap();
+            all.spawn(Restless { client, dice, schema: "test", had: Vec::new() }.run(options));
+        }
+        let all = all.join_all().await;
+        let mut expected: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+        for (schema, text, _) in all.iter().flat_map(|one| &one.had) {
+            *expected.entry((*schema, *text)).or_default() += 1;
+        }
+        let expected: Vec<String> =
+            expected.iter().map(|((schema, text), count)| format!("{schema} {text} {count}")).collect();
+        let mut admin = admin(&proxy).await;
+        let rows = "SELECT group_concat(schemaname || ' ' || query || ' ' || ref_count_client) FROM \
+                    (SELECT * FROM stats_mysql_prepared_statements_info WHERE ref_count_client > 0 ORDER BY schemaname, query)";
+        wait_for_value(&mut admin, rows, &expected.join(",")).await;
+        expect_agreement(&db, &mut admin).await;
     });
 }
