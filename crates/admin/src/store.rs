@@ -31,7 +31,7 @@ pub(crate) use functions::from_unix_time;
 pub use open::StoreError;
 pub(crate) use open::disk_file;
 pub(crate) use rows::{insert, transaction};
-pub(crate) use variables::{set_version, shown, values};
+pub(crate) use variables::{say_version, set_version, shown, values};
 
 /// The databases of the admin port. It belongs to one thread.
 pub struct Store {

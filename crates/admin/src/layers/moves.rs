@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 
 use super::{Module, Move};
 use crate::answer::{AdminError, Answer};
-use crate::store::{Store, insert, transaction, values};
+use crate::store::{Store, insert, say_version, transaction, values};
 
 impl Store {
     /// Moves a module's rows; all of them or, with an error, none.
@@ -50,6 +50,7 @@ impl Store {
                     ),
                     [prefix],
                 )?;
+                say_version(connection, to)?;
             }
             for section in tables(module) {
                 let table = section.table_name();

@@ -21,6 +21,11 @@ pub(super) fn add_missing(connection: &Connection, schema: &str) -> rusqlite::Re
             insert.execute(params![name, value])?;
         }
     }
+    say_version(connection, schema)
+}
+
+/// Makes `admin-version` of `schema` what it is: what was saved may be from before an upgrade.
+pub(crate) fn say_version(connection: &Connection, schema: &str) -> rusqlite::Result<()> {
     let sql = format!(
         "UPDATE {schema}.global_variables SET variable_value = ?1 WHERE variable_name = 'admin-version'"
     );
