@@ -5,9 +5,13 @@ use std::rc::Rc;
 
 use crate::draft::Draft;
 use crate::row::PlacedRow;
-use crate::schema::{SECTIONS, Section, TOP_LEVEL};
+use crate::schema::{MYSQL_QUERY_RULES, MYSQL_USERS, SECTIONS, Section, TOP_LEVEL};
 use crate::tree::Place;
 use crate::turns::in_turns;
+
+/// Large sections whose rows no others are compared with, and whose [typed rows](crate::Rows) configurations share: of those that were
+/// checked nothing is wanted any more.
+const ALONE: [&Section; 2] = [&MYSQL_USERS, &MYSQL_QUERY_RULES];
 
 /// The rows of every section, in the order of [`SECTIONS`], then [`TOP_LEVEL`]. A group has one or, if it is not in the
 /// file, none.
@@ -56,7 +60,11 @@ impl Tables {
         for (seen, section) in tables.seen.iter_mut().zip(SECTIONS) {
             *seen = sound.is_some_and(|sound| draft.shares(section, sound));
         }
+        let is_alone = |section: &Section| ALONE.iter().any(|alone| alone.name == section.name);
         for section in SECTIONS.iter().copied().chain([&TOP_LEVEL]) {
+            if is_alone(section) && tables.is_seen(section) {
+                continue;
+            }
             let table: Rc<Path> = Path::new(section.name).into();
             let placed = |(index, row): (usize, &crate::Row)| PlacedRow {
                 row: row.clone(),
