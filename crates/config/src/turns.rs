@@ -14,7 +14,7 @@ const ROWS: u32 = 8;
 const REST: Duration = Duration::from_micros(50);
 /// Work without a rest. What wakes at the same core waits so long at most, since the scheduler lets a thread that runs finish its
 /// slice.
-const WORK: Duration = Duration::from_micros(50);
+const WORK: Duration = Duration::from_micros(25);
 /// The same where rests last longer than they should, because others run meanwhile: then there are fewer of them, or the work would
 /// never end.
 const WORK_MAX: Duration = Duration::from_micros(300);
