@@ -4,7 +4,7 @@ use config::{Config, HostgroupAttributes};
 use wire::StatusFlags;
 use wire::command::Kind;
 
-use super::shared::{CHARSET, config as shared, question};
+use super::shared::{config as shared, question, takes_back};
 use super::support::{Client, Database, Servers, config as usual, log_in, play, run, settle, stage};
 
 /// What a connection begins with.
@@ -109,11 +109,7 @@ fn c03_the_next_session_begins_with_it_as_well() {
         run(&mut one, &mut server, "SELECT 1").await;
         run(&mut one, &mut server, "SET sql_mode = 'TRADITIONAL'").await;
         two.send_query("SELECT 3").await;
-        server.expect_command(Kind::ResetConnection, b"").await;
-        server.ok().await;
-        question(&mut server).await;
-        server.expect_query(CHARSET).await;
-        server.ok().await;
+        takes_back(&mut server).await;
         server.expect_query(INIT).await;
         server.ok().await;
         server.expect_query("SELECT 3").await;

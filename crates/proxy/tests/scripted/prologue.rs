@@ -5,7 +5,7 @@ use proxy::stage::Stage;
 use wire::StatusFlags;
 use wire::command::Kind;
 
-use super::shared::{CHARSET, comes, config, question, two, two_of};
+use super::shared::{CHARSET, comes, config, takes_back, two, two_of};
 use super::support::{
     Client, Database, Servers, first_query, log_in, options, play, rule, run, settle, stage,
 };
@@ -18,11 +18,7 @@ async fn known() -> (Stage, Servers, Client, Client, Database) {
     let (stage, servers, mut one, mut two, mut server) = two().await;
     run(&mut one, &mut server, "SET sql_mode = 'ANSI'").await;
     two.send_query("SELECT 0").await;
-    server.expect_command(Kind::ResetConnection, b"").await;
-    server.ok().await;
-    question(&mut server).await;
-    server.expect_query(CHARSET).await;
-    server.ok().await;
+    takes_back(&mut server).await;
     comes(&mut two, &mut server, "SELECT 0").await;
     one.send_query("SELECT 0").await;
     server.expect_query(SETTING).await;

@@ -44,6 +44,15 @@ pub(super) async fn question(server: &mut Database) {
     server.rows(&["1"], &[]).await;
 }
 
+/// The server takes back what the session that had the connection before has set, for one with the usual collation.
+pub(super) async fn takes_back(server: &mut Database) {
+    server.expect_command(Kind::ResetConnection, b"").await;
+    server.ok().await;
+    question(server).await;
+    server.expect_query(CHARSET).await;
+    server.ok().await;
+}
+
 /// The server is asked for the key of the session that had the connection before, and says this.
 pub(super) async fn asked(server: &mut Database, last_id: &str) {
     server.expect_query("SELECT @@last_insert_id").await;
@@ -330,11 +339,7 @@ fn who_asks_sees_the_connections_that_nobody_uses() {
         one.expect_ok().await;
         run(&mut one, &mut server, "SET sql_mode = 'ANSI'").await;
         two.send_query("SELECT 2").await;
-        server.expect_command(Kind::ResetConnection, b"").await;
-        server.ok().await;
-        question(&mut server).await;
-        server.expect_query(CHARSET).await;
-        server.ok().await;
+        takes_back(&mut server).await;
         server.expect_query("SELECT 2").await;
         server.ok().await;
         two.expect_ok().await;

@@ -5,7 +5,7 @@ use testkit::client::{CAPABILITIES, Options};
 use wire::Capabilities;
 use wire::command::Kind;
 
-use super::shared::{CHARSET, asked, comes, config, question, two, two_of};
+use super::shared::{asked, comes, config, takes_back, two, two_of};
 use super::shared_traces::{EXECUTE, prepared};
 use super::support::{Client, Database, options, play, run};
 
@@ -158,11 +158,7 @@ fn c06_an_option_that_is_set_counts_as_rows() {
         server.end_of_rows().await;
         one.read().await;
         two.send_query("SELECT 2").await;
-        server.expect_command(Kind::ResetConnection, b"").await;
-        server.ok().await;
-        question(&mut server).await;
-        server.expect_query(CHARSET).await;
-        server.ok().await;
+        takes_back(&mut server).await;
         server.expect_command(Kind::SetOption, &[0, 0]).await;
         server.end_of_rows().await;
         comes(&mut two, &mut server, "SELECT 2").await;

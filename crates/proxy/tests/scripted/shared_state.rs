@@ -3,7 +3,7 @@
 use config::Server;
 use wire::command::Kind;
 
-use super::shared::{CHARSET, asked, comes, config, question, two, two_of};
+use super::shared::{CHARSET, asked, comes, config, question, takes_back, two, two_of};
 use super::support::{Client, Database, first_query, log_in, options, play, rule, run, settle, stage};
 
 /// A statement that makes a key, of which the server says that it is this.
@@ -22,11 +22,7 @@ fn what_the_client_has_set_is_said_where_it_is_not() {
         run(&mut one, &mut server, "SELECT 1").await;
         // The other one has not set it.
         two.send_query("SELECT 2").await;
-        server.expect_command(Kind::ResetConnection, b"").await;
-        server.ok().await;
-        question(&mut server).await;
-        server.expect_query(CHARSET).await;
-        server.ok().await;
+        takes_back(&mut server).await;
         comes(&mut two, &mut server, "SELECT 2").await;
         one.send_query("SELECT 3").await;
         server.expect_query("SET SESSION sql_mode = 'ANSI'").await;
@@ -131,11 +127,7 @@ fn a_setting_that_is_sent_ahead_is_not_lost() {
         one.expect_ok().await;
         run(&mut one, &mut server, "SELECT a FROM t").await;
         two.send_query("SELECT 2").await;
-        server.expect_command(Kind::ResetConnection, b"").await;
-        server.ok().await;
-        question(&mut server).await;
-        server.expect_query(CHARSET).await;
-        server.ok().await;
+        takes_back(&mut server).await;
         comes(&mut two, &mut server, "SELECT 2").await;
     });
 }
@@ -228,11 +220,7 @@ fn c04_several_statements_are_not_allowed_to_the_next_session() {
         one.expect_ok().await;
         run(&mut one, &mut server, "SELECT 1").await;
         two.send_query("SELECT 2").await;
-        server.expect_command(Kind::ResetConnection, b"").await;
-        server.ok().await;
-        question(&mut server).await;
-        server.expect_query(CHARSET).await;
-        server.ok().await;
+        takes_back(&mut server).await;
         // Neither a reset nor a login takes it back.
         server.expect_command(Kind::SetOption, &[0, 0]).await;
         server.ok().await;
@@ -423,11 +411,7 @@ fn c05_a_session_that_was_reset_resets_no_connection_that_is_as_it_wants() {
         two.expect_ok().await;
         one.send_command(Kind::ResetConnection, b"").await;
         // The first one has not been reset yet.
-        server.expect_command(Kind::ResetConnection, b"").await;
-        server.ok().await;
-        question(&mut server).await;
-        server.expect_query(CHARSET).await;
-        server.ok().await;
+        takes_back(&mut server).await;
         server.expect_command(Kind::ResetConnection, b"").await;
         server.ok().await;
         one.expect_ok().await;

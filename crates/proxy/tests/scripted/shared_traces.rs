@@ -6,7 +6,7 @@ use testkit::client::Options;
 use wire::command::Kind;
 use wire::{Capabilities, StatusFlags, packet};
 
-use super::shared::{CHARSET, asked, comes, config, question, two, two_of};
+use super::shared::{asked, comes, config, question, takes_back, two, two_of};
 use super::support::{CLASSIC, Client, Database, Servers, messages, options, play, run, settle};
 
 /// A `COM_STMT_PREPARE` of statement `id`, without parameters, of which the server says that it has so many columns.
@@ -85,11 +85,7 @@ async fn warned_again() -> (Stage, Servers, Client, Client, Database) {
     one.expect_ok().await;
     run(&mut one, &mut server, "SELECT a FROM t").await;
     two.send_query("SELECT 2").await;
-    server.expect_command(Kind::ResetConnection, b"").await;
-    server.ok().await;
-    question(&mut server).await;
-    server.expect_query(CHARSET).await;
-    server.ok().await;
+    takes_back(&mut server).await;
     comes(&mut two, &mut server, "SELECT 2").await;
     one.send_query("UPDATE t SET a = 1").await;
     server.expect_query("SET SESSION max_sort_length = 20").await;
@@ -360,11 +356,7 @@ fn c04_a_schema_that_a_session_has_not_reset_has_its_character_set() {
         let (_stage, _servers, mut one, mut two, mut server) = in_schema("db").await;
         run(&mut two, &mut server, "SET sql_mode = 'ANSI'").await;
         one.send_query("SELECT 1").await;
-        server.expect_command(Kind::ResetConnection, b"").await;
-        server.ok().await;
-        question(&mut server).await;
-        server.expect_query(CHARSET).await;
-        server.ok().await;
+        takes_back(&mut server).await;
         server.expect_command(Kind::InitDb, b"db").await;
         server.ok().await;
         comes(&mut one, &mut server, "SELECT 1").await;
@@ -381,11 +373,7 @@ fn c04_a_schema_that_a_session_has_reset_has_not() {
         server.ok().await;
         one.expect_ok().await;
         two.send_query("SELECT 2").await;
-        server.expect_command(Kind::ResetConnection, b"").await;
-        server.ok().await;
-        question(&mut server).await;
-        server.expect_query(CHARSET).await;
-        server.ok().await;
+        takes_back(&mut server).await;
         server.expect_command(Kind::InitDb, b"db").await;
         server.ok().await;
         comes(&mut two, &mut server, "SELECT 2").await;
@@ -406,11 +394,7 @@ fn a_variable_that_keeps_its_type_is_said_as_it_was() {
         run(&mut one, &mut server, "SET @a = 1").await;
         run(&mut one, &mut server, "SET @a = NULL").await;
         two.send_query("SELECT 2").await;
-        server.expect_command(Kind::ResetConnection, b"").await;
-        server.ok().await;
-        question(&mut server).await;
-        server.expect_query(CHARSET).await;
-        server.ok().await;
+        takes_back(&mut server).await;
         comes(&mut two, &mut server, "SELECT 2").await;
         one.send_query("SELECT @a").await;
         for said in ["SET @a = 1", "SET @a = NULL"] {
