@@ -8,6 +8,7 @@
 
 use std::rc::Rc;
 
+use route::Effects;
 use wire::codec::Reader;
 use wire::command::Kind;
 use wire::frame::HEADER_LEN;
@@ -34,6 +35,9 @@ const VARIABLES: [&str; 3] = ["sql_mode", "character_set_client", "collation_con
 
 /// What stands for a value that is none in a row of text.
 const NULL: u8 = 0xfb;
+
+/// What statements do that may tell the schema in which they were prepared, be it none: `DATABASE()`.
+const TELLS_SCHEMA: Effects = Effects::SERVER.with(Effects::UNKNOWN);
 
 /// What texts mean at a time.
 #[derive(Debug, PartialEq, Eq)]
@@ -73,12 +77,6 @@ fn found_in(row: &[u8]) -> Option<u64> {
     std::str::from_utf8(row.get(place..)?).ok()?.parse().ok()
 }
 
-/// Whether a statement may tell the schema in which it was prepared, be it none.
-fn asks_for_schema(text: &[u8]) -> bool {
-    let has = |word: &[u8]| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
-    has(b"DATABASE") || has(b"SCHEMA")
-}
-
 /// Whether a name that was told in the character set of results is the same in that of commands.
 fn is_told_as_it_is(name: &[u8]) -> bool {
     // What cannot be told in a character set is a question mark there.
@@ -99,8 +97,8 @@ impl Session {
         let Ok(Some(modes)) = self.ask_modes().await? else { return Ok(false) };
         let Some(all) = &mut self.course.prepared else { return Ok(false) };
         let missing: Vec<_> = all.missing_at(hostgroup).collect();
-        let text = |id: &u32| all.get(*id).and_then(|one| one.what.text.as_deref()).unwrap_or_default();
-        if modes.schema.is_empty() && missing.iter().any(|id| asks_for_schema(text(id))) {
+        let tells = |id: &u32| all.get(*id).is_some_and(|one| one.what.effects.any_of(TELLS_SCHEMA));
+        if modes.schema.is_empty() && missing.iter().any(tells) {
             return Ok(false);
         }
         let modes = Rc::new(modes);
