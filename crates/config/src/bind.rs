@@ -70,7 +70,6 @@ pub(crate) fn check(draft: &Draft, sound: Option<(&Draft, &Config)>) -> Result<C
 fn config(tables: &Tables, listeners: Listeners, before: Option<&Config>) -> Config {
     let group = |section| tables.of(section).first().map(|row| &row.row);
     let rows = |section| in_turns(tables.of(section)).map(|row| &row.row);
-    let known = |section| before.filter(|_| tables.is_seen(section));
     let top = |name| group(&TOP_LEVEL).map_or_else(String::new, |row| row.get(name));
     Config {
         listeners: listeners.into_iter().map(|(listener, _)| listener).collect(),
@@ -79,17 +78,14 @@ fn config(tables: &Tables, listeners: Listeners, before: Option<&Config>) -> Con
         pointsman: group(&POINTSMAN_VARIABLES)
             .map_or_else(PointsmanVariables::default, PointsmanVariables::from_row),
         admin: group(&ADMIN_VARIABLES).map_or_else(AdminVariables::default, AdminVariables::from_row),
-        servers: known(&MYSQL_SERVERS).map_or_else(
-            || rows(&MYSQL_SERVERS).map(Server::from_row).collect(),
-            |before| before.servers.clone(),
-        ),
+        servers: tables.typed(&MYSQL_SERVERS, before.map(|before| &before.servers), Server::from_row),
         server_options: rows(&POINTSMAN_SERVERS).map(ServerOptions::from_row).collect(),
-        users: known(&MYSQL_USERS)
-            .map_or_else(|| rows(&MYSQL_USERS).map(User::from_row).collect(), |before| before.users.clone()),
+        users: tables.typed(&MYSQL_USERS, before.map(|before| &before.users), User::from_row),
         server_tls: rows(&MYSQL_SERVERS_SSL_PARAMS).map(ServerTls::from_row).collect(),
-        query_rules: known(&MYSQL_QUERY_RULES).map_or_else(
-            || rows(&MYSQL_QUERY_RULES).map(QueryRule::from_row).collect(),
-            |before| before.query_rules.clone(),
+        query_rules: tables.typed(
+            &MYSQL_QUERY_RULES,
+            before.map(|before| &before.query_rules),
+            QueryRule::from_row,
         ),
         fast_routes: rows(&MYSQL_QUERY_RULES_FAST_ROUTING).map(FastRoute::from_row).collect(),
         firewall_users: rows(&MYSQL_FIREWALL_WHITELIST_USERS).map(FirewallUser::from_row).collect(),

@@ -138,7 +138,7 @@ fn firewall(tables: &Tables, problems: &mut Vec<Problem>) {
             report(problems, row.place("digest"), message);
         }
     }
-    for row in in_turns(tables.of(&MYSQL_FIREWALL_WHITELIST_SQLI_FINGERPRINTS)).filter(|row| row.sound) {
+    for row in in_turns(tables.unseen(&MYSQL_FIREWALL_WHITELIST_SQLI_FINGERPRINTS)).filter(|row| row.sound) {
         let fingerprint: String = row.row.get("fingerprint");
         if !is_sqli_fingerprint(&fingerprint) {
             let message = format!(

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::rc::Rc;
 
 use crate::draft::Draft;
-use crate::row::PlacedRow;
+use crate::model::Rows;
+use crate::row::{PlacedRow, Row};
 use crate::schema::{MYSQL_QUERY_RULES, MYSQL_USERS, SECTIONS, Section, TOP_LEVEL};
 use crate::tree::Place;
 use crate::turns::in_turns;
@@ -12,6 +13,11 @@ use crate::turns::in_turns;
 /// Large sections whose rows no others are compared with, and whose [typed rows](crate::Rows) configurations share: of those that were
 /// checked nothing is wanted any more.
 const ALONE: [&Section; 2] = [&MYSQL_USERS, &MYSQL_QUERY_RULES];
+
+/// Whether it is one of these.
+fn is_alone(section: &Section) -> bool {
+    ALONE.iter().any(|alone| alone.name == section.name)
+}
 
 /// The rows of every section, in the order of [`SECTIONS`], then [`TOP_LEVEL`]. A group has one or, if it is not in the
 /// file, none.
@@ -34,11 +40,27 @@ impl Default for Tables {
 impl Tables {
     /// The rows of `section`.
     pub(super) fn of(&self, section: &Section) -> &[PlacedRow] {
+        debug_assert!(
+            !self.is_seen(section) || !is_alone(section),
+            "nobody was to look at `{}`",
+            section.name
+        );
         self.sections.get(section.index()).and_then(Option::as_deref).unwrap_or_default()
     }
 
+    /// The typed rows of `section`: those that it had `before`, if it was checked before.
+    pub(super) fn typed<T: Clone>(
+        &self,
+        section: &Section,
+        before: Option<&Rows<T>>,
+        of: impl Fn(&Row) -> T,
+    ) -> Rows<T> {
+        let before = before.filter(|_| self.is_seen(section));
+        before.cloned().unwrap_or_else(|| in_turns(self.of(section)).map(|row| of(&row.row)).collect())
+    }
+
     /// Whether the rows of `section` were found to be sound by themselves before.
-    pub(super) fn is_seen(&self, section: &Section) -> bool {
+    fn is_seen(&self, section: &Section) -> bool {
         self.seen.get(section.index()).is_some_and(|seen| *seen)
     }
 
@@ -60,13 +82,12 @@ impl Tables {
         for (seen, section) in tables.seen.iter_mut().zip(SECTIONS) {
             *seen = sound.is_some_and(|sound| draft.shares(section, sound));
         }
-        let is_alone = |section: &Section| ALONE.iter().any(|alone| alone.name == section.name);
         for section in SECTIONS.iter().copied().chain([&TOP_LEVEL]) {
             if is_alone(section) && tables.is_seen(section) {
                 continue;
             }
             let table: Rc<Path> = Path::new(section.name).into();
-            let placed = |(index, row): (usize, &crate::Row)| PlacedRow {
+            let placed = |(index, row): (usize, &Row)| PlacedRow {
                 row: row.clone(),
                 at: Place::row(&table, index + 1),
                 given: None,
