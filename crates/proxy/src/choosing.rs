@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use config::{Config, HostgroupAttributes, MysqlVariables};
-use monitor::Gtid;
 use pool::{Balance, Policy, Pool, Reason, Shunning, Standing};
 use route::{Candidate, MustSee};
 
 use crate::backend::Target;
+use crate::fresh::{Fresh, Wanted};
 use crate::shared::Shared;
 
 /// The least time for which a server that has failed is left alone, as in ProxySQL.
@@ -125,12 +125,19 @@ pub(crate) fn candidates(pool: &Pool<Target>, hostgroup: u32, now: Duration) -> 
     explained.collect()
 }
 
-/// A transaction that a statement must see, and the servers of its hostgroup that are not known to have executed it.
-pub(crate) fn must_see(shared: &Shared, hostgroup: u32, gtid: &Gtid) -> MustSee {
-    let executed = &shared.watching.executed;
+/// What a statement must see, and the servers of its hostgroup that do not have it, or are to be left alone, each with the reason.
+pub(crate) fn must_see(shared: &Shared, hostgroup: u32, wanted: &Wanted) -> MustSee {
+    let Fresh { gtid, max_lag } = wanted.fresh;
     let servers = shared.pool.explain(hostgroup, shared.uptime()).into_iter().map(|one| one.server);
-    let lacking = servers.filter(|server| !executed.has(&server.endpoint().endpoint, gtid));
-    MustSee { gtid: gtid.to_string(), lacking: lacking.map(|server| server.endpoint().to_string()).collect() }
+    let lacking = servers.filter_map(|server| {
+        let why = wanted.why_not(shared, &server.endpoint().endpoint)?;
+        Some((server.endpoint().to_string(), why))
+    });
+    MustSee {
+        gtid: gtid.map(|gtid| gtid.to_string()),
+        max_lag_ms: max_lag.map(|max| max.as_millis()),
+        lacking: lacking.collect(),
+    }
 }
 
 /// For each server of a hostgroup why nobody gets it at `now`, nothing if somebody does; `None` if there is no such hostgroup. Sessions

@@ -55,6 +55,12 @@ pub(crate) enum Counter {
     GtidConsistent,
     /// Transactions of sessions that servers have told.
     GtidCollected,
+    /// Statements that bear a lag, those of them that have waited because all servers had more, and for how many microseconds; servers
+    /// that were passed over for that.
+    LagLimited,
+    LagDelayed,
+    LagMicroseconds,
+    LagSkipped,
     /// Nanoseconds that statements took.
     QueryNanoseconds,
     Autocommit,

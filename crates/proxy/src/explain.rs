@@ -7,6 +7,7 @@ use route::{Account, Caller, Explanation, Pairs, Session, Verdict};
 
 use crate::choosing::{candidates, must_see};
 use crate::door::Door;
+use crate::fresh::{Fresh, Wanted};
 use crate::random;
 use crate::remote::Remote;
 use crate::routing::explain::explain;
@@ -71,8 +72,14 @@ impl Remote {
         let candidates = |hostgroup| candidates(&self.shared.pool, hostgroup, self.shared.uptime());
         // The session has written nothing.
         let must_see = |verdict: &Verdict, hostgroup| {
-            let gtid = verdict.min_gtid.as_deref()?.parse().ok()?;
-            (!snapshot.is_writer(hostgroup)).then(|| must_see(&self.shared, hostgroup, &gtid))
+            let fresh = Fresh::new(verdict, |_| None).filter(|_| !snapshot.is_writer(hostgroup))?;
+            let wanted = Wanted::new(
+                fresh,
+                &self.shared,
+                hostgroup,
+                snapshot.variables.aurora_max_lag_ms_only_read_from_replicas,
+            );
+            Some(must_see(&self.shared, hostgroup, &wanted))
         };
         explain(&snapshot.routes, text, true, &at, &candidates, &must_see).ok_or(ExplainError::NoStatement)
     }

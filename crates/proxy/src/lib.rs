@@ -20,6 +20,7 @@ mod ending;
 mod error;
 mod exchange;
 mod explain;
+mod fresh;
 mod holders;
 mod hosts;
 mod keys;

@@ -8,7 +8,8 @@
 //! - [`probe`]: one check, over a connection that is kept for the next;
 //! - [`question`]: the statements, and what the answers mean;
 //! - [`cluster`]: the same for servers of clusters; [`replicas`]: the same for replicas that only their primary knows; [`rds`]: and for servers of RDS Multi-AZ clusters;
-//! - [`readers`]: what servers have executed, told by the readers of their binary logs; [`executed`]: who asks for it;
+//! - [`readers`]: what servers have executed, told by the readers of their binary logs; [`executed`]: who asks for it; [`lags`]: how far
+//!   those of Aurora are behind;
 //! - [`watching`]: where it meets the rest of the proxy: who is in which hostgroup, and is used there;
 //! - [`records`]: what was found, for the admin port; [`aurora_records`]: what is special to Aurora;
 //!   [`complaints`]: what is logged of it.
@@ -19,6 +20,7 @@ mod cluster;
 mod complaints;
 mod discovered;
 mod executed;
+mod lags;
 mod plan;
 mod probe;
 mod question;
@@ -201,6 +203,9 @@ impl Watch {
             Some(word) => self.monitor.hear(server, *check, word.clone(), shared.uptime()),
             None => self.monitor.observe(server, *check, outcome.finding, why, shared.uptime()),
         };
+        if *check == Check::Aurora && outcome.word.is_some() {
+            shared.watching.lags.know(self.monitor.lags());
+        }
         if let Some(begun) = outcome.reached {
             watching::mark_reached(shared, &self.monitor, server, begun);
         }

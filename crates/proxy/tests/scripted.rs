@@ -69,6 +69,7 @@ mod scripted {
     mod shared;
     mod shared_asks;
     mod shared_modes;
+    mod shared_new;
     mod shared_state;
     mod shared_traces;
     mod split;

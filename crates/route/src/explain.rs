@@ -65,13 +65,15 @@ pub struct Candidate {
     pub reason: String,
 }
 
-/// A transaction that the statement must see.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What the statement must see.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MustSee {
-    /// Its GTID.
-    pub gtid: String,
-    /// The servers that are not known to have executed it, by their addresses.
-    pub lacking: Vec<String>,
+    /// A transaction, by its GTID.
+    pub gtid: Option<String>,
+    /// All that is so many milliseconds old.
+    pub max_lag_ms: Option<u128>,
+    /// The servers that come after all others, by their addresses, and why.
+    pub lacking: Vec<(String, String)>,
 }
 
 /// A decision with its steps.
@@ -136,11 +138,15 @@ pub fn explain(rules: &Rules, query: &Query<'_>, situation: &Situation<'_>) -> E
         let mut candidates = (situation.candidates)(hostgroup);
         let must_see = (situation.must_see)(&verdict, hostgroup);
         let writer = must_see.as_ref().and_then(|_| situation.pairs.writer(hostgroup));
-        if let Some(MustSee { gtid, lacking }) = must_see {
-            for one in candidates.iter_mut().filter(|one| one.taken && lacking.contains(&one.server)) {
-                (one.taken, one.reason) = (false, "it is not known to have executed that".to_owned());
+        if let Some(MustSee { gtid, max_lag_ms, lacking }) = must_see {
+            for one in candidates.iter_mut().filter(|one| one.taken) {
+                if let Some((_, why)) = lacking.iter().find(|(server, _)| *server == one.server) {
+                    (one.taken, one.reason) = (false, why.clone());
+                }
             }
-            notes.push(Step::MustSee { gtid });
+            let transaction = gtid.map(|gtid| Step::MustSee { gtid });
+            let lag = max_lag_ms.map(|max_lag_ms| Step::MaxLag { max_lag_ms });
+            transaction.into_iter().chain(lag).for_each(|step| notes.push(step));
         }
         let reachable = notes.servers(candidates);
         let instead = situation.account.instead_of(hostgroup, matches!(why, Why::Split(_))).or(writer);
@@ -148,6 +154,9 @@ pub fn explain(rules: &Rules, query: &Query<'_>, situation: &Situation<'_>) -> E
             notes.push(Step::Instead { hostgroup: instead });
             notes.servers((situation.candidates)(instead));
         }
+    }
+    if verdict.create_new_connection {
+        notes.push(Step::NewConnection);
     }
     notes.push(Step::Cache { ttl: verdict.cache_ttl.filter(|ttl| !ttl.is_zero()) });
     for pin in situation.pins {

@@ -77,6 +77,8 @@ pub struct MysqlVariables {
     pub default_max_latency: Duration,
     /// From this many candidates on, those that are slower than the average are passed over.
     pub min_num_servers_latency_awareness: u32,
+    /// From this many candidates on, statements that bear a lag leave the writer alone; 0: off.
+    pub aurora_max_lag_ms_only_read_from_replicas: u32,
     /// Further attempts of a statement that changes nothing, after its server was lost.
     pub query_retries_on_failure: u32,
     /// Connect errors in a second after which a server is shunned.
@@ -226,6 +228,7 @@ from_row!(MysqlVariables, MYSQL_VARIABLES, {
     ping_timeout_server,
     default_max_latency = "default_max_latency_ms",
     min_num_servers_latency_awareness = "min_num_servers_lantency_awareness",
+    aurora_max_lag_ms_only_read_from_replicas,
     shun_on_failures,
     shun_recovery_time = "shun_recovery_time_sec",
     mirror_max_concurrency,

@@ -103,9 +103,18 @@ impl<E: Clone + Ord> View<E> {
 
     /// How far a server is behind, if that is too far.
     pub(super) fn lag(&self, server: &E, limits: AuroraLimits) -> Option<Duration> {
+        Some(self.behind(server)?).filter(|lag| *lag > limits.max_lag)
+    }
+
+    /// How far each server is behind.
+    pub(super) fn lags(&self) -> impl Iterator<Item = (&E, Duration)> {
+        self.lags.keys().filter_map(|server| Some((server, self.behind(server)?)))
+    }
+
+    /// How far a server is behind: the writer is not, whatever it says.
+    fn behind(&self, server: &E) -> Option<Duration> {
         let is_writer = self.word.as_ref()?.writer().is_some_and(|writer| writer.server == *server);
-        let worst = self.lags.get(server)?.iter().max().copied()?;
-        Some(worst).filter(|lag| !is_writer && *lag > limits.max_lag)
+        if is_writer { Some(Duration::ZERO) } else { self.lags.get(server)?.iter().max().copied() }
     }
 
     /// The servers that the cluster consists of.

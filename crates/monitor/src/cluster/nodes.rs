@@ -127,6 +127,11 @@ impl<E: Clone + Ord> Nodes<E> {
         self.view.lag(server, limits).filter(|_| hostgroup == cluster.reader)
     }
 
+    /// How far servers are behind, as far as their cluster says so in time.
+    pub(crate) fn lags(&self) -> impl Iterator<Item = (&E, Duration)> {
+        self.view.lags()
+    }
+
     /// The servers that others name, each once.
     pub(crate) fn named(&self) -> Vec<E> {
         let of_group = group::named(self).map(|(server, _)| server);

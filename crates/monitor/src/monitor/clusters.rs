@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::Monitor;
 use super::changes::{Places, events};
+use crate::cluster::Nodes;
 use crate::{Change, Check, Cluster, Event, Finding, Role, Row, Word};
 
 /// The most servers of one cluster that are known only because others of it name them. A replication group has at most nine
@@ -26,6 +27,17 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
     pub fn discovered(&self) -> Vec<(u32, E)> {
         let rows = self.plan.rows.iter().skip(self.configured);
         rows.filter_map(|row| Some((self.writer_of(row.hostgroup)?, row.server.clone()))).collect()
+    }
+
+    /// How far servers are behind by what their clusters say, as far as those say it in time (Aurora); the writer is not. Of several
+    /// clusters of a server the one counts where it is farther behind.
+    pub fn lags(&self) -> HashMap<E, Duration> {
+        let mut lags = HashMap::new();
+        for (server, lag) in self.clusters.values().flat_map(Nodes::lags) {
+            let known = lags.entry(server.clone()).or_default();
+            *known = lag.max(*known);
+        }
+        lags
     }
 
     /// The writer hostgroups of the clusters for which this check asks a server.

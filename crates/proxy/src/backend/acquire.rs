@@ -9,7 +9,6 @@ use std::task::Poll;
 use std::time::Duration;
 
 use config::MysqlVariables;
-use monitor::Gtid;
 use pool::{Lease, Off, Permit, Quota, Server};
 use tokio::time::{Instant, sleep_until, timeout};
 use wire::StatusFlags;
@@ -23,6 +22,7 @@ use super::{Backend, Connection, OpenError, Target};
 use crate::choosing::candidates;
 use crate::counts::Counter;
 use crate::error::{ClientError, Gone};
+use crate::fresh::Wanted;
 use crate::holders::holders;
 use crate::limits::LENT_MAX;
 use crate::users::User;
@@ -63,8 +63,8 @@ pub(crate) struct Whom<'a> {
     pub(crate) user: Option<&'a User>,
     /// Who may have one that nobody uses at the moment.
     pub(crate) asker: Option<&'a Asker<'a>>,
-    /// Servers that are known to have executed this come first.
-    pub(crate) must_see: Option<&'a Gtid>,
+    /// Servers that have this come first.
+    pub(crate) wanted: Option<&'a Wanted>,
 }
 
 /// Gets a backend of `hostgroup` within `mysql-connect_timeout_server_max`: one that nobody uses at the moment, or one opened by `open`.
@@ -211,9 +211,9 @@ impl<'a> Whom<'a> {
         Self { user: Some(user), ..Self::default() }
     }
 
-    /// Whether this server is not known to have executed what has to be seen.
+    /// Whether this server does not have what is wanted.
     fn lacks(&self, worker: &Worker, target: &Target) -> bool {
-        self.must_see.is_some_and(|gtid| !worker.shared.watching.executed.has(&target.endpoint, gtid))
+        self.wanted.is_some_and(|wanted| !wanted.is_first(&worker.shared, &target.endpoint))
     }
 }
 

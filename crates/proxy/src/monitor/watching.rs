@@ -16,6 +16,7 @@ use tokio::sync::watch;
 use super::awaited::awaited;
 use super::discovered;
 use super::executed::Executed;
+use super::lags::Lags;
 use super::plan::{plan, row};
 use super::records::Records;
 use crate::backend::Target;
@@ -38,6 +39,7 @@ pub(crate) struct News {
 pub(crate) struct Watching {
     pub(crate) records: Records,
     pub(crate) executed: Executed,
+    pub(crate) lags: Lags,
     found: Mutex<Found>,
     /// Held while the pool gets other servers.
     alone: Mutex<()>,
@@ -172,6 +174,7 @@ impl Watching {
         lock(&self.found).is_running = true;
         self.find(shared, monitor);
         drop(alone);
+        self.lags.know(monitor.lags());
         mark_all(shared, monitor);
     }
 
@@ -179,6 +182,7 @@ impl Watching {
     pub(super) fn let_go(&self, shared: &Shared) {
         let alone = self.alone();
         *lock(&self.found) = Found::default();
+        self.lags.know(HashMap::new());
         self.place(&shared.pool, &shared.snapshot());
         drop(alone);
         for server in shared.pool.servers() {

@@ -8,7 +8,7 @@ use wire::reply::{End, Outcome};
 use super::Session;
 use super::course::decided::Decided;
 use super::course::{Aside, Course};
-use crate::backend::Backend;
+use crate::backend::{Backend, part};
 use crate::state::Pin;
 use crate::state::results::LastId;
 use crate::state::substitute::{Counted, Unknown};
@@ -250,6 +250,59 @@ impl Session {
         if self.backend.is_none() {
             self.was_lent(hostgroup);
         }
+    }
+
+    /// Parts with the connection in use, to which nothing binds the session: others get it, if it is as it seems and sessions share any.
+    pub(super) fn leave_backend(&mut self) {
+        self.note_ran();
+        let (hostgroup, applied, status) = (self.course.hostgroup, self.course.applied, self.status);
+        let is_free = self.may_leave();
+        if let Some(backend) = self.backend.take() {
+            if is_free {
+                self.lay_one_aside(hostgroup, backend, applied, status);
+                self.course.aside.retain(|aside| aside.hostgroup != hostgroup);
+            } else {
+                part(backend);
+            }
+        }
+        self.lose_backend();
+        self.was_lent(hostgroup);
+    }
+
+    /// Whether others may have the connection in use, and its session need never come back to it.
+    fn may_leave(&self) -> bool {
+        let asks = |backend: &Backend| self.course.results.last_id().is_at(backend.connection().serial());
+        self.shares(self.course.hostgroup)
+            && self.pin().is_none()
+            && self.is_as_it_seems()
+            && !self.backend.as_ref().is_some_and(asks)
+    }
+
+    /// Sees to it that there is no connection of the session's to this hostgroup where the next one is to be new
+    /// (`create_new_connection`). Whether it may be: one that the session needs is not left.
+    pub(super) fn makes_way_for_new(&mut self, hostgroup: u32) -> bool {
+        if !self.shares(hostgroup) || self.course.others.iter().any(|other| other.hostgroup == hostgroup) {
+            return false;
+        }
+        if self.course.hostgroup == hostgroup && self.backend.is_some() {
+            self.note_ran();
+            let may_leave = self.may_leave();
+            if may_leave {
+                self.leave_backend();
+            }
+            return may_leave;
+        }
+        let Some(at) = self.course.aside.iter().position(|aside| aside.hostgroup == hostgroup) else {
+            return true;
+        };
+        let (mut needs_it, last_id) = (false, self.course.results.last_id());
+        let ticket = self.course.aside[at].ticket;
+        self.worker.kept.with(ticket, |backend| needs_it = last_id.is_at(backend.connection().serial()));
+        if !needs_it {
+            self.course.aside.swap_remove(at);
+            self.was_lent(hostgroup);
+        }
+        !needs_it
     }
 
     /// The session's connection to this hostgroup belongs to somebody else now, or is gone.

@@ -76,16 +76,16 @@ impl Session {
         if kind == Kind::StmtClose && !self.is_prepared_anywhere() {
             return self.forget_statement().await;
         }
-        let reached = if let Some(gtid) = self.has_to_see(&decided) {
-            // Boxed: most must see none.
-            Box::pin(self.reach_caught_up(kind, gtid, &mut decided)).await?
+        self.course.wants_new = decided.wants_new() && self.makes_way_for_new(decided.hostgroup);
+        let reached = if let Some(fresh) = self.has_to_see(&decided) {
+            // Boxed: most must see nothing.
+            Box::pin(self.reach_caught_up(kind, fresh, &mut decided)).await
         } else {
             self.course.ahead = self.ahead(kind, &decided);
-            let reached = self.reach(&mut decided).await;
-            self.course.ahead = Ahead::Nothing;
-            reached?
+            self.reach(&mut decided).await
         };
-        let Some(hostgroup) = reached else { return self.keep(decided) };
+        (self.course.ahead, self.course.wants_new) = (Ahead::Nothing, false);
+        let Some(hostgroup) = reached? else { return self.keep(decided) };
         if decided.effects.any_of(NEEDS_LAST_ID) && !self.bring_last_id(kind, &mut decided).await? {
             return self.keep(decided);
         }

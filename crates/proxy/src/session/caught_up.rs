@@ -1,4 +1,5 @@
-//! Statements that must see a transaction (`min_gtid`, `gtid_from_hostgroup`): they go where it has been executed.
+//! Statements that must see what is recent: a transaction (`min_gtid`, `gtid_from_hostgroup`), or what was there so many milliseconds ago
+//! (`max_lag_ms`, `min_epoch_ms`). They go to a server that has it.
 //!
 //! There are two looks. The first is at the servers that the session may get, so that it does not take a connection in vain. The second is
 //! at the server of the connection that it has got, and that one counts: servers come and go while it waits for a place.
@@ -9,7 +10,6 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use config::Endpoint;
-use monitor::Gtid;
 use route::{Effects, Verdict};
 use tokio::time::{Instant, sleep, timeout_at};
 use wire::command::Kind;
@@ -18,11 +18,11 @@ use super::Session;
 use super::course::Loss;
 use super::course::decided::Decided;
 use super::kill::while_waiting;
-use crate::backend::{Target, part};
+use crate::backend::Target;
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::state::gtids::Gtids;
+use crate::fresh::{Fresh, Wanted};
 use crate::worker::Worker;
 
 /// How often a session that waits looks at its servers. What there is to be seen changes with each transaction of each of them, and
@@ -34,15 +34,14 @@ const LOOK: Duration = Duration::from_millis(5);
 enum Look {
     /// Sessions get none of them at the moment.
     Nobody,
-    /// None of those that sessions may get is known to have executed it.
+    /// None of those that sessions may get is known to have it.
     Behind,
     /// One of them is.
     CaughtUp,
 }
 
-fn look(worker: &Worker, hostgroup: u32, gtid: &Gtid) -> Look {
-    let executed = &worker.shared.watching.executed;
-    let has = |server: &pool::Server<Target>| executed.has(&server.endpoint().endpoint, gtid);
+fn look(worker: &Worker, hostgroup: u32, fresh: &Fresh) -> Look {
+    let has = |server: &pool::Server<Target>| fresh.is_at(&worker.shared, &server.endpoint().endpoint);
     match worker.shared.pool.is_any(hostgroup, has) {
         None => Look::Nobody,
         Some(true) => Look::CaughtUp,
@@ -54,24 +53,22 @@ fn look(worker: &Worker, hostgroup: u32, gtid: &Gtid) -> Look {
 #[derive(Debug)]
 struct Patience {
     kind: Kind,
-    gtid: Gtid,
+    fresh: Fresh,
     hostgroup: u32,
     limit: Duration,
     end: Instant,
 }
 
 impl Session {
-    /// The transaction that the command in the backlog must see, if that matters for where it goes.
-    pub(super) fn has_to_see(&self, decided: &Decided) -> Option<Gtid> {
+    /// What the command in the backlog must see, if that matters for where it goes.
+    pub(super) fn has_to_see(&self, decided: &Decided) -> Option<Fresh> {
         let orders = decided.orders.as_ref()?;
-        self.gtid_for(&orders.verdict).filter(|_| !self.stays(decided))
+        self.fresh_for(&orders.verdict).filter(|_| !self.stays(decided))
     }
 
-    /// The transaction that a hint names, or the last one of the session where a rule says.
-    pub(super) fn gtid_for(&self, verdict: &Verdict) -> Option<Gtid> {
-        let hinted = verdict.min_gtid.as_deref().and_then(|gtid| gtid.parse().ok());
-        let last_of = |hostgroup| self.course.gtids.as_ref()?.last(hostgroup);
-        hinted.or_else(|| verdict.gtid_from_hostgroup.and_then(last_of))
+    /// What a hint names, or the last transaction of the session where a rule says.
+    pub(super) fn fresh_for(&self, verdict: &Verdict) -> Option<Fresh> {
+        Fresh::new(verdict, |hostgroup| self.course.gtids.as_ref()?.last(hostgroup))
     }
 
     /// Whether it stays wherever it was decided to go: in a transaction it would see nothing newer, and what asks about the statement
@@ -89,17 +86,24 @@ impl Session {
         session.locked_on == Some(hostgroup) || session.hold.is_some_and(|(_, at)| at == hostgroup)
     }
 
-    /// Gets to a server that has executed a transaction: where no reader of a pair has, its writer does the command; servers of others are
+    /// Gets to a server that has what must be seen: where no reader of a pair has, its writer does the command; servers of others are
     /// waited for. Nothing if the client was told why it is refused.
     pub(super) async fn reach_caught_up(
         &mut self,
         kind: Kind,
-        gtid: Gtid,
+        fresh: Fresh,
         decided: &mut Decided,
     ) -> Result<Option<u32>, Ending> {
-        self.worker.counts.note(Counter::GtidConsistent);
-        let reached = self.find_caught_up(kind, gtid, decided).await?;
-        if let Some(backend) = self.backend.as_ref().filter(|_| reached.is_some()) {
+        let counts = &self.worker.counts;
+        if fresh.gtid.is_some() {
+            counts.note(Counter::GtidConsistent);
+        }
+        if fresh.max_lag.is_some() {
+            counts.note(Counter::LagLimited);
+            counts.add(Counter::LagSkipped, fresh.skipped(&self.worker.shared, decided.hostgroup));
+        }
+        let reached = self.find_caught_up(kind, fresh, decided).await?;
+        if let Some(backend) = self.backend.as_ref().filter(|_| reached.is_some() && fresh.gtid.is_some()) {
             backend.connection().note_synced();
         }
         Ok(reached)
@@ -109,7 +113,7 @@ impl Session {
     async fn find_caught_up(
         &mut self,
         kind: Kind,
-        gtid: Gtid,
+        fresh: Fresh,
         decided: &mut Decided,
     ) -> Result<Option<u32>, Ending> {
         let hostgroup = decided.hostgroup;
@@ -118,24 +122,24 @@ impl Session {
             return self.reach(decided).await;
         }
         let limit = settings.variables.connect_timeout_server_max;
-        let patience = Patience { kind, gtid, hostgroup, limit, end: Instant::now() + limit };
+        let patience = Patience { kind, fresh, hostgroup, limit, end: Instant::now() + limit };
         let is_bound = self.is_bound_to(hostgroup);
         let writer = self.worker.routing.borrow().routes().pairs.writer(hostgroup).filter(|_| !is_bound);
         // Who is bound needs only the server that it has.
-        let first = if is_bound { Look::CaughtUp } else { look(&self.worker, hostgroup, &gtid) };
+        let first = if is_bound { Look::CaughtUp } else { look(&self.worker, hostgroup, &fresh) };
         match (first, writer) {
             (Look::CaughtUp, _) | (Look::Nobody, None) => {}
             (_, Some(writer)) => return self.leave_to(writer, decided).await,
             (Look::Behind, None) => {
-                let is_over = |worker: &Worker| look(worker, hostgroup, &gtid) != Look::Behind;
+                let is_over = |worker: &Worker| look(worker, hostgroup, &fresh) != Look::Behind;
                 if !self.wait_to_catch_up(&patience, is_over).await? {
                     return Ok(None);
                 }
             }
         }
-        let reached = self.reach_one_with(gtid, decided).await?;
+        let reached = self.reach_one_with(fresh, decided).await?;
         let Some((server, peer)) = self.server_at(reached, hostgroup) else { return Ok(reached) };
-        let has = |worker: &Worker| worker.shared.watching.executed.has_at(&server, peer, &gtid);
+        let has = |worker: &Worker| fresh.is_at_peer(&worker.shared, &server, peer);
         match writer {
             _ if has(&self.worker) => Ok(reached),
             Some(writer) => self.leave_to(writer, decided).await,
@@ -143,32 +147,29 @@ impl Session {
         }
     }
 
-    /// Gets to a server of the command's hostgroup: one that has executed the transaction, if there is one with room. For that the session
-    /// parts with its connection to another one, if it loses nothing with it.
-    async fn reach_one_with(&mut self, gtid: Gtid, decided: &mut Decided) -> Result<Option<u32>, Ending> {
+    /// Gets to a server of the command's hostgroup: one of those that come first, if there is one with room. For that the session
+    /// gives up its connection to another one, if it loses nothing with it.
+    async fn reach_one_with(&mut self, fresh: Fresh, decided: &mut Decided) -> Result<Option<u32>, Ending> {
         let hostgroup = decided.hostgroup;
-        let reached = self.reach_seeing(gtid, decided).await?;
+        let replicas_from = self.worker.settings().variables.aurora_max_lag_ms_only_read_from_replicas;
+        let wanted = Wanted::new(fresh, &self.worker.shared, hostgroup, replicas_from);
+        let reached = self.reach_wanting(wanted, decided).await?;
         let Some((server, peer)) = self.server_at(reached, hostgroup) else { return Ok(reached) };
-        let has_it = self.worker.shared.watching.executed.has_at(&server, peer, &gtid);
-        let is_elsewhere = look(&self.worker, hostgroup, &gtid) == Look::CaughtUp;
-        if has_it || !is_elsewhere || self.loss() != Loss::Nothing {
+        let shared = &self.worker.shared;
+        let is_first = wanted.is_first(shared, &server) && fresh.is_at_peer(shared, &server, peer);
+        let is_elsewhere = look(&self.worker, hostgroup, &fresh) == Look::CaughtUp;
+        if is_first || !is_elsewhere || self.loss() != Loss::Nothing {
             return Ok(reached);
         }
-        if let Some(behind) = self.backend.take() {
-            self.lose_backend();
-            part(behind);
-        }
-        self.reach_seeing(gtid, decided).await
+        self.leave_backend();
+        self.reach_wanting(wanted, decided).await
     }
 
-    /// Gets to where the command goes; among servers to choose from, those that have executed the transaction come first.
-    async fn reach_seeing(&mut self, gtid: Gtid, decided: &mut Decided) -> Result<Option<u32>, Ending> {
-        let keeps = self.identity.keeps(false);
-        self.course.gtids.get_or_insert_with(|| Box::new(Gtids::new(keeps))).must_see = Some(gtid);
+    /// Gets to where the command goes; among servers to choose from, those that have what it wants come first.
+    async fn reach_wanting(&mut self, wanted: Wanted, decided: &mut Decided) -> Result<Option<u32>, Ending> {
+        self.course.wanted = Some(Box::new(wanted));
         let reached = self.reach(decided).await;
-        if let Some(gtids) = &mut self.course.gtids {
-            gtids.must_see = None;
-        }
+        self.course.wanted = None;
         reached
     }
 
@@ -190,7 +191,8 @@ impl Session {
         patience: &Patience,
         is_over: impl Fn(&Worker) -> bool,
     ) -> Result<bool, Ending> {
-        let Patience { kind, gtid, hostgroup, limit, end } = patience;
+        let Patience { kind, fresh, hostgroup, limit, end } = patience;
+        let begun = Instant::now();
         self.show_waiting();
         let worker = Rc::clone(&self.worker);
         let over = async {
@@ -201,11 +203,15 @@ impl Session {
         let over = pin!(timeout_at(*end, over));
         let waited = while_waiting(&self.control, &mut self.client, self.identity.capabilities, over).await?;
         self.end_running();
+        if fresh.max_lag.is_some() {
+            let waited = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+            self.worker.counts.note(Counter::LagDelayed);
+            self.worker.counts.add(Counter::LagMicroseconds, waited);
+        }
         let error = match waited {
             Some(Ok(())) => return Ok(true),
             Some(Err(_)) => {
-                let why =
-                    format_args!("none of its servers that could be had is known to have executed {gtid}");
+                let why = format_args!("none of its servers that could be had is known {fresh}");
                 ClientError::no_backend(*hostgroup, *limit, &why)
             }
             None => ClientError::interrupted(),

@@ -28,6 +28,7 @@ use crate::client::login::Identity;
 use crate::control::running::Paused;
 use crate::counts::digests::Who;
 use crate::error::ClientError;
+use crate::fresh::Wanted;
 use crate::limit::Place;
 use crate::mirror::comparison::Watched;
 use crate::routing::{Judged, Reading};
@@ -87,6 +88,10 @@ pub(super) struct Course {
     pub(super) was_reset: bool,
     /// What may be said in front of the command that looks for a connection, without waiting for an answer.
     pub(super) ahead: Ahead,
+    /// What it has to see there, if that matters for where it goes.
+    pub(super) wanted: Option<Box<Wanted>>,
+    /// It wants one that nobody has had.
+    pub(super) wants_new: bool,
     /// What statements have run since the connection in use was taken.
     pub(super) ran: Ran,
     /// What later ones may ask about.
@@ -109,8 +114,8 @@ pub(super) struct Course {
     settings: Rc<Settings>,
     /// What the statement that runs changes if it succeeds.
     proposed: Option<Box<Change>>,
-    /// Whose statements are counted, and whether the client's address is a part of that.
-    pub(super) who: Option<(Arc<Who>, bool)>,
+    /// Whose statements are counted.
+    pub(super) who: Option<Arc<Who>>,
     /// What was decided about the command in the backlog.
     pub(super) decided: Option<Decided>,
     pub(super) prepared: Option<Box<Registry>>,
@@ -206,6 +211,8 @@ impl Course {
             is_admitted: false,
             was_reset: false,
             ahead: Ahead::Nothing,
+            wanted: None,
+            wants_new: false,
             ran: Ran::default(),
             results: Rc::default(),
             counted: Counted::default(),

@@ -17,7 +17,7 @@ impl Session {
             Kind::Query => {
                 let digest = decided.digest?;
                 self.know_who();
-                let (who, _) = self.course.who.as_ref()?;
+                let who = self.course.who.as_ref()?;
                 let text = || self.digest_text(digest, self.statement(payload), decided);
                 self.worker.counts.digests.enter(who, hostgroup, digest, text)
             }
@@ -25,7 +25,7 @@ impl Session {
                 // It may have been prepared before digests were switched off.
                 self.worker.routing.borrow().routes().digests.as_ref()?;
                 self.know_who();
-                let (who, _) = self.course.who.as_ref()?;
+                let who = self.course.who.as_ref()?;
                 let id = id(payload)?;
                 let what = self.course.prepared.as_ref()?.executed(id, hostgroup)?;
                 if what.digest_text.is_empty() {
@@ -52,8 +52,8 @@ impl Session {
     fn know_who(&mut self) {
         let digests = &self.worker.counts.digests;
         let by_client = digests.is_by_client();
-        if self.course.who.as_ref().is_none_or(|(_, was_by_client)| *was_by_client != by_client) {
-            self.course.who = Some((self.find_who(digests, by_client), by_client));
+        if self.course.who.as_ref().is_none_or(|who| who.is_by_client() != by_client) {
+            self.course.who = Some(self.find_who(digests, by_client));
         }
     }
 

@@ -132,9 +132,10 @@ impl Session {
         let begun = Instant::now();
         self.show_waiting();
         let acquired = {
-            let asker = self.shares(hostgroup).then(|| self.course.asker(&self.identity, self.status));
-            let must_see = self.course.gtids.as_ref().and_then(|gtids| gtids.must_see.as_ref());
-            let whom = Whom { asker: asker.as_ref(), must_see, ..Whom::of(&self.identity.account.user) };
+            let shares = self.shares(hostgroup) && !self.course.wants_new;
+            let asker = shares.then(|| self.course.asker(&self.identity, self.status));
+            let wanted = self.course.wanted.as_deref();
+            let whom = Whom { asker: asker.as_ref(), wanted, ..Whom::of(&self.identity.account.user) };
             let acquiring = pin!(acquire(&self.worker, hostgroup, full, whom, open));
             while_waiting(&self.control, &mut self.client, self.identity.capabilities, acquiring).await?
         };

@@ -13,6 +13,7 @@ use crate::choosing::{candidates, must_see};
 use crate::client::login::ok;
 use crate::ending::Ending;
 use crate::error::ClientError;
+use crate::fresh::Wanted;
 use crate::routing::Circumstances;
 use crate::routing::explain::explain;
 use crate::statement::Ask;
@@ -84,10 +85,16 @@ impl Session {
         let candidates = |hostgroup| candidates(&shared.pool, hostgroup, shared.uptime());
         let routing = self.worker.routing.borrow();
         let must_see = |verdict: &Verdict, hostgroup| {
-            let gtid = self.gtid_for(verdict)?;
-            let is_looked_at =
-                !self.worker.settings().is_writer(hostgroup) && at.session.transaction != Some(hostgroup);
-            is_looked_at.then(|| must_see(shared, hostgroup, &gtid))
+            let settings = self.worker.settings();
+            let is_looked_at = !settings.is_writer(hostgroup) && at.session.transaction != Some(hostgroup);
+            let fresh = self.fresh_for(verdict).filter(|_| is_looked_at)?;
+            let wanted = Wanted::new(
+                fresh,
+                shared,
+                hostgroup,
+                settings.variables.aurora_max_lag_ms_only_read_from_replicas,
+            );
+            Some(must_see(shared, hostgroup, &wanted))
         };
         explain(routing.routes(), text, is_whole, at, &candidates, &must_see)
     }

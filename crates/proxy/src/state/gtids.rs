@@ -88,8 +88,6 @@ impl Tracking {
 pub(crate) struct Gtids {
     /// The last transaction of each hostgroup that has told one.
     last: Vec<(u32, Gtid)>,
-    /// What the statement must see that looks for a server.
-    pub(crate) must_see: Option<Gtid>,
     /// What of its answers the client sees.
     pub(crate) trackers: Trackers,
 }
@@ -97,7 +95,7 @@ pub(crate) struct Gtids {
 impl Gtids {
     /// Nothing yet; the client gets this of what servers tell.
     pub(crate) const fn new(keeps: Keeps) -> Self {
-        Self { last: Vec::new(), must_see: None, trackers: Trackers::new(keeps) }
+        Self { last: Vec::new(), trackers: Trackers::new(keeps) }
     }
 
     /// A server of this hostgroup has told this.

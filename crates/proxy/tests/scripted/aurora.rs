@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::io;
 use std::rc::Rc;
+use std::time::SystemTime;
 
 use config::{AuroraHostgroups, Config, Server};
 use proxy::memory::End;
@@ -45,7 +46,10 @@ fn cluster() -> Config {
 impl World {
     /// `a` writes, `b` reads, and the proxy has been told of `a`.
     fn new() -> (Rc<Self>, Stage) {
-        let config = cluster();
+        Self::of(cluster())
+    }
+
+    fn of(config: Config) -> (Rc<Self>, Stage) {
         let world = Rc::new(Self { writer: RefCell::new("a"), ..Self::default() });
         world.readers.borrow_mut().push(("b", "20.5"));
         let refused = |world: &Self, endpoint: &config::Endpoint| {
@@ -93,6 +97,18 @@ async fn answer(world: &World, name: &str, server: &mut Database, command: &[u8]
 async fn say(client: &mut Client, sql: &str) {
     client.send_query(sql).await;
     client.expect_ok().await;
+}
+
+/// The servers that get a read with this comment, of ten sessions that say it.
+async fn readers(world: &World, stage: &Stage, comment: &str) -> Vec<String> {
+    let sql = format!("SELECT /* {comment} */ a FROM t");
+    for _ in 0..10 {
+        say(&mut log_in(stage).await, &sql).await;
+    }
+    let mut readers = world.told(&sql);
+    readers.sort_unstable();
+    readers.dedup();
+    readers
 }
 
 async fn until(stage: &Stage, hostgroup: u32, host: &str, event: &str) {
@@ -183,5 +199,113 @@ fn a_cluster_begins_and_ends_with_its_row() {
             assert_eq!(places(&stage), expected, "{active} {enabled}");
         }
         drop(world);
+    });
+}
+
+#[test]
+fn c12_a_read_goes_to_a_replica_that_is_as_fresh_as_it_asks_for() {
+    play(async || {
+        let (world, stage) = World::new();
+        // They count as 30 ms behind at least, and 30 more.
+        world.readers.replace(vec![("b", "20.5"), ("c", "400")]);
+        until(&stage, 1, "c.x", "JOINED").await;
+        assert_eq!(readers(&world, &stage, "max_lag_ms=430").await, ["b.x:3306", "c.x:3306"]);
+        assert_eq!(stage.global("get_aws_aurora_replicas_skipped_during_query"), 0);
+        assert_eq!(readers(&world, &stage, "max_lag_ms=429").await, ["b.x:3306"]);
+        assert_eq!(stage.global("get_aws_aurora_replicas_skipped_during_query"), 10);
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis();
+        assert_eq!(readers(&world, &stage, &format!("min_epoch_ms={}", since - 200)).await, ["b.x:3306"]);
+        assert_eq!(readers(&world, &stage, "max_lag_ms=59").await, ["a.x:3306"], "the writer");
+        assert_eq!(stage.global("queries_with_max_lag_ms"), 40);
+        assert_eq!(stage.global("queries_with_max_lag_ms__delayed"), 0);
+        world.readers.replace(vec![("b", "470"), ("c", "0")]);
+        sleep(ms(3_000)).await;
+        assert_eq!(readers(&world, &stage, "max_lag_ms=60").await, ["c.x:3306"]);
+    });
+}
+
+#[test]
+fn a_session_leaves_a_replica_that_has_fallen_behind() {
+    play(async || {
+        let (world, stage) = World::new();
+        world.readers.replace(vec![("b", "0"), ("c", "400")]);
+        until(&stage, 1, "c.x", "JOINED").await;
+        let mut client = log_in(&stage).await;
+        let sql = "SELECT /* max_lag_ms=100 */ a FROM t";
+        say(&mut client, sql).await;
+        assert_eq!(world.told(sql), ["b.x:3306"]);
+        world.readers.replace(vec![("b", "400"), ("c", "0")]);
+        sleep(ms(3_000)).await;
+        say(&mut client, sql).await;
+        assert_eq!(world.told(sql), ["b.x:3306", "c.x:3306"]);
+    });
+}
+
+#[test]
+fn where_there_are_replicas_enough_the_writer_is_left_alone() {
+    play(async || {
+        for (replicas_from, expected) in
+            [(2, &["b.x:3306"][..]), (0, &["a.x:3306", "b.x:3306"]), (3, &["a.x:3306", "b.x:3306"])]
+        {
+            let mut config = cluster();
+            config.aurora_hostgroups[0].writer_is_also_reader = true;
+            config.variables.aurora_max_lag_ms_only_read_from_replicas = replicas_from;
+            let (world, stage) = World::of(config);
+            until(&stage, 1, "b.x", "JOINED").await;
+            assert_eq!(readers(&world, &stage, "max_lag_ms=100").await, expected, "{replicas_from}");
+            assert_eq!(readers(&world, &stage, "max_lag_ms=10").await, ["a.x:3306"], "{replicas_from}");
+        }
+    });
+}
+
+#[test]
+fn where_there_is_no_writer_a_read_waits_until_a_replica_is_fresh_enough() {
+    play(async || {
+        let mut config = cluster();
+        let also = Server { hostgroup_id: 7, ..database("b.x") };
+        config.servers = config.servers.iter().cloned().chain([also]).collect::<Vec<_>>().into();
+        let (world, stage) = World::of(config);
+        world.readers.replace(vec![("b", "400")]);
+        until(&stage, 1, "b.x", "JOINED").await;
+        let mut client = log_in(&stage).await;
+        let sql = "SELECT /* hostgroup=7;max_lag_ms=100 */ a FROM t";
+        client.send_query(sql).await;
+        let error = client.expect_err(9001).await;
+        let why = "none of its servers that could be had is known to be at most 100 ms behind";
+        assert!(error.message.contains(why), "{error:?}");
+        client.send_query(sql).await;
+        sleep(ms(50)).await;
+        assert!(world.told(sql).is_empty());
+        world.readers.replace(vec![("b", "0")]);
+        client.expect_ok().await;
+        assert_eq!(world.told(sql), ["b.x:3306"]);
+        assert_eq!(stage.global("queries_with_max_lag_ms__delayed"), 2);
+        assert!(stage.global("queries_with_max_lag_ms__total_wait_time_us") > 10_000_000);
+    });
+}
+
+#[test]
+fn an_explanation_says_who_is_too_far_behind() {
+    play(async || {
+        let mut config = cluster();
+        config.aurora_hostgroups[0].writer_is_also_reader = true;
+        let (world, stage) = World::of(config);
+        world.readers.replace(vec![("b", "0"), ("c", "400")]);
+        until(&stage, 1, "c.x", "JOINED").await;
+        let mut client = log_in(&stage).await;
+        let told = client.query("EXPLAIN ROUTE SELECT /* max_lag_ms=100 */ a FROM t").await.unwrap();
+        let rows: Vec<String> = (told.text().unwrap().into_iter())
+            .map(|row| row.into_iter().flatten().collect::<Vec<_>>().join(" | "))
+            .filter(|row| row.starts_with("must see") || row.starts_with("server"))
+            .collect();
+        assert_eq!(
+            rows,
+            [
+                "must see | what is 100 ms old | servers that are farther behind are passed over",
+                "server a.x:3306 | passed over | it is the writer, and there are replicas enough",
+                "server b.x:3306 | candidate | by weight, 1 of 3; it runs 0 statements and has 0 of 1000 connections",
+                "server c.x:3306 | passed over | it is 430 ms behind",
+            ]
+        );
     });
 }

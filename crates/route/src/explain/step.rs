@@ -108,10 +108,17 @@ pub enum Step {
         /// The transaction.
         gtid: String,
     },
+    /// How far its server may be behind.
+    MaxLag {
+        /// In milliseconds.
+        max_lag_ms: u128,
+    },
     /// A server of that hostgroup.
     Candidate(Candidate),
     /// That hostgroup has no servers.
     NoServers,
+    /// The connection to it is to be a new one.
+    NewConnection,
     /// None of those servers may be taken, and the split lets the writer do it.
     Instead {
         /// The writer.
@@ -184,6 +191,16 @@ impl Step {
             Self::MustSee { gtid } => {
                 row("must see", gtid, "servers that have executed it come first".to_owned())
             }
+            Self::MaxLag { max_lag_ms } => row(
+                "must see",
+                &format!("what is {max_lag_ms} ms old"),
+                "servers that are farther behind are passed over".to_owned(),
+            ),
+            Self::NewConnection => row(
+                "connection",
+                "new",
+                "create_new_connection: unless something binds the session to the one that it has".to_owned(),
+            ),
             Self::NoServers => row("server", "none", "the hostgroup has no servers".to_owned()),
             Self::Instead { hostgroup } => {
                 row("instead", &format!("hostgroup {hostgroup}"), "no reader can be reached".to_owned())

@@ -32,7 +32,8 @@ pub(super) const FIELDS: &[Field] = &[
         2,
         (0, 100),
         "from this many candidates on, a read with a lag limit does not go to the writer; 0: off",
-    ),
+    )
+    .built(),
     int(
         "query_retries_on_failure",
         1,

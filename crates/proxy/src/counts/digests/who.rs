@@ -23,6 +23,11 @@ pub(crate) struct Names {
 }
 
 impl Who {
+    /// Whether the client's address is a part of it: it is called something then, whatever it is.
+    pub(crate) fn is_by_client(&self) -> bool {
+        !self.names.client.is_empty()
+    }
+
     /// Bytes that it takes, about: it is in two maps.
     pub(super) fn bytes(&self) -> usize {
         let names = &self.names;

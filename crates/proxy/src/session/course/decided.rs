@@ -85,6 +85,11 @@ impl Decided {
         self.orders.as_ref().and_then(|orders| orders.verdict.log)
     }
 
+    /// Whether a hint wants a connection for it that nobody has had.
+    pub(in crate::session) fn wants_new(&self) -> bool {
+        self.orders.as_ref().is_some_and(|orders| orders.verdict.create_new_connection)
+    }
+
     /// Whether it is one statement that reads, and leaves nothing behind.
     pub(in crate::session) fn is_plain_read(&self) -> bool {
         let reads = matches!(self.class, Some(Class::Select | Class::Show));

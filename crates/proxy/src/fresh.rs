@@ -1,0 +1,128 @@
+//! How fresh data has to be that a statement reads, and which servers have it.
+
+use std::cell::Cell;
+use std::fmt;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use config::Endpoint;
+use monitor::Gtid;
+use route::Verdict;
+
+use crate::shared::Shared;
+
+/// What a statement has to see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fresh {
+    /// This transaction (`min_gtid`, `gtid_from_hostgroup`).
+    pub(crate) gtid: Option<Gtid>,
+    /// All that was there so long ago, as far as servers are known to be behind (`max_lag_ms`, `min_epoch_ms`).
+    pub(crate) max_lag: Option<Duration>,
+}
+
+/// The servers of a hostgroup that have it, and which of them come first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) fresh: Fresh,
+    /// Those that are not behind at all come after the others: there are enough replicas, and the writer has other work
+    /// (`mysql-aurora_max_lag_ms_only_read_from_replicas`).
+    spares_writer: bool,
+}
+
+impl Fresh {
+    /// What a verdict asks for, and this transaction of the session's own besides if the verdict names none.
+    pub(crate) fn new(verdict: &Verdict, own: impl FnOnce(u32) -> Option<Gtid>) -> Option<Self> {
+        let named = verdict.min_gtid.as_deref().and_then(|gtid| gtid.parse().ok());
+        let gtid = named.or_else(|| verdict.gtid_from_hostgroup.and_then(own));
+        let max_lag = verdict.max_lag_ms.map(|ms| Duration::from_millis(ms.into()));
+        (gtid.is_some() || max_lag.is_some()).then_some(Self { gtid, max_lag })
+    }
+
+    /// Whether a server has it. Its name is taken for that of one machine.
+    pub(crate) fn is_at(&self, shared: &Shared, server: &Endpoint) -> bool {
+        let executed = &shared.watching.executed;
+        self.gtid.is_none_or(|gtid| executed.has(server, &gtid)) && self.excess(shared, server).is_none()
+    }
+
+    /// Whether the server at the other end of a connection to `machine` has it.
+    pub(crate) fn is_at_peer(&self, shared: &Shared, server: &Endpoint, machine: Option<IpAddr>) -> bool {
+        let executed = &shared.watching.executed;
+        self.gtid.is_none_or(|gtid| executed.has_at(server, machine, &gtid))
+            && self.excess(shared, server).is_none()
+    }
+
+    /// How far a server is behind, if that is too far.
+    fn excess(&self, shared: &Shared, server: &Endpoint) -> Option<Duration> {
+        shared.watching.lags.of(server).filter(|lag| self.max_lag.is_some_and(|max| *lag > max))
+    }
+
+    /// The servers of a hostgroup that sessions may get and that are too far behind.
+    pub(crate) fn skipped(&self, shared: &Shared, hostgroup: u32) -> u64 {
+        if self.max_lag.is_none() {
+            return 0;
+        }
+        let skipped = Cell::new(0);
+        shared.pool.is_any(hostgroup, |server| {
+            let is_too_far = self.excess(shared, &server.endpoint().endpoint).is_some();
+            skipped.set(skipped.get() + u64::from(is_too_far));
+            false
+        });
+        skipped.get()
+    }
+}
+
+/// What servers are known to be, or not.
+impl fmt::Display for Fresh {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(gtid) = self.gtid {
+            write!(f, "to have executed {gtid}")?;
+        }
+        if let Some(max) = self.max_lag {
+            let and = if self.gtid.is_some() { " and " } else { "" };
+            write!(f, "{and}to be at most {} ms behind", max.as_millis())?;
+        }
+        Ok(())
+    }
+}
+
+impl Wanted {
+    /// The servers of this hostgroup that have it.
+    pub(crate) fn new(fresh: Fresh, shared: &Shared, hostgroup: u32, replicas_from: u32) -> Self {
+        let spares_writer = fresh.max_lag.is_some() && replicas_from > 0 && {
+            let (suitable, behind) = (Cell::new(0_u32), Cell::new(false));
+            shared.pool.is_any(hostgroup, |server| {
+                let server = &server.endpoint().endpoint;
+                if fresh.is_at(shared, server) {
+                    suitable.set(suitable.get().saturating_add(1));
+                    let lags = shared.watching.lags.of(server).is_some_and(|lag| !lag.is_zero());
+                    behind.set(behind.get() || lags);
+                }
+                false
+            });
+            suitable.get() >= replicas_from && behind.get()
+        };
+        Self { fresh, spares_writer }
+    }
+
+    /// Whether a server is one of those that come first.
+    pub(crate) fn is_first(&self, shared: &Shared, server: &Endpoint) -> bool {
+        self.fresh.is_at(shared, server) && !self.is_spared(shared, server)
+    }
+
+    /// Whether a server is left alone where others will do.
+    fn is_spared(&self, shared: &Shared, server: &Endpoint) -> bool {
+        self.spares_writer && shared.watching.lags.of(server).is_some_and(|lag| lag.is_zero())
+    }
+
+    /// Why a server does not come first, if it does not.
+    pub(crate) fn why_not(&self, shared: &Shared, server: &Endpoint) -> Option<String> {
+        let Fresh { gtid, .. } = self.fresh;
+        if gtid.is_some_and(|gtid| !shared.watching.executed.has(server, &gtid)) {
+            return Some("it is not known to have executed that".to_owned());
+        }
+        if let Some(lag) = self.fresh.excess(shared, server) {
+            return Some(format!("it is {} ms behind", lag.as_millis()));
+        }
+        self.is_spared(shared, server).then(|| "it is the writer, and there are replicas enough".to_owned())
+    }
+}
