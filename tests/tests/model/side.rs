@@ -321,9 +321,13 @@ fn mask_statements(names: &Names, payload: &mut Vec<u8>) {
 /// The character set, the length and the flags of a column that is nothing but a parameter: they follow from when its type was told on this
 /// connection.
 fn mask_parameter(payload: &mut [u8]) {
-    // MySQL gives it a second name where there is a cursor. The last one has an alias.
-    const DEFINITIONS: [&[u8]; 3] =
-        [b"\x03def\0\0\0\x01?\0\x0c", b"\x03def\0\0\0\x01?\x01?\x0c", b"\x03def\0\0\0\x05value\0\x0c"];
+    // It may have a second name where there is a cursor. The last two have an alias.
+    const DEFINITIONS: [&[u8]; 4] = [
+        b"\x03def\0\0\0\x01?\0\x0c",
+        b"\x03def\0\0\0\x01?\x01?\x0c",
+        b"\x03def\0\0\0\x05value\0\x0c",
+        b"\x03def\0\0\0\x05value\x05value\x0c",
+    ];
     let Some(definition) = DEFINITIONS.iter().find(|definition| payload.starts_with(definition)) else {
         return;
     };
