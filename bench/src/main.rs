@@ -174,6 +174,8 @@ fn database(programs: &Programs, sandbox: &Sandbox) -> anyhow::Result<Server> {
         "--innodb-buffer-pool-size=256M".to_owned(),
         "--innodb-log-file-size=96M".to_owned(),
         format!("--max-connections={BACKENDS_MAX}"),
+        // A thousand come at once.
+        format!("--back-log={BACKENDS_MAX}"),
     ];
     Setup::new("db").args(args).start(&programs.mariadb, sandbox)
 }

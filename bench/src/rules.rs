@@ -120,7 +120,7 @@ pub(crate) fn measure(
     let mut targets = Vec::new();
     for rules in Rules::ALL {
         let more = rules.config(stage.database.port());
-        let (target, _) = Target::start_with(stage, Kind::Pointsman, rules.variables(), &more)?;
+        let target = Target::start_with(stage, Kind::Pointsman, rules.variables(), &more)?;
         sysbench.run(target.port, cell, WARM_UP_SECONDS, || Ok(()))?;
         targets.push((rules, target));
     }

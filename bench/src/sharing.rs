@@ -110,5 +110,5 @@ fn target(stage: &Stage, way: Way) -> anyhow::Result<Option<Target>> {
             (Kind::Pointsman, "", row)
         }
     };
-    Ok(Some(Target::start_with(stage, kind, variables, &more)?.0))
+    Target::start_with(stage, kind, variables, &more).map(Some)
 }

@@ -122,30 +122,27 @@ impl Target {
     /// # Errors
     /// With the proxy's log when it does not serve.
     pub(crate) fn start(stage: &Stage, kind: Kind) -> anyhow::Result<(Self, Duration)> {
-        Self::start_with(stage, kind, "", "")
+        Self::start_in(stage, kind, &tls::folder(stage.sandbox), ("", ""))
     }
 
-    /// The same with more in the configuration: lines of `mysql_variables`, and tables.
-    pub(crate) fn start_with(
+    /// The same with more in the configuration: lines of `mysql_variables`, and tables. It has a folder of its own: others may run at the
+    /// same time.
+    pub(crate) fn start_with(stage: &Stage, kind: Kind, variables: &str, more: &str) -> anyhow::Result<Self> {
+        let datadir = stage.sandbox.path().join(format!("data-{}", free_port()?));
+        fs::create_dir_all(&datadir)?;
+        Self::start_in(stage, kind, &datadir, (variables, more)).map(|(target, _)| target)
+    }
+
+    fn start_in(
         stage: &Stage,
         kind: Kind,
-        variables: &str,
-        more: &str,
+        datadir: &Path,
+        more: (&str, &str),
     ) -> anyhow::Result<(Self, Duration)> {
         let (port, admin) = (free_port()?, free_port()?);
         let file = |extension| stage.sandbox.path().join(format!("{}-{port}.{extension}", kind.id()));
         let (config, log) = (file("conf"), file("log"));
-        fs::write(
-            &config,
-            kind.config(
-                port,
-                admin,
-                stage.database.port(),
-                stage.threads,
-                &tls::folder(stage.sandbox),
-                (variables, more),
-            ),
-        )?;
+        fs::write(&config, kind.config(port, admin, stage.database.port(), stage.threads, datadir, more))?;
         let output = fs::File::create(&log)?;
         let mut command = match kind {
             Kind::Haproxy => stage.sandbox.command(&stage.programs.haproxy)?,
