@@ -155,7 +155,10 @@ fn example_fields(out: &mut String, section: &Section, given: &[(&str, &str)]) {
             (None, Preset::Bool(value)) => put(out, format_args!("#{} = {value}\n", field.name)),
             (None, Preset::Int(value)) => put(out, format_args!("#{} = {value}\n", field.name)),
             // Nothing that could be written means none.
-            (None, Preset::Null) if matches!(field.kind, Kind::Int { .. } | Kind::Bool | Kind::Choice(_)) => {
+            (None, Preset::Null)
+                if field.empty_counts
+                    || matches!(field.kind, Kind::Int { .. } | Kind::Bool | Kind::Choice(_)) =>
+            {
                 put(out, format_args!("# {} = ...\n", field.name));
             }
             (None, Preset::Null | Preset::Required) => put(out, format_args!("#{} = \"\"\n", field.name)),

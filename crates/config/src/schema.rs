@@ -217,6 +217,8 @@ pub struct Field {
     pub preset: Preset,
     /// Whether a row of the table may have NULL there.
     pub nullable: bool,
+    /// Whether an empty text there is a value of its own, and not what NULL is.
+    pub empty_counts: bool,
     /// What it means: a phrase, not a sentence.
     pub doc: &'static str,
     /// Whether it does something already.
@@ -239,6 +241,7 @@ impl Field {
             kind,
             preset,
             nullable: false,
+            empty_counts: false,
             doc,
             built: false,
             superseded: None,
@@ -271,6 +274,11 @@ impl Field {
     const fn null(mut self) -> Self {
         self.preset = Preset::Null;
         self.nullable()
+    }
+
+    const fn null_or_empty(mut self) -> Self {
+        self.empty_counts = true;
+        self.null()
     }
 
     const fn required(mut self) -> Self {

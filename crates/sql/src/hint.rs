@@ -133,6 +133,9 @@ mod tests {
             access_mode: Some(AccessMode::ReadOnly),
         };
         assert_eq!(parse(text.as_bytes()), want);
+        let shouted = text.to_ascii_uppercase().replace("READ_ONLY", "read_only");
+        let want = Hints { min_gtid: Some("3E11FA47-71CA-11E1-9E33-C80AA9429562:23"), ..want };
+        assert_eq!(parse(shouted.as_bytes()), want, "ProxySQL's keys have no case");
     }
 
     #[test]
@@ -144,7 +147,7 @@ mod tests {
             "hostgroup=",
             "hostgroup=-1",
             "hostgroup=x;hostgroup=4294967295",
-            "Hostgroup=1",
+            "host_group=1",
             "max_lag_ms=600001",
             "min_gtid=23;min_gtid=3e11:1",
             "min_gtid=3e11fa47-71ca-11e1-9e33-c80aa9429562::23",
