@@ -16,6 +16,7 @@ mod progress;
 mod record;
 mod results;
 mod rules;
+mod sharing;
 mod startup;
 mod sysbench;
 mod table;
@@ -77,6 +78,9 @@ struct Options {
     /// Leave out the traffic with rules
     #[arg(long)]
     no_rules: bool,
+    /// Leave out the traffic of clients that share connections
+    #[arg(long)]
+    no_sharing: bool,
     /// How often the start of each proxy is timed; 0 leaves this part out
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=1000))]
     starts: u32,
@@ -153,10 +157,15 @@ fn measure(options: &Options, programs: &Programs) -> anyhow::Result<Results> {
     } else {
         rules::measure(&stage, &sysbench, plan.seconds, plan.rounds * 2)?
     };
+    let shared = if options.no_sharing {
+        Vec::new()
+    } else {
+        sharing::measure(&stage, &sysbench, plan.seconds, plan.rounds)?
+    };
     let targets = Kind::ALL.map(|kind| Target::start(&stage, kind).map(|(target, _)| target)).into_iter();
     let targets = targets.collect::<anyhow::Result<Vec<_>>>()?;
     let samples = load::measure(&sysbench, &targets, &plan)?;
-    Ok(Results { plan, threads: options.threads, samples, starts, idles, dumps, busy, ruled })
+    Ok(Results { plan, threads: options.threads, samples, starts, idles, dumps, busy, ruled, shared })
 }
 
 /// A server with room for the whole data set in memory, so that it takes as little of the time as it can.

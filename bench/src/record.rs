@@ -87,6 +87,12 @@ fn raw(results: &Results) -> String {
         let (qps, cpu) = (ruled.qps, ruled.cpu_us);
         let _ = writeln!(csv, "{measure},pointsman,oltp_point_select,text,16,,{seconds},,{qps},,,,{cpu},,,,");
     }
+    for shared in &results.shared {
+        let measure = format!("connections: {}", shared.way);
+        let (clients, qps, p99, cpu) = (shared.clients, shared.qps, shared.p99_ms, shared.cpu_us);
+        let _ =
+            writeln!(csv, "{measure},,oltp_point_select,text,{clients},,{seconds},,{qps},,,{p99},{cpu},,,,");
+    }
     for busy in &results.busy {
         let measure = busy.load.map_or("traffic alone".to_owned(), |load| {
             format!("traffic while {load} are {}", verb(load)).replace(',', "")
@@ -115,7 +121,7 @@ mod tests {
     fn every_row_has_every_column() {
         let csv = raw(&example());
         let columns: Vec<usize> = csv.lines().map(|line| line.split(',').count()).collect();
-        assert_eq!(columns, [17; 15]);
+        assert_eq!(columns, [17; 17]);
         assert!(csv.contains("\nload,pointsman,oltp_point_select,text,16,2,2,50000,"), "{csv}");
         assert!(csv.contains("\nstart,pointsman,,,,,,,,,,,,,,120.000,\n"), "{csv}");
         assert!(csv.contains("\ncompressed dump,pointsman,,,1,,11.000,"), "{csv}");

@@ -8,6 +8,7 @@ use crate::idle::Idle;
 use crate::load::{Plan, Sample};
 use crate::plan::Cell;
 use crate::rules::{Ruled, Rules};
+use crate::sharing::{Shared, Way};
 use crate::startup::Start;
 use crate::target::Kind;
 
@@ -28,6 +29,8 @@ pub(crate) struct Results {
     pub(crate) dumps: Vec<Dump>,
     /// Point selects with rules.
     pub(crate) ruled: Vec<Ruled>,
+    /// Point selects of clients that share connections, and of others.
+    pub(crate) shared: Vec<Shared>,
     /// The traffic while the admin port applies large configurations.
     pub(crate) busy: Vec<Busy>,
 }
@@ -90,6 +93,13 @@ impl Results {
     pub(crate) fn ruled(&self, rules: Rules) -> (f64, f64) {
         let runs = || self.ruled.iter().filter(|run| run.rules == rules);
         (median(runs().map(|run| run.qps).collect()), median(runs().map(|run| run.cpu_us).collect()))
+    }
+
+    /// Median statements per second, p99 in ms, and processor time of the proxy per statement, in us, of so many clients on this way.
+    pub(crate) fn shared(&self, clients: u32, way: Way) -> (f64, f64, f64) {
+        let runs = || self.shared.iter().filter(|run| (run.clients, run.way) == (clients, way));
+        let median_of = |figure: fn(&Shared) -> f64| median(runs().map(figure).collect());
+        (median_of(|run| run.qps), median_of(|run| run.p99_ms), median_of(|run| run.cpu_us))
     }
 
     /// Median time and processor time of the proxy, in seconds, of the dumps through a proxy or directly.
@@ -186,6 +196,10 @@ pub(crate) mod tests {
                 after_kib: 20_000,
             }],
             ruled: Vec::new(),
+            shared: vec![
+                Shared { clients: 128, way: Way::OneToOne, qps: 20_000.0, p99_ms: 8.0, cpu_us: 10.0 },
+                Shared { clients: 128, way: Way::On(16), qps: 22_000.0, p99_ms: 9.0, cpu_us: 9.0 },
+            ],
             dumps: vec![dump(None, 10), dump(Some(Kind::Pointsman), 11)],
             busy: vec![
                 Busy { load: None, p99_ms: 1.0, times: Vec::new() },

@@ -6,6 +6,7 @@ use crate::limits::judge;
 use crate::plan::Cell;
 use crate::results::{CPU, ERRORS, P50, P95, P99, QPS, RSS, Results};
 use crate::rules::Rules;
+use crate::sharing::{CASES, Way};
 use crate::target::Kind;
 
 /// Everything, the limits last.
@@ -45,6 +46,7 @@ fn write(out: &mut String, results: &Results) -> std::fmt::Result {
     idles(out, results)?;
     dumps(out, results)?;
     rules(out, results)?;
+    sharing(out, results)?;
     busy(out, results)?;
     limits(out, results)
 }
@@ -133,6 +135,34 @@ fn rules(out: &mut String, results: &Results) -> std::fmt::Result {
     Ok(())
 }
 
+/// The ratios are to the first way of the case, of the processor time to the first one with any.
+fn sharing(out: &mut String, results: &Results) -> std::fmt::Result {
+    if results.shared.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "\npoint select, text, by connections to the server; x is the ratio to the first line of as many clients, of CPU to one each\n\
+         clients connections       q/s     x    p99 ms  CPU us/query     x"
+    )?;
+    for (clients, ways) in CASES {
+        let measured = |way: &&Way| !results.shared(clients, **way).0.is_nan();
+        let mut base = None;
+        for way in ways.iter().filter(measured) {
+            let (qps, p99, cpu) = results.shared(clients, *way);
+            let (base_qps, (.., base_cpu)) =
+                (*base.get_or_insert(qps), results.shared(clients, Way::OneToOne));
+            writeln!(
+                out,
+                "{clients:>7} {way:<11} {qps:>9.0} {:>5.2} {p99:>9.3}  {cpu:>12.2} {:>5.2}",
+                qps / base_qps,
+                cpu / base_cpu
+            )?;
+        }
+    }
+    Ok(())
+}
+
 fn busy(out: &mut String, results: &Results) -> std::fmt::Result {
     let loads = results.loads();
     if loads.is_empty() {
@@ -198,6 +228,8 @@ mod tests {
         assert_eq!(verdicts.len(), 6);
         let loaded = text.lines().find(|line| line.starts_with("users")).unwrap();
         assert!(loaded.ends_with(" 1.100  1.10              200"), "{loaded}");
+        let shared = text.lines().find(|line| line.contains("16 shared")).unwrap();
+        assert!(shared.ends_with("22000  1.10     9.000          9.00  0.90"), "{shared}");
         assert!(verdicts[0].ends_with("<= 1.20 x floor ok"), "{}", verdicts[0]);
         assert!(verdicts[5].ends_with("MISSED"), "{}", verdicts[5]);
     }

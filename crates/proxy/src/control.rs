@@ -187,6 +187,11 @@ impl Control {
         seat
     }
 
+    /// The seat of this login.
+    pub(crate) fn seat(&self) -> Option<Seat> {
+        self.seat.get()
+    }
+
     /// Gives the seat up. Who wants to kill something here hears that it is gone.
     pub(crate) fn leave_seat(&self) -> Option<Seat> {
         self.mail.take();

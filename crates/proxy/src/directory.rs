@@ -54,6 +54,11 @@ impl Directory {
         }
     }
 
+    /// Whether there is a session with this id.
+    pub(crate) fn has(&self, id: u32) -> bool {
+        self.shard(id).contains_key(&id)
+    }
+
     /// Sends a KILL of `killer` to the session that it names. The answer comes later; `None` if there is no such
     /// session. Without an answer the session ended meanwhile.
     pub(crate) fn kill(&self, kill: Kill, killer: &Identity) -> Option<oneshot::Receiver<Verdict>> {

@@ -4,6 +4,8 @@
 //! pool's. That takes a moment in which the statement may end and another one begin; [`Aim`] sees to it that nothing else
 //! is hit.
 
+mod stand_in;
+
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -25,6 +27,7 @@ use crate::statement::Kill;
 use crate::statement::kill::What;
 use crate::users::User;
 use crate::worker::Worker;
+pub(crate) use stand_in::StandIn;
 
 /// A KILL on its way to the session that it names.
 #[derive(Debug)]
@@ -186,9 +189,21 @@ impl Shot {
     async fn try_to_fire(&self, victim: Option<&Victim>) -> Result<Verdict, OpenError> {
         // Never closed.
         let _place = self.worker.kills.acquire().await;
+        let Some(verdict) = self.hit(victim).await? else { return Ok(Verdict::Done) };
+        if matches!(verdict, Verdict::Done) {
+            self.worker.counts.note(match self.kill.what {
+                What::Query => Counter::KilledQueries,
+                What::Connection => Counter::KilledConnections,
+            });
+        }
+        Ok(verdict)
+    }
+
+    /// The same, uncounted, over a connection that has its place; nothing if what was meant is over.
+    async fn hit(&self, victim: Option<&Victim>) -> Result<Option<Verdict>, OpenError> {
         let mut link = open(&self.worker, &self.target, &self.identity).await?;
         let verdict = match victim.map(Victim::aim) {
-            Some(None) => Verdict::Done,
+            Some(None) => None,
             aim => {
                 let mut exchange = Exchange::new(&self.worker, &mut link);
                 let command = [&[Kind::Query as u8], self.kill.at_server(self.thread_id).as_bytes()].concat();
@@ -197,14 +212,7 @@ impl Shot {
                 if let Some(mut aim) = aim.flatten() {
                     aim.answered = true;
                 }
-                let verdict = self.verdict(answer)?;
-                if matches!(verdict, Verdict::Done) {
-                    self.worker.counts.note(match self.kill.what {
-                        What::Query => Counter::KilledQueries,
-                        What::Connection => Counter::KilledConnections,
-                    });
-                }
-                verdict
+                Some(self.verdict(answer)?)
             }
         };
         // Whether it hears it changes nothing.

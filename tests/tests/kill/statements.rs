@@ -10,7 +10,9 @@ on_each_server! {
     c03_kill_query_ends_a_statement_of_another_client,
     c03_kill_ends_a_session,
     c03_other_users_kill_only_what_the_server_lets_them,
+    c03_who_has_no_connection_is_killed_only_as_the_server_lets,
     lists_show_ids_that_kill_understands,
+    lists_show_no_session_that_has_left,
     an_id_of_the_server_works_too,
 }
 
@@ -88,6 +90,55 @@ fn c03_other_users_kill_only_what_the_server_lets_them(db: &Backend) {
         let mut other = Client::connect(&proxy.options()).await.unwrap();
         other.query(&format!("KILL QUERY {id}")).await.unwrap();
         expect_interrupted(&mut victim).await;
+    });
+}
+
+fn c03_who_has_no_connection_is_killed_only_as_the_server_lets(db: &Backend) {
+    let mut setup = Setup::before(&db.sandbox, &db.server);
+    for user in ["idle", "idle_stranger"] {
+        db.sql(&format!("CREATE USER {user} IDENTIFIED BY 'pw'; GRANT SELECT ON test.* TO {user}"));
+        setup = setup.user(user, "pw", "");
+    }
+    let proxy = setup.start();
+    run(async {
+        let options = |user| options(&proxy, user);
+        let mut victim = Client::connect(&options("idle")).await.unwrap();
+        victim.query("EXPLAIN ROUTE SELECT 1").await.unwrap();
+        let id = victim.server().connection_id;
+        let mut stranger = Client::connect(&options("idle_stranger")).await.unwrap();
+        for sql in [format!("KILL {id}"), format!("KILL QUERY {id}")] {
+            let error = stranger.query(&sql).await.unwrap_err();
+            assert_eq!(error.code(), Some(1095), "{error}");
+            assert!(error.to_string().contains(&id.to_string()), "the id that clients know: {error}");
+        }
+        assert_eq!(victim.query("SELECT 'alive'").await.unwrap().first().as_deref(), Some("alive"));
+        let mut victim = Client::connect(&options("idle")).await.unwrap();
+        // The proxy answers this itself, and nobody has to wait until the session is known.
+        victim.query("EXPLAIN ROUTE SELECT 1").await.unwrap();
+        // This one has all privileges at the server.
+        let mut other = Client::connect(&proxy.options()).await.unwrap();
+        other.query(&format!("KILL {}", victim.server().connection_id)).await.unwrap();
+        assert!(victim.query("SELECT 1").await.is_err(), "the session is over");
+    });
+}
+
+fn lists_show_no_session_that_has_left(db: &Backend) {
+    let proxy = proxy_for(db, "gone");
+    let options = options(&proxy, "gone");
+    run(async {
+        let mut client = Client::connect(&options).await.unwrap();
+        // It has a connection of its own, and does not take that of the other one.
+        client.query("BEGIN").await.unwrap();
+        let mut other = Client::connect(&options).await.unwrap();
+        other.query("SELECT 1").await.unwrap();
+        let id = other.server().connection_id;
+        drop(other);
+        while client.query(&format!("KILL QUERY {id}")).await.is_ok() {}
+        let list = client.query("SHOW PROCESSLIST").await.unwrap().text().unwrap();
+        let ids = list.iter().filter(|row| row[1].as_deref() == Some("gone"));
+        let ids: Vec<u32> = ids.filter_map(|row| row[0].as_deref()?.parse().ok()).collect();
+        // The connection of the one that has left is there still, or was closed.
+        assert!(ids.contains(&client.server().connection_id) && !ids.contains(&id), "{id}: {list:?}");
     });
 }
 

@@ -177,7 +177,7 @@ pub(super) fn refusal_with_session(packet: &[u8], worker: &Worker, server: &Endp
     refusal_with(packet, |message| {
         // `Unknown thread id: 7`, `You are not owner of thread 7`
         let (text, thread) = message.rsplit_once(' ')?;
-        let session = worker.shared.threads.session(server, thread.parse().ok()?)?;
+        let session = session_behind(worker, server, thread.parse().ok()?)?;
         Some(format!("{text} {session}"))
     })
 }
@@ -197,6 +197,12 @@ pub(super) fn refusal_with(packet: &[u8], other: impl Fn(&str) -> Option<String>
 
 /// The next bytes of an answer with ids, as the client gets them.
 pub(super) fn translate(listing: &mut Listing, bytes: &[u8], worker: &Worker, server: &Endpoint) -> Vec<u8> {
-    let threads = &worker.shared.threads;
-    listing.rewrite(bytes, |id| threads.session(server, u32::try_from(id).ok()?))
+    listing.rewrite(bytes, |id| session_behind(worker, server, u32::try_from(id).ok()?))
+}
+
+/// The session that has a server's thread, or had it last and is still there: others may have it soon. Of one that has left, the thread goes
+/// by the server's id, by which it can be killed.
+fn session_behind(worker: &Worker, server: &Endpoint, thread: u32) -> Option<u32> {
+    let shared = &worker.shared;
+    shared.threads.session(server, thread).filter(|session| shared.directory.has(*session))
 }

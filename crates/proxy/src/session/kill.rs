@@ -5,16 +5,17 @@ use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::Poll;
 
+use pool::{Explained, Reason, Standing};
 use tokio::task::spawn_local;
 use wire::Capabilities;
 
 use super::Session;
-use crate::backend::Backend;
+use crate::backend::{Backend, Target};
 use crate::client::login::ok;
 use crate::control::{Control, Signal};
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::kill::{Request, Shot, Stranger, Verdict, Victim, clean_up, kill, kill_for_stranger};
+use crate::kill::{Request, Shot, StandIn, Stranger, Verdict, Victim, clean_up, kill, kill_for_stranger};
 use crate::limits::KILL_ANSWER_MAX;
 use crate::sock::{Input, Sock};
 use crate::statement::Kill;
@@ -79,6 +80,7 @@ impl Session {
                 Some(backend) if number.is_some() || request.stranger.is_some() => {
                     self.be_killed_at_server(backend, request);
                 }
+                None if !running && request.stranger.is_some() => self.ask_stand_in(request),
                 _ => drop(killed_without_server(request, self.capabilities(), running)?),
             }
         }
@@ -100,6 +102,30 @@ impl Session {
         } else {
             spawn_local(kill_for_stranger(shot, victim, request));
         }
+    }
+
+    /// Has a server asked whether a stranger may kill this session, which has no connection to one; to him there is nobody if there is
+    /// no server.
+    fn ask_stand_in(&self, request: Request) {
+        let shared = &self.worker.shared;
+        let servers = shared.pool.explain(self.course.hostgroup, shared.uptime());
+        // Whether it is full does not matter.
+        let is_there =
+            |one: &Explained<Target>| one.taken || matches!(one.reason, Reason::Not(Standing::Full { .. }));
+        let (Some(server), Some(stranger)) =
+            (servers.into_iter().find(is_there), request.stranger.as_deref())
+        else {
+            return request.answer(Verdict::Unknown);
+        };
+        let on_its_own = |who| self.identity.for_own_use(shared.connection_id(), who);
+        let stand_in = StandIn {
+            worker: Rc::clone(&self.worker),
+            target: server.server.endpoint().clone(),
+            identity: on_its_own(None),
+            stranger: on_its_own(Some(stranger)),
+            seat: self.control.seat(),
+        };
+        spawn_local(stand_in.ask(Victim::new(&self.control), request));
     }
 
     /// Sees to it that the statement of a client that has vanished does not run on.

@@ -75,7 +75,7 @@ fn the_new_user_gets_a_connection_of_its_own() {
 #[test]
 fn c03_a_connection_id_is_the_new_users() {
     play(async || {
-        let (stage, _servers) = stage(two_users());
+        let (stage, mut servers) = stage(two_users());
         let mut client = Client::new(super::support::connect(&stage));
         let info = client.log_in(&options()).await.unwrap();
         client.send_at(0, &change(&info.nonce, "other", "word", "shop")).await;
@@ -83,7 +83,13 @@ fn c03_a_connection_id_is_the_new_users() {
         let kill = format!("KILL {}", info.connection_id);
         let mut old = log_in(&stage).await;
         old.send_query(&kill).await;
-        old.expect_err(1094).await;
+        let (_stands_in, login) = Database::accept(servers.dialled().await.1).await;
+        assert_eq!(login.username, "other");
+        let (mut side, login) = Database::accept(servers.dialled().await.1).await;
+        assert_eq!(login.username, "app");
+        side.expect_query("KILL CONNECTION 7").await;
+        side.err(1095, "HY000", "You are not owner of thread 7").await;
+        old.expect_err(1095).await;
         let mut new = super::support::log_in_as(&stage, &options_for("other", "word")).await;
         new.send_query(&kill).await;
         new.expect_ok().await;

@@ -278,10 +278,70 @@ fn c03_another_users_session_is_killed_if_its_server_allows_it() {
     });
 }
 
+/// The connection that stands in for the one that the session of `app` does not have.
+async fn stand_in(servers: &mut Servers) -> Database {
+    let (server, login) = ScriptedServer::accept(servers.dialled().await.1).await;
+    assert_eq!(login.username, "app");
+    server
+}
+
+#[test]
+fn c03_another_users_session_without_a_connection_is_killed_if_a_server_would_allow_it() {
+    play(async || {
+        let (stage, mut servers) = stage(two_users());
+        let (mut client, id) = log_in_with_id(&stage, &options()).await;
+        let (mut other, _) = log_in_with_id(&stage, &options_for("other", "secret")).await;
+        for (what, sent) in [("QUERY", "KILL QUERY 7"), ("CONNECTION", "KILL CONNECTION 7")] {
+            other.send_query(&format!("KILL {what} {id}")).await;
+            let mut stands_in = stand_in(&mut servers).await;
+            let mut side = side_of_other(&mut servers, sent).await;
+            side.err(1095, "HY000", "You are not owner of thread 7").await;
+            let error = other.expect_err(1095).await;
+            assert_eq!(error.to_string(), format!("1095 (HY000): You are not owner of thread {id}"));
+            assert_eq!(stands_in.next_command().await, None, "it says goodbye");
+        }
+        other.send_query(&format!("KILL QUERY {id}")).await;
+        let _stands_in = stand_in(&mut servers).await;
+        side_of_other(&mut servers, "KILL QUERY 7").await.ok().await;
+        other.expect_ok().await;
+        let mut server = first_query(&mut client, &mut servers).await;
+        run(&mut client, &mut server, "SELECT 1").await;
+        drop(client);
+        settle().await;
+        let (mut client, id) = log_in_with_id(&stage, &options()).await;
+        other.send_command(Kind::ProcessKill, &(id).to_le_bytes()).await;
+        let _stands_in = stand_in(&mut servers).await;
+        side_of_other(&mut servers, "KILL CONNECTION 7").await.ok().await;
+        other.expect_ok().await;
+        client.packets().expect_seq(1);
+        client.expect_err(1927).await;
+        client.expect_end().await;
+        let counted = ["mysql_killed_backend_queries", "mysql_killed_backend_connections"];
+        assert_eq!(counted.map(|name| stage.global(name)), [0, 0], "no session's");
+    });
+}
+
+#[test]
+fn c03_who_cannot_be_asked_about_is_not_killed() {
+    play(async || {
+        let (stage, mut servers) = stage(two_users());
+        let (mut client, id) = log_in_with_id(&stage, &options()).await;
+        let (mut other, _) = log_in_with_id(&stage, &options_for("other", "secret")).await;
+        other.send_query(&format!("KILL {id}")).await;
+        drop(servers.dialled().await);
+        let error = other.expect_err(1105).await;
+        assert!(error.message.starts_with(&format!("Cannot kill {id} at server db:3306: ")), "{error:?}");
+        let mut server = first_query(&mut client, &mut servers).await;
+        expect_alive(&mut client, &mut server).await;
+    });
+}
+
 #[test]
 fn c03_nobody_kills_what_is_another_users_where_no_server_can_be_asked() {
     play(async || {
-        let (stage, mut servers) = stage(two_users());
+        let mut config = two_users();
+        config.servers[0].status = config::ServerStatus::OfflineHard;
+        let (stage, mut servers) = stage(config);
         let (mut client, id) = log_in_with_id(&stage, &options()).await;
         let (mut other, _) = log_in_with_id(&stage, &options_for("other", "secret")).await;
         for text in [format!("KILL {id}"), format!("KILL QUERY {id}"), "KILL 2147483647".to_owned()] {
@@ -291,8 +351,8 @@ fn c03_nobody_kills_what_is_another_users_where_no_server_can_be_asked() {
         other.send_command(Kind::ProcessKill, &id.to_le_bytes()).await;
         other.expect_err(1094).await;
         assert!(servers.settled().await.is_none(), "no server hears of it");
-        let mut server = first_query(&mut client, &mut servers).await;
-        expect_alive(&mut client, &mut server).await;
+        client.send_query("SELECT 1").await;
+        client.expect_err(9001).await;
     });
 }
 

@@ -1,0 +1,114 @@
+//! What sharing costs and saves: point selects of many clients over a connection each, over few that they share, and directly.
+
+use std::fmt;
+
+use crate::load;
+use crate::plan::Cell;
+use crate::progress::Progress;
+use crate::sysbench::Sysbench;
+use crate::target::{Kind, Stage, Target};
+
+/// Seconds of each target's run that opens connections and is not recorded.
+const WARM_UP_SECONDS: u32 = 1;
+
+/// How clients get to the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// Without a proxy.
+    Direct,
+    /// Through the layer-4 floor.
+    Floor,
+    /// Through Pointsman, with a connection for each (`mysql-multiplexing = false`).
+    OneToOne,
+    /// Through Pointsman, with as many connections as are needed.
+    Shared,
+    /// The same with at most so many.
+    On(u32),
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Direct => f.pad("directly"),
+            Self::Floor => f.pad("floor"),
+            Self::OneToOne => f.pad("one each"),
+            Self::Shared => f.pad("shared"),
+            Self::On(most) => f.pad(&format!("{most} shared")),
+        }
+    }
+}
+
+/// Numbers of clients, and the ways that are compared with them.
+pub(crate) const CASES: [(u32, &[Way]); 3] = [
+    (16, &[Way::OneToOne, Way::Shared]),
+    (128, &[Way::OneToOne, Way::On(16)]),
+    (1000, &[Way::Direct, Way::Floor, Way::OneToOne, Way::On(32)]),
+];
+
+/// One run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shared {
+    /// How many clients.
+    pub(crate) clients: u32,
+    /// How they got to the server.
+    pub(crate) way: Way,
+    /// Statements per second.
+    pub(crate) qps: f64,
+    /// Time that 99 % of them stayed below, in milliseconds.
+    pub(crate) p99_ms: f64,
+    /// Processor time of the proxy per statement, in microseconds; 0 without one.
+    pub(crate) cpu_us: f64,
+}
+
+/// Runs point selects on all ways of each case in turn, in rounds.
+pub(crate) fn measure(
+    stage: &Stage,
+    sysbench: &Sysbench,
+    seconds: u32,
+    rounds: u32,
+) -> anyhow::Result<Vec<Shared>> {
+    let ways: usize = CASES.iter().map(|(_, ways)| ways.len()).sum();
+    let mut progress = Progress::new("sharing", rounds * u32::try_from(ways)?);
+    let mut results = Vec::new();
+    for (clients, ways) in CASES {
+        let cell = Cell::judged(clients);
+        let targets = ways.iter().map(|way| Ok((*way, target(stage, *way)?)));
+        let targets = targets.collect::<anyhow::Result<Vec<_>>>()?;
+        for (_, target) in &targets {
+            let port = target.as_ref().map_or(stage.database.port(), |target| target.port);
+            sysbench.run(port, cell, WARM_UP_SECONDS, || Ok(()))?;
+        }
+        for round in 1..=rounds {
+            let first = usize::try_from(round)? % targets.len();
+            for (way, target) in targets[first..].iter().chain(&targets[..first]) {
+                progress.next(&format!("{clients} clients, {way}"));
+                let (figures, cpu_us) = match target {
+                    None => (sysbench.run(stage.database.port(), cell, seconds, || Ok(()))?, 0.0),
+                    Some(target) => {
+                        let sample = load::run(sysbench, target, cell, round, seconds)?;
+                        (sample.figures, sample.cpu_us)
+                    }
+                };
+                results.push(Shared { clients, way: *way, qps: figures.qps, p99_ms: figures.p99_ms, cpu_us });
+            }
+        }
+    }
+    Ok(results)
+}
+
+/// The proxy that a way goes through.
+fn target(stage: &Stage, way: Way) -> anyhow::Result<Option<Target>> {
+    let (kind, variables, more) = match way {
+        Way::Direct => return Ok(None),
+        Way::Floor => (Kind::Floor, "", String::new()),
+        Way::OneToOne => (Kind::Pointsman, "multiplexing = false\n", String::new()),
+        Way::Shared => (Kind::Pointsman, "", String::new()),
+        Way::On(most) => {
+            let limit = format!("{{\"max_backend_connections\":{most}}}");
+            let row =
+                format!("[[mysql_hostgroup_attributes]]\nhostgroup_id = 0\nhostgroup_settings = '{limit}'\n");
+            (Kind::Pointsman, "", row)
+        }
+    };
+    Ok(Some(Target::start_with(stage, kind, variables, &more)?.0))
+}

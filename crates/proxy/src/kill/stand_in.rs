@@ -1,0 +1,72 @@
+//! KILL by another user of a session that has no connection to a server at the moment.
+//!
+//! Whether he may is for a server to say, and servers say it only of threads that they have: a connection of the session's user
+//! is opened, which stands in for the one that the session does not have, and is killed in its place.
+
+use std::fmt;
+use std::rc::Rc;
+
+use tokio::time::timeout;
+
+use super::{Request, Shot, Verdict, Victim};
+use crate::backend::{OpenError, QUIT, Target, open};
+use crate::client::login::Identity;
+use crate::control::Signal;
+use crate::directory::Seat;
+use crate::error::ClientError;
+use crate::limits::KILL_TIME_MAX;
+use crate::statement::Kill;
+use crate::statement::kill::What;
+use crate::worker::Worker;
+
+/// Connections that this takes: that of the stand-in, and that of the one who kills it.
+const PLACES: u32 = 2;
+
+/// Who is opened and killed where.
+#[derive(Debug)]
+pub(crate) struct StandIn {
+    pub(crate) worker: Rc<Worker>,
+    pub(crate) target: Target,
+    /// The session's user.
+    pub(crate) identity: Box<Identity>,
+    /// Who wants the session killed.
+    pub(crate) stranger: Box<Identity>,
+    /// The login that is meant.
+    pub(crate) seat: Option<Seat>,
+}
+
+impl StandIn {
+    /// Finds out whether the request may be granted, grants it, and answers it. Of a session that does nothing, a `KILL QUERY` kills
+    /// nothing.
+    pub(crate) async fn ask(self, victim: Victim, request: Request) {
+        let (target, seat) = (self.target.clone(), self.seat);
+        let failed = |why: &dyn fmt::Display| {
+            Verdict::Failed(ClientError::kill_failed(request.kill.id, &target, &why))
+        };
+        let verdict = match timeout(KILL_TIME_MAX, self.try_to_ask(request.kill)).await {
+            Ok(Ok(verdict)) => verdict,
+            Ok(Err(OpenError::Refused { payload, .. })) => Verdict::Refused(payload),
+            Ok(Err(error)) => failed(&error),
+            Err(_) => failed(&format_args!("no answer within {}ms", KILL_TIME_MAX.as_millis())),
+        };
+        let is_granted = matches!(verdict, Verdict::Done) && request.kill.what == What::Connection;
+        if is_granted && victim.control.seat() == seat {
+            victim.control.send(Signal::Kill);
+        }
+        request.answer(verdict);
+    }
+
+    async fn try_to_ask(self, kill: Kill) -> Result<Verdict, OpenError> {
+        // Never closed.
+        let worker = Rc::clone(&self.worker);
+        let _places = worker.kills.acquire_many(PLACES).await;
+        let mut link = open(&self.worker, &self.target, &self.identity).await?;
+        let Some(thread_id) = link.thread_id() else { return Ok(Verdict::Unknown) };
+        let Self { worker, target, stranger: identity, .. } = self;
+        let shot = Shot { worker, kill, target, thread_id, identity };
+        let verdict = shot.hit(None).await?;
+        // Whether it hears it changes nothing.
+        let _ = link.write_all(&QUIT).await;
+        Ok(verdict.unwrap_or(Verdict::Unknown))
+    }
+}
