@@ -223,7 +223,9 @@ impl FromScalar for Option<String> {
     fn from_scalar(scalar: &Scalar, field: &Field) -> Option<Self> {
         match scalar {
             Scalar::Null => Some(None),
-            Scalar::Text(text) => Some(Some(text.clone()).filter(|text| field.empty_counts || !text.is_empty())),
+            Scalar::Text(text) => {
+                Some(Some(text.clone()).filter(|text| field.empty_counts || !text.is_empty()))
+            }
             Scalar::Bool(_) | Scalar::Int(_) => None,
         }
     }

@@ -124,7 +124,11 @@ mod tests {
             assert_eq!(of(&format!("{text} SELECT  'a\n b'")), asked(plain.clone(), true), "{text}");
         }
         let (before, behind) = ("EXPLAIN FORMAT=JSON ROUTE", "FORMAT=TRADITIONAL SELECT  'a\n b'");
-        assert_eq!(of(&format!("{before} {behind}")), asked(plain.clone(), true), "as on the ports of clients");
+        assert_eq!(
+            of(&format!("{before} {behind}")),
+            asked(plain.clone(), true),
+            "as on the ports of clients"
+        );
         assert_eq!(of("explain route SELECT  'a\n b'"), asked(plain.clone(), false));
         let full = Question {
             user: Some("an app".to_owned()),

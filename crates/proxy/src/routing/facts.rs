@@ -245,7 +245,8 @@ mod tests {
             let effects = of(sql).effects;
             assert!(effects.any_of(Effects::SESSION) && effects.any_of(Effects::LOCKS), "{sql}: {effects:?}");
         }
-        for sql in ["SELECT a FROM t FOR UPDATE", "FLUSH TABLES", "FLUSH LOCAL TABLES a, b", "FLUSH TABLE a"] {
+        for sql in ["SELECT a FROM t FOR UPDATE", "FLUSH TABLES", "FLUSH LOCAL TABLES a, b", "FLUSH TABLE a"]
+        {
             assert!(!of(sql).effects.any_of(Effects::SESSION), "{sql}");
         }
     }
