@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use super::{OPTION, SCHEMA, switches};
+use super::{OPTION, SCHEMA, sql_mode, switches};
 use crate::limits::{SETTINGS_BYTES_MAX, SETTINGS_MAX};
 
 /// A setting: what it replaces, and how it is said.
@@ -47,6 +47,9 @@ impl Settings {
         self.forget(&setting.key);
         if setting.key.starts_with('@') {
             self.forget(&key_of_null(&setting.key));
+        }
+        if *setting.key == *sql_mode::NAME {
+            self.forget_relative_modes();
         }
         let bytes = self.bytes + setting.text.len();
         if self.all.len() >= SETTINGS_MAX || bytes > SETTINGS_BYTES_MAX {
@@ -156,6 +159,15 @@ impl Settings {
     /// All but the schema, in order.
     pub(crate) fn besides_schema(&self) -> impl Iterator<Item = &Setting> {
         self.since(0).filter(|one| *one.key != *SCHEMA)
+    }
+
+    /// Forgets the settings of the SQL mode that say what it is by what it was.
+    fn forget_relative_modes(&mut self) {
+        let is_one = |(_, setting): &(u64, Setting)| sql_mode::is_relative(&setting.key);
+        while let Some((_, setting)) = self.all.iter().find(|one| is_one(one)) {
+            let key = setting.key.clone();
+            self.forget(&key);
+        }
     }
 
     fn forget(&mut self, key: &str) {
