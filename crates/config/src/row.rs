@@ -8,7 +8,7 @@ use crate::model::{
     Address, AuthPlugin, CheckLogins, Credentials, FirewallMode, Networks, Protocol, ProxyProtocol, Role,
     ServerStatus, Strategy, TrackGtids, UserAttributes,
 };
-use crate::schema::{Column, Field, Kind, Preset, Scalar, Section, Unit, addresses};
+use crate::schema::{Column, Field, Kind, Null, Preset, Scalar, Section, Unit, addresses};
 use crate::tree::Place;
 
 /// One checked value for every field of a section: a row of a table, or a group of variables. Cheap to clone.
@@ -224,7 +224,7 @@ impl FromScalar for Option<String> {
         match scalar {
             Scalar::Null => Some(None),
             Scalar::Text(text) => {
-                Some(Some(text.clone()).filter(|text| field.empty_counts || !text.is_empty()))
+                Some(Some(text.clone()).filter(|text| field.null == Null::UnlikeEmpty || !text.is_empty()))
             }
             Scalar::Bool(_) | Scalar::Int(_) => None,
         }
