@@ -130,7 +130,10 @@ impl Settings {
     /// What has to be said where all of `there` is set, and nothing else, to have these settings there; `None` if there is
     /// something that these do not have. Schemas do not count: who asks knows them.
     pub(crate) fn missing(&self, there: &Self) -> Option<Vec<Setting>> {
-        if self.hash == there.hash && self.besides_schema().eq(there.besides_schema()) {
+        // Most sessions set nothing, and have that in common.
+        if std::ptr::eq(self, there)
+            || self.hash == there.hash && self.besides_schema().eq(there.besides_schema())
+        {
             return Some(Vec::new());
         }
         let mut missing: Vec<&Setting> = self.besides_schema().collect();
