@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
-use crate::schema::{Field, Kind, Preset, SECTIONS, Section, Shape, TOP_LEVEL, Unit};
+use crate::schema::{Field, Kind, Null, Preset, SECTIONS, Section, Shape, TOP_LEVEL, Unit};
 
 /// Widest line of the example file, in characters.
 const WIDTH_CHARS: usize = 100;
@@ -155,7 +155,10 @@ fn example_fields(out: &mut String, section: &Section, given: &[(&str, &str)]) {
             (None, Preset::Bool(value)) => put(out, format_args!("#{} = {value}\n", field.name)),
             (None, Preset::Int(value)) => put(out, format_args!("#{} = {value}\n", field.name)),
             // Nothing that could be written means none.
-            (None, Preset::Null) if matches!(field.kind, Kind::Int { .. } | Kind::Bool | Kind::Choice(_)) => {
+            (None, Preset::Null)
+                if field.null == Null::UnlikeEmpty
+                    || matches!(field.kind, Kind::Int { .. } | Kind::Bool | Kind::Choice(_)) =>
+            {
                 put(out, format_args!("# {} = ...\n", field.name));
             }
             (None, Preset::Null | Preset::Required) => put(out, format_args!("#{} = \"\"\n", field.name)),

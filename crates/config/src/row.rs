@@ -8,7 +8,7 @@ use crate::model::{
     Address, AuthPlugin, CheckLogins, Credentials, FirewallMode, Networks, Protocol, ProxyProtocol, Role,
     ServerStatus, Strategy, TrackGtids, UserAttributes,
 };
-use crate::schema::{Column, Field, Kind, Preset, Scalar, Section, Unit, addresses};
+use crate::schema::{Column, Field, Kind, Null, Preset, Scalar, Section, Unit, addresses};
 use crate::tree::Place;
 
 /// One checked value for every field of a section: a row of a table, or a group of variables. Cheap to clone.
@@ -217,12 +217,15 @@ impl FromScalar for Credentials {
     }
 }
 
-/// NULL is `None`, and so is an empty text: `SAVE CONFIG TO FILE` of ProxySQL writes that for NULL.
+/// NULL is `None`, and so is an empty text, as in ProxySQL: programs write one for the other. Not where it is an answer, or takes
+/// the place of something.
 impl FromScalar for Option<String> {
-    fn from_scalar(scalar: &Scalar, _: &Field) -> Option<Self> {
+    fn from_scalar(scalar: &Scalar, field: &Field) -> Option<Self> {
         match scalar {
             Scalar::Null => Some(None),
-            Scalar::Text(text) => Some(Some(text.clone()).filter(|text| !text.is_empty())),
+            Scalar::Text(text) => {
+                Some(Some(text.clone()).filter(|text| field.null == Null::UnlikeEmpty || !text.is_empty()))
+            }
             Scalar::Bool(_) | Scalar::Int(_) => None,
         }
     }

@@ -204,6 +204,17 @@ const fn is_same(mut left: &[u8], mut right: &[u8]) -> bool {
     left.is_empty() && right.is_empty()
 }
 
+/// What NULL is in a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Null {
+    /// An error.
+    Refused,
+    /// Nothing, and so is an empty text.
+    LikeEmpty,
+    /// Nothing, while an empty text says something.
+    UnlikeEmpty,
+}
+
 /// One variable or one column.
 #[derive(Debug, Clone, Copy)]
 pub struct Field {
@@ -216,7 +227,7 @@ pub struct Field {
     /// Its value when nobody gives one.
     pub preset: Preset,
     /// Whether a row of the table may have NULL there.
-    pub nullable: bool,
+    pub null: Null,
     /// What it means: a phrase, not a sentence.
     pub doc: &'static str,
     /// Whether it does something already.
@@ -232,13 +243,18 @@ pub struct Field {
 }
 
 impl Field {
+    /// Whether a row of the table may have NULL there.
+    pub const fn is_nullable(&self) -> bool {
+        !matches!(self.null, Null::Refused)
+    }
+
     const fn new(name: &'static str, kind: Kind, preset: Preset, doc: &'static str) -> Self {
         Self {
             name,
             alias: None,
             kind,
             preset,
-            nullable: false,
+            null: Null::Refused,
             doc,
             built: false,
             superseded: None,
@@ -264,13 +280,19 @@ impl Field {
     }
 
     const fn nullable(mut self) -> Self {
-        self.nullable = true;
+        self.null = Null::LikeEmpty;
         self
     }
 
     const fn null(mut self) -> Self {
         self.preset = Preset::Null;
         self.nullable()
+    }
+
+    const fn null_or_empty(self) -> Self {
+        let mut field = self.null();
+        field.null = Null::UnlikeEmpty;
+        field
     }
 
     const fn required(mut self) -> Self {

@@ -100,7 +100,7 @@ fn ready_or<'a, E>(
     opens: bool,
     spare: impl Fn(u64) -> bool,
 ) -> Vec<Candidate<'a, E>> {
-    if online(servers, policy, now) > policy.max_online {
+    if are_too_many(servers, policy, now) {
         return Vec::new();
     }
     let is_ready = |server: &Server<E>| match server.standing(now, policy) {
@@ -109,6 +109,12 @@ fn ready_or<'a, E>(
         _ => false,
     };
     servers.iter().enumerate().filter(|(_, server)| is_ready(server)).collect()
+}
+
+/// Whether more servers are online than may be: then none is taken.
+fn are_too_many<E>(servers: &[Arc<Server<E>>], policy: &Policy, now: Duration) -> bool {
+    // Mostly nobody minds how many there are.
+    policy.max_online < servers.len() && online(servers, policy, now) > policy.max_online
 }
 
 /// How many servers are online, full or not, whatever their weights.
@@ -124,8 +130,10 @@ pub(crate) fn online<E>(servers: &[Arc<Server<E>>], policy: &Policy, now: Durati
 
 /// Whether one who waits may get one of the servers.
 pub(crate) fn may_help<E>(servers: &[Arc<Server<E>>], policy: &Policy, now: Duration) -> bool {
-    let may_change = |server: &Arc<Server<E>>| server.standing(now, policy).may_change();
-    online(servers, policy, now) <= policy.max_online && (policy.awaited || servers.iter().any(may_change))
+    // One that is well is at most full.
+    let may_change =
+        |server: &Arc<Server<E>>| server.is_available() || server.standing(now, policy).may_change();
+    !are_too_many(servers, policy, now) && (policy.awaited || servers.iter().any(may_change))
 }
 
 /// Of many candidates those whose latency is not above the average, of few all. Who was not measured counts as fast.

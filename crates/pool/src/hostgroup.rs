@@ -128,6 +128,10 @@ impl<E> Hostgroup<E> {
     /// Time until a server is back, if nothing but time has to pass.
     pub(crate) fn recovers_in(&self, now: Duration) -> Option<Duration> {
         let members = self.members();
+        // Mostly all are well, and looking closer would show that once more.
+        if !members.servers.iter().any(|server| server.may_recover(&members.policy)) {
+            return None;
+        }
         // Whoever waits has found no other server: what was shunned is tried early for him, and what is slow is taken.
         let policy = last_resort(&members.servers, &members.policy, now);
         let standings = members.servers.iter().map(|server| server.standing(now, &policy));
@@ -135,7 +139,7 @@ impl<E> Hostgroup<E> {
     }
 
     /// Time until the next connection may be opened, where they are opened one after the other.
-    fn opens_in(&self, now: Duration) -> Option<Duration> {
+    pub(crate) fn opens_in(&self, now: Duration) -> Option<Duration> {
         match self.gate.closed(&self.members().policy, now) {
             Some(Closed::Throttled { left, .. }) => Some(left),
             Some(Closed::Full { .. }) | None => None,

@@ -49,7 +49,7 @@ pub use gate::Closed;
 pub use lease::{Lease, Permit};
 pub use lifetime::lifetime;
 pub use policy::{Balance, Policy, Shunning};
-pub use queue::{Leave, Ticket, Turn};
+pub use queue::{Deputy, Ticket, Turn};
 pub use quota::{InLine, InTurn, LeaveLine, Quota, Share};
 pub use server::{Counts, Gauge, Off, Server, ServerSpec, Standing, Status};
 pub use shelf::{Shelf, Ticket as ShelfTicket};

@@ -161,9 +161,9 @@ pub struct Ticket<E> {
     place: Arc<Place<E>>,
 }
 
-/// Takes somebody out of the queue who is about to learn that he needs it no more.
+/// Looks after a place in a hostgroup's queue for the one who has it.
 #[derive(Debug)]
-pub struct Leave<E> {
+pub struct Deputy<E> {
     group: Arc<Hostgroup<E>>,
     place: Arc<Place<E>>,
 }
@@ -178,24 +178,24 @@ impl<E> Ticket<E> {
         Self { group, place }
     }
 
-    /// Whether it waits because connections to its hostgroup are opened one after the other.
+    /// See [`Deputy::is_throttled`].
     pub fn is_throttled(&self) -> bool {
         self.group.is_throttled()
     }
 
-    /// Gives those who wait what has become free because time has passed, as [`Pool::serve`](crate::Pool::serve) does, and returns when
-    /// this one has to look again at the latest. For connections that are opened one after the other only the first in line looks: all
-    /// of them together would do nothing else.
+    /// See [`Deputy::look`].
     pub fn look(&self, now: Duration) -> Option<Duration> {
-        let group = &self.group;
-        group.tell(now);
-        group.queue.serve(group);
-        if group.queue.is_first(&self.place) { group.changes_in(now) } else { group.recovers_in(now) }
+        look(&self.group, &self.place, now)
     }
 
-    /// For somebody else who serves this one.
-    pub fn leave(&self) -> Leave<E> {
-        Leave { group: Arc::clone(&self.group), place: Arc::clone(&self.place) }
+    /// The same for somebody who has just queued up, which was a look: only the time is said.
+    pub fn first_look(&self, now: Duration) -> Option<Duration> {
+        changes_in(&self.group, &self.place, now)
+    }
+
+    /// For somebody else who serves this one, or looks for it.
+    pub fn deputy(&self) -> Deputy<E> {
+        Deputy { group: Arc::clone(&self.group), place: Arc::clone(&self.place) }
     }
 
     /// What has come of waiting, once; until then `waker` is kept and called when it may be.
@@ -208,18 +208,54 @@ impl<E> Ticket<E> {
     }
 }
 
-impl<E> Leave<E> {
-    /// He leaves. What he was granted before stays his until he drops his ticket.
-    pub fn leave(self) {
-        if self.group.queue.remove(&self.place) {
-            self.group.queue.tell_first(&self.group);
-        }
+impl<E> Clone for Deputy<E> {
+    fn clone(&self) -> Self {
+        Self { group: Arc::clone(&self.group), place: Arc::clone(&self.place) }
+    }
+}
+
+impl<E> Deputy<E> {
+    /// Whether it waits because connections to its hostgroup are opened one after the other.
+    pub fn is_throttled(&self) -> bool {
+        self.group.is_throttled()
+    }
+
+    /// Gives those who wait what has become free because time has passed, as [`Pool::serve`](crate::Pool::serve) does, and returns when
+    /// this one has to look again at the latest. For connections that are opened one after the other only the first in line looks: all
+    /// of them together would do nothing else.
+    pub fn look(&self, now: Duration) -> Option<Duration> {
+        look(&self.group, &self.place, now)
+    }
+
+    /// He who has the place is served, and leaves it. What he was granted before stays his until he drops his ticket.
+    pub fn leave(&self) {
+        leave(&self.group, &self.place);
+    }
+}
+
+fn look<E>(group: &Arc<Hostgroup<E>>, place: &Arc<Place<E>>, now: Duration) -> Option<Duration> {
+    group.tell(now);
+    group.queue.serve(group);
+    changes_in(group, place, now)
+}
+
+/// When a place has to look again at the latest.
+fn changes_in<E>(group: &Hostgroup<E>, place: &Arc<Place<E>>, now: Duration) -> Option<Duration> {
+    let recovers = group.recovers_in(now);
+    // Whether it is the first matters to nobody else, and takes a lock.
+    let opens = group.opens_in(now).filter(|_| group.queue.is_first(place));
+    recovers.into_iter().chain(opens).min()
+}
+
+fn leave<E>(group: &Hostgroup<E>, place: &Arc<Place<E>>) {
+    if group.queue.remove(place) {
+        group.queue.tell_first(group);
     }
 }
 
 impl<E> Drop for Ticket<E> {
     fn drop(&mut self) {
-        self.leave().leave();
+        leave(&self.group, &self.place);
         // Taken out before it is dropped: returning a permit serves the queue, which locks other places.
         let unclaimed = lock(&self.place.state).turn.take();
         drop(unclaimed);

@@ -6,18 +6,18 @@
 //! are better than many that are used now and then.
 
 use std::collections::HashMap;
-use std::hash::Hash;
+use std::hash::{BuildHasher, Hash, RandomState};
 
 /// Says that there is no slot.
 const NONE: u32 = u32::MAX;
 
 /// What is laid aside, in lists by key.
 #[derive(Debug)]
-pub struct Shelf<K, T> {
+pub struct Shelf<K, T, S = RandomState> {
     slots: Vec<Slot<K, T>>,
     /// The first slot without a thing.
     free: u32,
-    ends: HashMap<K, Ends>,
+    ends: HashMap<K, Ends, S>,
     len: usize,
 }
 
@@ -48,13 +48,13 @@ pub struct Ticket {
     times: u32,
 }
 
-impl<K, T> Default for Shelf<K, T> {
+impl<K, T, S: Default> Default for Shelf<K, T, S> {
     fn default() -> Self {
-        Self { slots: Vec::new(), free: NONE, ends: HashMap::new(), len: 0 }
+        Self { slots: Vec::new(), free: NONE, ends: HashMap::default(), len: 0 }
     }
 }
 
-impl<K: Copy + Eq + Hash, T> Shelf<K, T> {
+impl<K: Copy + Eq + Hash, T, S: BuildHasher> Shelf<K, T, S> {
     /// How many things there are.
     pub const fn len(&self) -> usize {
         self.len
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn what_is_laid_aside_can_be_had_back_once() {
-        let mut shelf = Shelf::default();
+        let mut shelf: Shelf<_, _> = Shelf::default();
         let (one, two) = (shelf.put('a', 1), shelf.put('a', 2));
         assert_eq!((shelf.take(one), shelf.take(one), shelf.len()), (Some(1), None, 1));
         let three = shelf.put('b', 3);
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn the_newest_that_is_good_is_found() {
-        let mut shelf = Shelf::default();
+        let mut shelf: Shelf<_, _> = Shelf::default();
         for thing in 1..=5 {
             shelf.put(thing % 2, thing);
         }
@@ -216,7 +216,7 @@ mod tests {
         /// Compared with a plain list of what is there.
         #[test]
         fn it_is_a_list_in_order(steps in proptest::collection::vec((0..4u8, 0..3u8, 0..8usize), 0..200)) {
-            let mut shelf = Shelf::default();
+            let mut shelf: Shelf<_, _> = Shelf::default();
             let mut model: Vec<(Ticket, u8, usize)> = Vec::new();
             for (number, (what, key, place)) in steps.into_iter().enumerate() {
                 match what {

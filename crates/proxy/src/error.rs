@@ -269,6 +269,13 @@ impl ClientError {
         Self::new(1148, *b"42000", message.to_owned())
     }
 
+    /// 1295: a rule answers the statement with OK, which is no answer to its preparation. Drivers that know the error send the statement
+    /// as text instead.
+    pub(crate) fn ok_is_not_prepared() -> Self {
+        let message = "This command is not supported in the prepared statement protocol yet: a query rule answers it with OK";
+        Self::new(1295, *b"HY000", message.to_owned())
+    }
+
     /// 9006: the session cannot leave the hostgroup that it is on.
     pub(crate) fn locked(locked_on: u32, hostgroup: u32) -> Self {
         let message = format!(

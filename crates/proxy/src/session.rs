@@ -18,6 +18,7 @@
 //! - [`fast_forward`]: sessions whose commands nobody looks at;
 //! - [`file`]: files of clients for their servers; [`heard`]: what is noted of an answer on its way;
 //! - [`ids`]: commands that name or show connections;
+//! - [`in_line`]: waiting for a connection;
 //! - [`internal`]: what the session tells of itself;
 //! - [`kill`]: killing and being killed;
 //! - [`last_words`]: what a backend says out of turn;
@@ -50,6 +51,7 @@ mod file;
 mod firewall;
 mod heard;
 mod ids;
+mod in_line;
 mod injection;
 mod internal;
 mod kill;
@@ -87,7 +89,7 @@ use wire::reply::Answer;
 use wire::{Capabilities, StatusFlags};
 
 use crate::audit;
-use crate::backend::Backend;
+use crate::backend::{Backend, InLine};
 use crate::client::login::Identity;
 use crate::control::{Control, Signal};
 use crate::counts::Counter;
@@ -114,6 +116,8 @@ pub(crate) struct Session {
     /// one before them, or the beginning of one.
     backlog: Vec<u8>,
     backend: Option<Backend>,
+    /// Its place in line for one, if the command in the backlog waits for that.
+    in_line: Option<Box<InLine>>,
     course: Box<Course>,
     to_backend: Parked,
     to_client: Parked,
@@ -170,6 +174,7 @@ impl Session {
             client,
             backlog: std::mem::take(&mut identity.backlog),
             backend: identity.backend.take(),
+            in_line: None,
             course,
             identity,
             to_backend: Parked::default(),
@@ -230,6 +235,8 @@ impl Session {
             if self.course.refused.is_some() {
                 Box::pin(self.say_again()).await?;
             }
+            // Whatever has become of the command, it waits no more.
+            self.in_line = None;
             self.forget_tries();
             if self.course.decided.is_none() && self.course.paused.is_none() {
                 self.forget_orders();

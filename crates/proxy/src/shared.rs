@@ -172,6 +172,12 @@ impl Shared {
         self.clients_refused.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// The time, and how long it is since the start: one look at the clock.
+    pub(crate) fn now(&self) -> (Instant, Duration) {
+        let now = Instant::now();
+        (now, now.saturating_duration_since(self.started))
+    }
+
     /// Time since the start.
     pub(crate) fn uptime(&self) -> Duration {
         self.started.elapsed()

@@ -82,7 +82,9 @@ impl Siblings {
     pub(crate) fn make_room(&self, hostgroup: u32) {
         let inboxes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for inbox in inboxes.iter().filter_map(WeakUnboundedSender::upgrade) {
-            let question = Question::new(move |worker| worker.kept.make_room(worker, hostgroup));
+            let question = Question::new(move |worker| {
+                worker.kept.make_room(worker, hostgroup);
+            });
             // A worker that has ended keeps nothing.
             let _ = inbox.send(Message::Ask(question));
         }

@@ -13,6 +13,7 @@ pub(crate) mod pins;
 pub(crate) mod results;
 pub(crate) mod set;
 pub(crate) mod settings;
+mod sql_mode;
 pub(crate) mod substitute;
 mod switches;
 pub(crate) mod trackers;

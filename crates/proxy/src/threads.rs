@@ -5,14 +5,16 @@
 //! at a list of threads, never for a statement.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use config::Endpoint;
 
 use crate::limits::BOOK_SHARDS;
 
-/// The sessions whose connections have one thread id, on different servers: hardly ever more than one.
-type Namesakes = Vec<(Endpoint, u32)>;
+/// The sessions whose connections have one thread id, on different servers: hardly ever more than one. Connections change hands often, so
+/// whose they are is said without the book.
+type Namesakes = Vec<(Endpoint, Arc<AtomicU32>)>;
 
 /// Threads of servers that belong to sessions of this proxy.
 #[derive(Debug, Default)]
@@ -27,14 +29,16 @@ impl Threads {
         let namesakes = shard.entry(id).or_default();
         // A server that has restarted counts from 1 again, maybe before the old connection is seen to be gone.
         namesakes.retain(|(other, _)| other != endpoint);
-        namesakes.push((endpoint.clone(), session));
-        Thread { threads: Arc::clone(self), endpoint: endpoint.clone(), id, session }
+        let session = Arc::new(AtomicU32::new(session));
+        namesakes.push((endpoint.clone(), Arc::clone(&session)));
+        Thread { threads: Arc::clone(self), id, session }
     }
 
     /// The session whose connection `endpoint` calls `id`.
     pub(crate) fn session(&self, endpoint: &Endpoint, id: u32) -> Option<u32> {
         let shard = self.shard(id);
-        shard.get(&id)?.iter().find(|(other, _)| other == endpoint).map(|&(_, session)| session)
+        let (_, session) = shard.get(&id)?.iter().find(|(other, _)| other == endpoint)?;
+        Some(session.load(Ordering::Relaxed))
     }
 
     /// What `endpoint` calls the connection of `session`. Goes through all connections: only statements that
@@ -42,7 +46,9 @@ impl Threads {
     pub(crate) fn thread(&self, endpoint: &Endpoint, session: u32) -> Option<u32> {
         self.shards.iter().find_map(|shard| {
             let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
-            let is_its = |(other, id): &(Endpoint, u32)| *id == session && other == endpoint;
+            let is_its = |(other, owner): &(Endpoint, Arc<AtomicU32>)| {
+                owner.load(Ordering::Relaxed) == session && other == endpoint
+            };
             shard.iter().find_map(|(&thread, namesakes)| namesakes.iter().any(is_its).then_some(thread))
         })
     }
@@ -57,9 +63,8 @@ impl Threads {
 #[derive(Debug)]
 pub(crate) struct Thread {
     threads: Arc<Threads>,
-    endpoint: Endpoint,
     id: u32,
-    session: u32,
+    session: Arc<AtomicU32>,
 }
 
 impl Thread {
@@ -69,16 +74,8 @@ impl Thread {
     }
 
     /// The connection is another session's from now on.
-    pub(crate) fn pass_to(&mut self, session: u32) {
-        let mut shard = self.threads.shard(self.id);
-        let mut namesakes = shard.get_mut(&self.id).into_iter().flatten();
-        let before = std::mem::replace(&mut self.session, session);
-        // It is not there if a newer connection has its number.
-        if let Some((_, owner)) =
-            namesakes.find(|(endpoint, owner)| (endpoint, *owner) == (&self.endpoint, before))
-        {
-            *owner = session;
-        }
+    pub(crate) fn pass_to(&self, session: u32) {
+        self.session.store(session, Ordering::Relaxed);
     }
 }
 
@@ -86,7 +83,8 @@ impl Drop for Thread {
     fn drop(&mut self) {
         let mut shard = self.threads.shard(self.id);
         let Some(namesakes) = shard.get_mut(&self.id) else { return };
-        namesakes.retain(|(endpoint, session)| (endpoint, *session) != (&self.endpoint, self.session));
+        // It is not there if a newer connection has its number.
+        namesakes.retain(|(_, session)| !Arc::ptr_eq(session, &self.session));
         if namesakes.is_empty() {
             shard.remove(&self.id);
         }
@@ -122,7 +120,7 @@ mod tests {
     fn a_connection_that_changes_hands_is_the_other_sessions() {
         let threads = Arc::new(Threads::default());
         let server = server("a");
-        let mut thread = threads.enter(&server, 7, 100);
+        let thread = threads.enter(&server, 7, 100);
         thread.pass_to(200);
         assert_eq!((threads.session(&server, 7), threads.thread(&server, 100)), (Some(200), None));
         drop(thread);

@@ -34,10 +34,10 @@ pub(crate) async fn serve(
     let acquiring = async {
         control.about.set_hostgroup(hostgroup);
         let full = if instead.is_some() { Full::Elsewhere } else { Full::TryAgain };
-        let found = acquire(worker, hostgroup, full, Whom::default(), &open).await;
+        let found = acquire(worker, hostgroup, full, Whom::default(), None, &open).await;
         let (Err(AcquireError::Proxy(_)), Some(instead)) = (&found, instead) else { return found };
         control.about.set_hostgroup(instead);
-        acquire(worker, instead, Full::TryAgain, Whom::default(), &open).await
+        acquire(worker, instead, Full::TryAgain, Whom::default(), None, &open).await
     };
     let mut backend = match control.until(Signal::Drain, acquiring).await {
         Ok(Ok(found)) => found.backend,

@@ -26,6 +26,7 @@ mod scripted {
     mod firewall;
     mod galera;
     mod gtids;
+    mod in_line;
     mod infile;
     mod init_connect;
     mod injection;

@@ -109,8 +109,10 @@ impl Rule {
         let match_pattern = pattern("match_pattern", &row.match_pattern)?;
         let replace = match (&row.replace_pattern, &match_pattern) {
             (Some(source), Some(pattern)) => Some(Template::new(source, pattern.groups())),
-            (Some(_), None) => Some(Err("may only be set with `match_pattern`".to_owned())),
-            (None, _) => None,
+            (Some(source), None) if !source.is_empty() => {
+                Some(Err("may only be set with `match_pattern`".to_owned()))
+            }
+            (Some(_), None) | (None, _) => None,
         };
         let client_addr = row.client_addr.as_deref().map(ClientAddr::new).transpose();
         let digest = row.digest.as_deref().map(digest).transpose();

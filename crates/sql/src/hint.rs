@@ -1,7 +1,7 @@
 //! Hints of clients in the first comment of a statement: `/* hostgroup=2;query_timeout=500 */`.
 //!
-//! Pairs `key=value` are separated by `;`, blanks around keys and values do not count. Keys are ProxySQL's, and
-//! `access_mode`. Unknown keys, and values that do not fit, are as if they were not there: other programs write comments
+//! Pairs `key=value` are separated by `;`, blanks around keys and values do not count, nor does the case of keys. Keys are
+//! ProxySQL's, and `access_mode`. Unknown keys, and values that do not fit, are as if they were not there: other programs write comments
 //! too.
 
 /// What hints can ask for; `None` where they did not.
@@ -55,8 +55,24 @@ pub fn parse(comment: &[u8]) -> Hints<'_> {
     hints
 }
 
+/// What can be asked for.
+const KEYS: [&str; 11] = [
+    "hostgroup",
+    "cache_ttl",
+    "query_delay",
+    "query_retries",
+    "query_timeout",
+    "mirror",
+    "max_lag_ms",
+    "min_epoch_ms",
+    "min_gtid",
+    "create_new_connection",
+    "access_mode",
+];
+
 impl<'a> Hints<'a> {
     fn set(&mut self, key: &str, value: &'a str) {
+        let Some(key) = KEYS.into_iter().find(|name| name.eq_ignore_ascii_case(key)) else { return };
         match key {
             "hostgroup" => set(&mut self.hostgroup, number(value)),
             "cache_ttl" => set(&mut self.cache_ttl, number(value)),
@@ -133,6 +149,9 @@ mod tests {
             access_mode: Some(AccessMode::ReadOnly),
         };
         assert_eq!(parse(text.as_bytes()), want);
+        let shouted = text.to_ascii_uppercase().replace("READ_ONLY", "read_only");
+        let want = Hints { min_gtid: Some("3E11FA47-71CA-11E1-9E33-C80AA9429562:23"), ..want };
+        assert_eq!(parse(shouted.as_bytes()), want, "ProxySQL's keys have no case");
     }
 
     #[test]
@@ -144,7 +163,7 @@ mod tests {
             "hostgroup=",
             "hostgroup=-1",
             "hostgroup=x;hostgroup=4294967295",
-            "Hostgroup=1",
+            "host_group=1",
             "max_lag_ms=600001",
             "min_gtid=23;min_gtid=3e11:1",
             "min_gtid=3e11fa47-71ca-11e1-9e33-c80aa9429562::23",

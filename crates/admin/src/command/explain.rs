@@ -13,12 +13,13 @@ pub(super) fn parse(statement: &Statement<'_>) -> Option<Command> {
         first.eq_ignore_ascii_case(word).then_some(rest)
     };
     let text = behind(statement.text, "POINTSMAN").unwrap_or(statement.text);
-    let rest = behind(behind(text, "EXPLAIN")?, "ROUTE")?;
+    let (before, rest) = format_before(behind(text, "EXPLAIN")?)?;
+    let rest = behind(rest, "ROUTE")?;
     // What is too long for a command is SQLite's.
     let short = !statement.plain.is_empty();
     short.then(|| {
         question(rest).map_or(Command::BadExplain(USAGE), |(question, json)| {
-            Command::ExplainRoute(Box::new(question), json)
+            Command::ExplainRoute(Box::new(question), json || before)
         })
     })
 }
@@ -55,6 +56,15 @@ fn question(mut text: &str) -> Option<(Question, bool)> {
     }
     text.trim_ascii_start().clone_into(&mut question.statement);
     Some((question, json))
+}
+
+/// Whether JSON is wanted in front of `ROUTE`, and what follows.
+fn format_before(text: &str) -> Option<(bool, &str)> {
+    let (word, rest) = word_of(text);
+    match word.to_ascii_uppercase().strip_prefix("FORMAT") {
+        Some(format) => format_of(format, rest),
+        None => Some((false, text)),
+    }
 }
 
 /// Whether JSON is wanted, and what follows: `=JSON`, in one word with `FORMAT` or behind it, with or without blanks.
@@ -110,6 +120,15 @@ mod tests {
                 asked(plain.clone(), true)
             );
         }
+        for text in ["EXPLAIN FORMAT=JSON ROUTE", "pointsman explain format = json route"] {
+            assert_eq!(of(&format!("{text} SELECT  'a\n b'")), asked(plain.clone(), true), "{text}");
+        }
+        let (before, behind) = ("EXPLAIN FORMAT=JSON ROUTE", "FORMAT=TRADITIONAL SELECT  'a\n b'");
+        assert_eq!(
+            of(&format!("{before} {behind}")),
+            asked(plain.clone(), true),
+            "as on the ports of clients"
+        );
         assert_eq!(of("explain route SELECT  'a\n b'"), asked(plain.clone(), false));
         let full = Question {
             user: Some("an app".to_owned()),
@@ -147,6 +166,7 @@ mod tests {
         }
         assert_eq!(of("EXPLAIN ROUTE"), Some(Command::BadExplain(USAGE)));
         assert_eq!(of("EXPLAIN SELECT 1"), None);
+        assert_eq!(of("EXPLAIN FORMAT=JSON SELECT 1"), None);
         assert_eq!(of("POINTSMAN EXPLAIN"), None);
         assert_eq!(of("POINTSMAN EXPLAIN ROUTES SELECT 1"), None);
     }

@@ -119,7 +119,7 @@ impl RowReader {
 /// The value that a cell stands for, or what it must be instead, as the rest of a sentence.
 fn accept(field: &Field, cell: SqlCell<'_>) -> Result<Scalar, String> {
     let value = match cell {
-        SqlCell::Null => match (field.nullable, field.preset) {
+        SqlCell::Null => match (field.is_nullable(), field.preset) {
             (false, _) => return Err("must not be NULL".to_owned()),
             // One value for nothing: the files have no word for NULL where it is not the default.
             (true, Preset::Text(_)) => return Ok(Scalar::Text(String::new())),

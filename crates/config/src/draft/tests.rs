@@ -172,7 +172,7 @@ fn value(field: &'static crate::schema::Field) -> BoxedStrategy<Scalar> {
         Kind::Networks => Just(Scalar::Text("10.0.0.0/8".to_owned())).boxed(),
         Kind::Credentials => Just(Scalar::Text("a:b;c:d".to_owned())).boxed(),
     };
-    if field.nullable && field.preset == Preset::Null {
+    if field.is_nullable() && field.preset == Preset::Null {
         prop_oneof![some, Just(Scalar::Null)].boxed()
     } else {
         some

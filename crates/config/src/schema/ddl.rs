@@ -38,14 +38,14 @@ fn column(field: &Field, rules: &[Rule]) -> String {
     } else if !checks.is_empty() {
         let _ = write!(out, " CHECK ({})", checks.join(" AND "));
     }
-    if !field.nullable {
+    if !field.is_nullable() {
         out.push_str(" NOT NULL");
     }
     match field.preset {
         Preset::Int(value) => drop(write!(out, " DEFAULT {value}")),
         Preset::Bool(value) => drop(write!(out, " DEFAULT {}", i32::from(value))),
         // NULL is the default of what may be NULL and would be empty without a value.
-        Preset::Text("") if field.nullable => {}
+        Preset::Text("") if field.is_nullable() => {}
         Preset::Text(text) => drop(write!(out, " DEFAULT '{text}'")),
         Preset::Required | Preset::Null | Preset::Cores => {}
     }

@@ -127,6 +127,13 @@ impl Status {
 }
 
 impl<E> Server<E> {
+    /// Whether time alone may make it one that can be chosen. One that is well can be told from that at a glance.
+    pub(crate) fn may_recover(&self, policy: &Policy) -> bool {
+        let health = &self.life.health;
+        let limit = self.spec.max_latency.or(policy.max_latency);
+        limit.is_some_and(|limit| health.latency() > limit) || health.shunned_since().is_some()
+    }
+
     /// Whether the server can be chosen at `now`. One that was shunned long enough can.
     pub(crate) fn standing(&self, now: Duration, policy: &Policy) -> Standing {
         let health = &self.life.health;

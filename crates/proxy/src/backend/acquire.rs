@@ -4,7 +4,6 @@ use std::fmt;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -15,9 +14,9 @@ use wire::StatusFlags;
 
 use super::failures::{Failed, Failures, NoPermit, Why, no_answer};
 use super::kept::Asker;
-use super::lend::{Lent, lend, lend_at_once};
-use super::place::{Place, take, wait};
+use super::place::{InLine, Place, take, wait};
 use super::share::{Among, UserFull, among};
+use super::spare::{Spare, lend_spare};
 use super::{Backend, Connection, OpenError, Target};
 use crate::choosing::candidates;
 use crate::counts::Counter;
@@ -70,22 +69,18 @@ pub(crate) struct Whom<'a> {
 /// Gets a backend of `hostgroup` within `mysql-connect_timeout_server_max`: one that nobody uses at the moment, or one opened by `open`.
 ///
 /// Each attempt takes at most `mysql-connect_timeout_server`, and no longer than its server is of use; after `mysql-connect_retries_on_failure` failures
-/// besides the first the search ends. Servers that have not failed yet come first.
+/// besides the first the search ends. Servers that have not failed yet come first. Who stands in line already goes on with that.
 pub(crate) async fn acquire(
     worker: &Rc<Worker>,
     hostgroup: u32,
     full: Full,
     whom: Whom<'_>,
+    in_line: Option<Box<InLine>>,
     open: impl AsyncFn(&Target) -> Result<Connection, OpenError>,
 ) -> Result<Found, AcquireError> {
-    let found = search(worker, hostgroup, full, &whom, open).await;
+    let found = search(worker, hostgroup, full, &whom, in_line, open).await;
     match &found {
-        Ok(_) => {
-            worker.counts.note(Counter::GotConnection);
-            if let Some(asker) = whom.asker {
-                worker.warmth.note(worker, hostgroup, asker.identity);
-            }
-        }
+        Ok(_) => note_got(worker, hostgroup, whom.asker),
         Err(_) => worker.counts.note(Counter::NoConnection),
     }
     if matches!(&found, Err(AcquireError::Proxy(error)) if error.is_connect_timeout()) {
@@ -94,19 +89,32 @@ pub(crate) async fn acquire(
     found
 }
 
+/// Takes note of a session that has got a connection.
+pub(super) fn note_got(worker: &Worker, hostgroup: u32, asker: Option<&Asker<'_>>) {
+    worker.counts.note(Counter::GotConnection);
+    if let Some(asker) = asker {
+        worker.warmth.note(worker, hostgroup, asker.identity);
+    }
+}
+
 async fn search(
     worker: &Rc<Worker>,
     hostgroup: u32,
     full: Full,
     whom: &Whom<'_>,
+    in_line: Option<Box<InLine>>,
     open: impl AsyncFn(&Target) -> Result<Connection, OpenError>,
 ) -> Result<Found, AcquireError> {
     let settings = worker.settings();
     let variables = &settings.variables;
-    let started = Instant::now();
+    let started = in_line.as_ref().map_or_else(Instant::now, |line| line.began);
     let deadline = started + variables.connect_timeout_server_max;
     let quota = whom.user.map(|user| (user, user.backends()));
     let (mut failures, mut lent, mut share) = (Failures::default(), 0, None);
+    let mut first = None;
+    if let Some(mut line) = in_line {
+        first = Some(poll_fn(|cx| line.poll(cx)).await);
+    }
     // Whether there was a place at a server, and nothing lacks but the user's share.
     let mut had_place = false;
     loop {
@@ -114,13 +122,16 @@ async fn search(
         let asker = whom.asker.filter(|_| failures.count == 0 && lent < LENT_MAX);
         // Who would wait for servers that have no room takes no share for that from others of the user, who could go on.
         let has_room = || had_place || worker.shared.pool.has_room(hostgroup, worker.shared.uptime());
-        let limited = quota.filter(|(_, quota)| share.is_none() && quota.is_limited() && has_room());
+        let limited =
+            quota.filter(|(_, quota)| first.is_none() && share.is_none() && quota.is_limited() && has_room());
         let place = match limited {
             None => {
                 // In a block, so that who waits does not carry it.
                 let taken = {
                     let avoid = |target: &Target| failures.contain(target) || whom.lacks(worker, target);
-                    take(worker, hostgroup, avoid, full, asker)
+                    first
+                        .take()
+                        .or_else(|| take(worker, hostgroup, worker.shared.uptime(), avoid, full, asker))
                 };
                 if let Some(place) = taken {
                     place
@@ -138,36 +149,29 @@ async fn search(
                         share = Some(one);
                         continue;
                     }
-                    Among::Spare(entry, asker) => Place::Spare(entry, asker),
+                    Among::Spare(entry) => Place::Spare(entry),
                     Among::None => return Err(user_full(hostgroup, started, user, quota)),
                 }
             }
         };
         let permit = match place {
-            Place::Spare(entry, asker) => {
+            Place::Useless => {
                 lent += 1;
-                let server = Arc::clone(entry.backend.server());
-                let limit = variables.connect_timeout_server;
-                let lent = match lend_at_once(worker, entry, asker) {
-                    Ok(lent) => Ok(lent),
-                    // Boxed: most need no answer, and all that wait for a connection carry this.
-                    Err(entry) => {
-                        let lending = lend(worker, entry, asker, deadline);
-                        Box::pin(while_of_use(worker, &server, lending)).await
-                    }
+                continue;
+            }
+            Place::Spare(entry) => {
+                lent += 1;
+                let Some(asker) = asker else {
+                    // Sessions share no connections any more.
+                    worker.kept.put_back(worker, entry);
+                    continue;
                 };
-                let why = match lent {
-                    Ok(Lent::Ready(backend, status)) => return Ok(Found { backend, lent: Some(status) }),
+                match lend_spare(worker, entry, asker, deadline).await? {
+                    Spare::Lent(found) => return Ok(found),
                     // The next place is not there.
-                    Ok(Lent::Useless) | Err(_) => continue,
-                    Ok(Lent::Refused(payload)) => return Err(AcquireError::Server(payload)),
-                    Ok(Lent::NotAdmitted(error)) => Why::Said(error),
-                    Ok(Lent::Late) => {
-                        note_failure(worker, &server, true, &no_answer(limit));
-                        Why::Late(limit)
-                    }
-                };
-                Failed { target: server.endpoint().clone(), why }.weigh(full, &mut failures)?;
+                    Spare::Useless => {}
+                    Spare::Failed(failed) => failed.weigh(full, &mut failures)?,
+                }
                 continue;
             }
             Place::Free(permit) => permit,
@@ -323,7 +327,7 @@ fn has_had_time(limit: Duration, variables: &MysqlVariables) -> bool {
 }
 
 /// Counts an attempt that failed; `servers` says whether the server is to blame, which is shunned if that happens too often.
-fn note_failure(worker: &Worker, server: &Server<Target>, servers: bool, why: &dyn fmt::Display) {
+pub(super) fn note_failure(worker: &Worker, server: &Server<Target>, servers: bool, why: &dyn fmt::Display) {
     server.note_failed();
     worker.counts.note(Counter::ServersAborted);
     if servers && worker.shared.pool.note_error(server, worker.shared.uptime()) {

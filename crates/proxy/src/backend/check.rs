@@ -36,7 +36,7 @@ pub(crate) async fn check_login(
     let hostgroup = account.hostgroup();
     let open = async |target: &Target| open_in(worker, hostgroup, target, identity).await;
     let whom = Whom::of(user);
-    let acquiring = acquire(worker, hostgroup, Full::Tell, whom, open);
+    let acquiring = acquire(worker, hostgroup, Full::Tell, whom, None, open);
     match timeout(settings.variables.connect_timeout_server, acquiring).await {
         Ok(Ok(found)) => {
             user.vouch_for(schema, Instant::now());

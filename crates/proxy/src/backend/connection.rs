@@ -230,7 +230,7 @@ impl Connection {
     /// Another session has it, with this id; its server is `endpoint`.
     pub(crate) fn join(&mut self, worker: &Worker, endpoint: &Endpoint, session: u32) {
         self.serial = worker.next_serial();
-        match &mut self.thread {
+        match &self.thread {
             Some(thread) => thread.pass_to(session),
             None => {
                 self.thread = self.thread_id.map(|id| worker.shared.threads.enter(endpoint, id, session));

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use pool::{Quota, Shelf, ShelfTicket as Ticket, Status, lifetime};
 use route::Caller;
@@ -18,8 +19,11 @@ use wire::StatusFlags;
 use wire::command::Kind;
 use wire::reply::Answer;
 
+use super::handed::Slot;
+use super::keeper::Keeper;
+use super::key::{ByKey, Key};
 use super::lend::{Ahead, ask_results};
-use super::line::{Handed, Line, Other, Wish};
+use super::line::{Line, Other, Waiting, Wish};
 use super::passport::Passport;
 use super::unhealthy::{self, Complaint};
 use super::{Backend, QUIT, ask};
@@ -33,15 +37,14 @@ use crate::state::{Results, Settings};
 use crate::stats::FreeConnection;
 use crate::worker::Worker;
 
-/// Connections of the same kind: good for the same clients, in the same hostgroup.
-pub(super) type Key = (u64, u32);
-
 /// The connections of one worker.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
-    shelf: RefCell<Shelf<Key, Entry>>,
+    shelf: RefCell<Shelf<Key, Entry, ByKey>>,
     /// Sessions that wait for one.
-    line: Line,
+    pub(super) line: Line,
+    /// Who looks for them.
+    pub(super) keeper: Keeper,
     /// The servers of those that are being pinged, and are back soon.
     pinged: RefCell<Vec<u64>>,
 }
@@ -113,7 +116,7 @@ impl Asker<'_> {
     }
 
     pub(super) fn key(&self, hostgroup: u32) -> Key {
-        (self.passport.hash(), hostgroup)
+        Key { passport: self.passport.hash(), hostgroup }
     }
 
     /// What its connection has to be.
@@ -131,7 +134,7 @@ impl Asker<'_> {
     }
 
     /// Whether the connection is as this one would have it.
-    fn is_exact(&self, entry: &Entry) -> bool {
+    pub(super) fn is_exact(&self, entry: &Entry) -> bool {
         let left = &entry.left;
         self.is_admitted
             && left.is_free()
@@ -154,7 +157,8 @@ impl Kept {
         left: Left,
     ) -> Option<Ticket> {
         let entry = Entry { passport: Rc::clone(passport), peer, backend, left, heard: worker.now() };
-        self.put(worker, (passport.hash(), hostgroup), Box::new(entry))
+        let key = Key { passport: passport.hash(), hostgroup };
+        self.put(worker, key, Box::new(entry))
     }
 
     /// Keeps a connection, unless somebody else can use it at once, or its place.
@@ -199,23 +203,25 @@ impl Kept {
         None
     }
 
-    /// Waits for a connection that comes back; who waits stands in another line as well.
-    pub(super) fn wait<'a>(
+    /// Puts somebody in line for a connection that comes back: into `slot` from `now` on, as time since the start. He stands in another
+    /// line as well.
+    pub(super) fn wait(
         &self,
-        worker: &'a Rc<Worker>,
         asker: &Asker<'_>,
         hostgroup: u32,
-        other: Other,
-    ) -> Handed<'a> {
-        let receiver = self.line.wait(asker.key(hostgroup), asker.wish(), other, worker.shared.uptime());
-        Handed::new(worker, receiver)
+        (other, slot): (Other, Rc<Slot>),
+        since: Duration,
+        deadline: Option<Instant>,
+    ) {
+        let waiting = Waiting { slot, other, wish: asker.wish(), since, deadline };
+        self.line.wait(asker.key(hostgroup), waiting);
     }
 
     /// Takes a connection that somebody was given and has not taken. If there is something that only he would have asked its server, it
     /// is asked now: the session that wants to know waits for it.
     pub(super) fn put_back(&self, worker: &Rc<Worker>, entry: Box<Entry>) {
         if entry.left.is_free() {
-            let key = (entry.passport.hash(), entry.backend.server().hostgroup());
+            let key = entry.key();
             self.put(worker, key, entry);
         } else {
             self.pinged.borrow_mut().push(entry.backend.server().id());
@@ -285,11 +291,11 @@ impl Kept {
         }
     }
 
-    /// A session waits for a server of this hostgroup: one that nobody uses gives its place to it, if that helps.
-    pub(crate) fn make_room(&self, worker: &Rc<Worker>, hostgroup: u32) {
+    /// A session waits for a server of this hostgroup: one that nobody uses gives its place to it, if that helps. Whether there was one.
+    pub(crate) fn make_room(&self, worker: &Rc<Worker>, hostgroup: u32) -> bool {
         let mut shelf = self.shelf.borrow_mut();
         if shelf.is_empty() {
-            return;
+            return false;
         }
         let helps =
             |entry: &Entry| entry.backend.server().hostgroup() == hostgroup && entry.backend.is_in_the_way();
@@ -300,9 +306,9 @@ impl Kept {
             .map(|(ticket, _)| ticket);
         let entry = ticket.and_then(|ticket| shelf.take(ticket));
         drop(shelf);
-        if let Some(entry) = entry {
-            entry.end(worker);
-        }
+        let Some(entry) = entry else { return false };
+        entry.end(worker);
+        true
     }
 
     /// A session waits for one of these, which its user has all: one that nobody uses makes room for it.
@@ -376,6 +382,10 @@ impl Kept {
 }
 
 impl Entry {
+    fn key(&self) -> Key {
+        Key { passport: self.passport.hash(), hostgroup: self.backend.server().hostgroup() }
+    }
+
     /// Whether somebody waits for a server of its hostgroup, or for a connection of its user.
     fn is_awaited(&self) -> bool {
         let quota = self.backend.connection().quota();
@@ -472,7 +482,7 @@ async fn ping(worker: Rc<Worker>, mut entry: Entry) {
     if let Ok(Ok(())) = answered {
         entry.heard = worker.now();
         (entry.left.asks, entry.left.asking) = (false, None);
-        let key = (entry.passport.hash(), entry.backend.server().hostgroup());
+        let key = entry.key();
         worker.kept.put(&worker, key, Box::new(entry));
     } else {
         unhealthy::log(&worker, &entry.backend, Complaint::Silent);

@@ -105,7 +105,11 @@ pub(super) fn lend_at_once(
     }
     let (server, link) = (entry.backend.server(), entry.backend.connection());
     let settings = worker.settings();
-    let mut plan = plan(&entry.left, asker, settings.initial.of(server.hostgroup()));
+    let mut plan = if asker.is_exact(&entry) {
+        Vec::new()
+    } else {
+        plan(&entry.left, asker, settings.initial.of(server.hostgroup()))
+    };
     if plan.is_empty() && !link.statements().has_surplus(settings.variables.max_stmts_per_connection) {
         let Entry { mut backend, left, .. } = *entry;
         backend.connection_mut().statements_mut().release();

@@ -6,15 +6,15 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
-use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::sync::oneshot::{self, Receiver};
+use tokio::time::Instant;
 
 use super::Target;
-use super::kept::{Entry, Key};
+use super::handed::Slot;
+use super::kept::Entry;
+use super::key::{ByKey, Key};
 use super::passport::Passport;
 use crate::arrival::Peer;
 use crate::limits::{AHEAD_MAX, LOOKS_MAX};
@@ -23,7 +23,7 @@ use crate::worker::Worker;
 /// Who waits, by what they can use.
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    waiting: RefCell<HashMap<Key, VecDeque<Waiting>>>,
+    waiting: RefCell<HashMap<Key, VecDeque<Waiting>, ByKey>>,
     /// When a connection was given up last for somebody who is not in this line, as time since the start.
     yielded: Cell<Duration>,
 }
@@ -42,7 +42,7 @@ pub(super) struct Wish {
 #[derive(Debug)]
 pub(super) enum Other {
     /// For a server.
-    Pool(pool::Leave<Target>),
+    Pool(pool::Deputy<Target>),
     /// For a share of its user's.
     Quota(pool::LeaveLine),
 }
@@ -57,53 +57,30 @@ impl Other {
     }
 }
 
+/// Somebody who waits.
 #[derive(Debug)]
-struct Waiting {
-    sender: oneshot::Sender<Box<Entry>>,
-    other: Other,
-    wish: Wish,
-    since: Duration,
+pub(super) struct Waiting {
+    pub(super) slot: Rc<Slot>,
+    pub(super) other: Other,
+    pub(super) wish: Wish,
+    /// Since when, as time since the start.
+    pub(super) since: Duration,
+    /// When he gives up, if he does not see to that himself.
+    pub(super) deadline: Option<Instant>,
 }
 
-/// A place in line.
+/// Somebody for whom it is time to look.
 #[derive(Debug)]
-pub(super) struct Handed<'a> {
-    worker: &'a Rc<Worker>,
-    receiver: Receiver<Box<Entry>>,
-}
-
-impl<'a> Handed<'a> {
-    pub(super) const fn new(worker: &'a Rc<Worker>, receiver: Receiver<Box<Entry>>) -> Self {
-        Self { worker, receiver }
-    }
-}
-
-impl Future for Handed<'_> {
-    /// What was handed over; nothing if the line is gone.
-    type Output = Option<Box<Entry>>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.receiver).poll(cx).map(Result::ok)
-    }
-}
-
-impl Drop for Handed<'_> {
-    /// Who is told to stop waiting may have been given a connection just before.
-    fn drop(&mut self) {
-        self.receiver.close();
-        if let Ok(entry) = self.receiver.try_recv() {
-            self.worker.kept.put_back(self.worker, entry);
-        }
-    }
+pub(super) struct Due {
+    pub(super) slot: Rc<Slot>,
+    pub(super) hostgroup: u32,
+    pub(super) deputy: pool::Deputy<Target>,
 }
 
 impl Line {
-    /// A place at its end; `now` is the time since the start.
-    pub(super) fn wait(&self, key: Key, wish: Wish, other: Other, now: Duration) -> Receiver<Box<Entry>> {
-        let (sender, receiver) = oneshot::channel();
-        let waiting = Waiting { sender, other, wish, since: now };
+    /// A place at its end.
+    pub(super) fn wait(&self, key: Key, waiting: Waiting) {
         self.waiting.borrow_mut().entry(key).or_default().push_back(waiting);
-        receiver
     }
 
     /// Gives a connection to the one who waits longest of those that it is good for. It comes back if there is nobody, or if it is
@@ -113,21 +90,17 @@ impl Line {
         let Some(waiting) = all.get_mut(&key) else { return Some(entry) };
         let mut at = 0;
         while let Some(one) = waiting.get(at).filter(|_| at < LOOKS_MAX) {
-            if one.sender.is_closed() {
+            if one.slot.is_closed() {
                 waiting.remove(at);
             } else if !entry.is_good_for(worker, &one.wish) {
                 at += 1;
             } else if self.has_to_yield(worker, &entry, one.since) {
                 return Some(entry);
-            } else if let Some(one) = waiting.remove(at) {
+            } else if let Some(one) = if at == 0 { waiting.pop_front() } else { waiting.remove(at) } {
                 entry.leave();
-                match one.sender.send(entry) {
-                    Ok(()) => {
-                        one.other.leave();
-                        return None;
-                    }
-                    Err(back) => entry = back,
-                }
+                one.slot.put(entry);
+                one.other.leave();
+                return None;
             }
         }
         if waiting.is_empty() {
@@ -161,10 +134,35 @@ impl Line {
         self.waiting.borrow().is_empty()
     }
 
+    /// For whom it is time to look at `now`. Those who have waited as long as they may are told.
+    pub(super) fn due(&self, now: Instant) -> Vec<Due> {
+        let mut due = Vec::new();
+        for (Key { hostgroup, .. }, waiting) in self.waiting.borrow().iter() {
+            for one in waiting.iter().filter(|one| one.slot.is_looked_after()) {
+                if one.deadline.is_some_and(|deadline| deadline <= now) {
+                    one.slot.give_up();
+                } else if one.slot.look.get().is_some_and(|look| look <= now)
+                    && let Other::Pool(deputy) = &one.other
+                {
+                    let (slot, deputy) = (Rc::clone(&one.slot), deputy.clone());
+                    due.push(Due { slot, hostgroup: *hostgroup, deputy });
+                }
+            }
+        }
+        due
+    }
+
+    /// When somebody has to look for one of them next, or one of them gives up; nothing if nobody has to.
+    pub(super) fn next_look(&self) -> Option<Instant> {
+        let waiting = self.waiting.borrow();
+        let all = waiting.values().flatten().filter(|one| one.slot.is_looked_after());
+        all.filter_map(|one| one.slot.look.get().into_iter().chain(one.deadline).min()).min()
+    }
+
     /// Forgets those who do not wait any more.
     pub(super) fn sweep(&self) {
         self.waiting.borrow_mut().retain(|_, waiting| {
-            waiting.retain(|one| !one.sender.is_closed());
+            waiting.retain(|one| !one.slot.is_closed());
             !waiting.is_empty()
         });
     }

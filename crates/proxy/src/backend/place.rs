@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 use std::rc::Rc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use pool::{Choice, Permit, Ticket, Turn};
@@ -10,125 +10,196 @@ use tokio::time::{Instant, timeout_at};
 
 use super::Target;
 use super::acquire::Full;
+use super::handed::Handed;
+use super::keeper::{first_look, look};
 use super::kept::{Asker, Entry};
 use super::line::Other;
 use crate::counts::Counter;
-use crate::limits::MOVE_WAIT;
 use crate::worker::Worker;
 
-/// While a session waits for a server, it looks this often whether one has come back by itself. Servers that are shunned
-/// meanwhile announce when that will be to those who look.
-const LOOK: Duration = Duration::from_secs(1);
-
-/// The shortest time between two such looks: the resolution of the runtime's timers.
-const TICK: Duration = Duration::from_millis(1);
-
 /// What a session gets that looks for a server.
-pub(super) enum Place<'a> {
+#[derive(Debug)]
+pub(crate) enum Place {
     /// The right to connect to one.
     Free(Permit<Target>),
-    /// A connection that nobody uses, and who asked for it.
-    Spare(Box<Entry>, &'a Asker<'a>),
+    /// A connection that nobody uses.
+    Spare(Box<Entry>),
+    /// A connection that was of no use: there may be another one.
+    Useless,
     /// There is no server, or it is too late.
     None,
 }
 
-/// A place at a server of `hostgroup`, or a connection that is there; nothing if all are full. Servers to `avoid` are taken if there is no
-/// other.
-pub(super) fn take<'a>(
+/// A place at a server of `hostgroup`, or a connection that is there; nothing if all are full at `now`, the time since the start. Servers to
+/// `avoid` are taken if there is no other.
+pub(crate) fn take(
     worker: &Rc<Worker>,
     hostgroup: u32,
+    now: Duration,
     avoid: impl Fn(&Target) -> bool,
     full: Full,
-    asker: Option<&'a Asker<'a>>,
-) -> Option<Place<'a>> {
+    asker: Option<&Asker<'_>>,
+) -> Option<Place> {
     let shared = &worker.shared;
     let spare = asker.map_or_else(Vec::new, |asker| worker.kept.spare(worker, hostgroup, asker));
     let has_spare = |server: u64| spare.contains(&server);
-    match shared.pool.choose_with(hostgroup, worker.dice.roll(), shared.uptime(), avoid, has_spare) {
+    match shared.pool.choose_with(hostgroup, worker.dice.roll(), now, avoid, has_spare) {
         Choice::Granted(permit) => return Some(Place::Free(permit)),
         Choice::Spare(server) => {
             if let Some(asker) = asker
                 && let Some(entry) = worker.kept.pop(worker, hostgroup, Some(server.id()), asker)
             {
-                return Some(Place::Spare(Box::new(entry), asker));
+                return Some(Place::Spare(Box::new(entry)));
             }
         }
         Choice::NoServer => return Some(Place::None),
-        Choice::Busy if full == Full::Elsewhere && !shared.pool.works(hostgroup, shared.uptime()) => {
+        Choice::Busy if full == Full::Elsewhere && !shared.pool.works(hostgroup, now) => {
             return Some(Place::None);
         }
         Choice::Busy => {}
     }
     let asker = asker?;
-    Some(Place::Spare(Box::new(worker.kept.pop(worker, hostgroup, None, asker)?), asker))
+    Some(Place::Spare(Box::new(worker.kept.pop(worker, hostgroup, None, asker)?)))
+}
+
+/// A search for a server that has begun, and mostly waits in line: for a server, and for a connection that another session of the worker
+/// does not need any more.
+///
+/// It is polled, and no future: a session that has nothing else to do for its statement but to wait has it in its hands.
+#[derive(Debug)]
+pub(crate) struct InLine {
+    worker: Rc<Worker>,
+    pub(crate) hostgroup: u32,
+    /// When the search began.
+    pub(crate) began: Instant,
+    standing: Option<Standing>,
+    /// What has come of it already.
+    came: Option<Place>,
+    /// Nobody wants it any more.
+    pub(crate) is_killed: bool,
+}
+
+/// The places in both lines.
+#[derive(Debug)]
+struct Standing {
+    ticket: Ticket<Target>,
+    handed: Handed,
+}
+
+impl InLine {
+    /// A place at the end of the line from `now` on, which is this long after the start, until `deadline`, for somebody whose search
+    /// for a server `began` then.
+    pub(crate) fn stand(
+        worker: &Rc<Worker>,
+        hostgroup: u32,
+        (now, uptime): (Instant, Duration),
+        (began, deadline): (Instant, Instant),
+        asker: &Asker<'_>,
+    ) -> Self {
+        let Some(ticket) = worker.shared.pool.enqueue(hostgroup, worker.dice.roll(), uptime) else {
+            return Self::over(worker, hostgroup, began, Place::None);
+        };
+        if ticket.is_throttled() {
+            worker.counts.note(Counter::ServersDelayed);
+        } else {
+            worker.kept.make_room(worker, hostgroup);
+        }
+        let look = first_look(ticket.first_look(uptime), now, uptime).min(deadline);
+        let (handed, slot) = Handed::new(worker, Some(look));
+        let other = Other::Pool(ticket.deputy());
+        worker.kept.wait(asker, hostgroup, (other, slot), uptime, Some(deadline));
+        worker.kept.keeper.note(worker, look);
+        let standing = Some(Standing { ticket, handed });
+        Self { worker: Rc::clone(worker), hostgroup, began, standing, came: None, is_killed: false }
+    }
+
+    /// A search that has led to this without waiting.
+    pub(crate) fn over(worker: &Rc<Worker>, hostgroup: u32, began: Instant, came: Place) -> Self {
+        let worker = Rc::clone(worker);
+        Self { worker, hostgroup, began, standing: None, came: Some(came), is_killed: false }
+    }
+
+    /// Whether nothing has come of it yet.
+    pub(crate) const fn is_waiting(&self) -> bool {
+        self.came.is_none() && !self.is_killed
+    }
+
+    /// Whether it has waited.
+    pub(crate) const fn has_stood(&self) -> bool {
+        self.standing.is_some()
+    }
+
+    /// This has come of it, which somebody else sees to.
+    pub(crate) fn set_came(&mut self, place: Place) {
+        self.came = Some(place);
+    }
+
+    /// What comes of it.
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Place> {
+        if let Some(place) = self.came.take() {
+            return Poll::Ready(place);
+        }
+        let Some(Standing { ticket, handed }) = &mut self.standing else { return Poll::Ready(Place::None) };
+        if let Some(entry) = handed.take() {
+            return Poll::Ready(Place::Spare(entry));
+        }
+        while let Some(turn) = ticket.poll_turn(cx.waker()) {
+            match turn {
+                Turn::Granted(permit) => return Poll::Ready(Place::Free(permit)),
+                Turn::NoServer => return Poll::Ready(Place::None),
+                Turn::First => handed.look_at(Instant::now()),
+            }
+        }
+        if handed.is_late() {
+            return Poll::Ready(Place::None);
+        }
+        handed.wakes(cx);
+        Poll::Pending
+    }
+}
+
+impl Drop for InLine {
+    /// Nobody has seen to what has come.
+    fn drop(&mut self) {
+        if let Some(Place::Spare(entry)) = self.came.take() {
+            // Not for him.
+            self.standing = None;
+            self.worker.kept.put_back(&self.worker, entry);
+        }
+    }
 }
 
 /// Waits for a place at a server of `hostgroup`, or for a connection that another session of this worker does not need any more.
-pub(super) async fn wait<'a>(
+pub(super) async fn wait(
     worker: &Rc<Worker>,
     hostgroup: u32,
     deadline: Instant,
-    asker: Option<&'a Asker<'a>>,
-) -> Place<'a> {
+    asker: Option<&Asker<'_>>,
+) -> Place {
+    let Some(asker) = asker else { return wait_for_server(worker, hostgroup, deadline).await };
+    let now = worker.shared.now();
+    let mut line = InLine::stand(worker, hostgroup, now, (now.0, deadline), asker);
+    poll_fn(|cx| line.poll(cx)).await
+}
+
+/// The same for somebody who can use a connection of his own only.
+async fn wait_for_server(worker: &Rc<Worker>, hostgroup: u32, deadline: Instant) -> Place {
     let shared = &worker.shared;
-    let Some(ticket) = shared.pool.enqueue(hostgroup, worker.dice.roll(), shared.uptime()) else {
+    let Some(mut ticket) = shared.pool.enqueue(hostgroup, worker.dice.roll(), shared.uptime()) else {
         return Place::None;
     };
     if ticket.is_throttled() {
         worker.counts.note(Counter::ServersDelayed);
     }
-    let patience = if asker.is_some() { MOVE_WAIT } else { Duration::ZERO };
-    let other = || Other::Pool(ticket.leave());
-    let handed = asker.map(|asker| (worker.kept.wait(worker, asker, hostgroup, other()), asker));
-    let handed = async {
-        let (handed, asker) = handed?;
-        Some((handed.await?, asker))
-    };
-    tokio::select! {
-        biased;
-        Some((entry, asker)) = handed => Place::Spare(entry, asker),
-        turn = turn(worker, hostgroup, ticket, deadline, patience) => match turn {
-            Some(permit) => Place::Free(permit),
-            None => Place::None,
-        },
-    }
-}
-
-/// Waits for a ticket's turn until the deadline, for so long without asking other workers for anything.
-async fn turn(
-    worker: &Rc<Worker>,
-    hostgroup: u32,
-    mut ticket: Ticket<Target>,
-    deadline: Instant,
-    patience: Duration,
-) -> Option<Permit<Target>> {
-    let shared = &worker.shared;
-    let mut patience = Some(patience).filter(|patience| !patience.is_zero());
+    let deputy = ticket.deputy();
     loop {
-        let mut longest = LOOK;
-        // What nobody uses in this hostgroup is in somebody's way, but for those who wait until the next one may be opened.
-        if !ticket.is_throttled() {
-            worker.kept.make_room(worker, hostgroup);
-            if patience.is_none() && shared.pool.resting(hostgroup) > 0 {
-                if worker.requests.admit(hostgroup, Instant::now()) {
-                    shared.siblings.make_room(hostgroup);
-                } else {
-                    // What somebody else has asked for is his.
-                    longest = MOVE_WAIT;
-                }
-            }
-        }
-        let change = ticket.look(shared.uptime());
-        let turn = poll_fn(|cx| ticket.poll_turn(cx.waker()).map_or(Poll::Pending, Poll::Ready));
-        let look = change.map_or(longest, |change| change.clamp(TICK, longest));
-        let look = patience.take().map_or(look, |patience| look.min(patience));
-        // One timer for both: whoever waits does so with nearly every statement.
         let now = Instant::now();
-        match timeout_at(deadline.min(now + look), turn).await {
-            Ok(Turn::Granted(permit)) => return Some(permit),
-            Ok(Turn::NoServer) => return None,
-            Err(_) if now + look >= deadline => return None,
+        let next = now + look(worker, hostgroup, &deputy, now).next;
+        let turn = poll_fn(|cx| ticket.poll_turn(cx.waker()).map_or(Poll::Pending, Poll::Ready));
+        match timeout_at(deadline.min(next), turn).await {
+            Ok(Turn::Granted(permit)) => return Place::Free(permit),
+            Ok(Turn::NoServer) => return Place::None,
+            Err(_) if next >= deadline => return Place::None,
             Ok(Turn::First) | Err(_) => {}
         }
     }

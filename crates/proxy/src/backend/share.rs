@@ -10,6 +10,7 @@ use std::time::Duration;
 use pool::{InLine, InTurn, Quota, Share};
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::handed::Handed;
 use super::kept::{Asker, Entry};
 use super::line::Other;
 use crate::limits::MOVE_WAIT;
@@ -19,42 +20,43 @@ use crate::worker::Worker;
 const LOOK: Duration = Duration::from_secs(1);
 
 /// What a session gets whose user has a limited number of connections.
-pub(super) enum Among<'a> {
+pub(super) enum Among {
     /// The right to open one more.
     Share(Share),
-    /// One that nobody uses, and who asked for it.
-    Spare(Box<Entry>, &'a Asker<'a>),
+    /// One that nobody uses.
+    Spare(Box<Entry>),
     /// It is too late.
     None,
 }
 
 /// One more connection of a user, or one that is there; waits in line if the user has all that he may have, as one who has come when he `began`.
-pub(super) async fn among<'a>(
+pub(super) async fn among(
     worker: &Rc<Worker>,
     hostgroup: u32,
     (began, deadline): (Instant, Instant),
     quota: &Arc<Quota>,
-    asker: Option<&'a Asker<'a>>,
-) -> Among<'a> {
+    asker: Option<&Asker<'_>>,
+) -> Among {
     if let Some(share) = quota.take() {
         return Among::Share(share);
     }
     if let Some(asker) = asker
         && let Some(entry) = worker.kept.pop(worker, hostgroup, None, asker)
     {
-        return Among::Spare(Box::new(entry), asker);
+        return Among::Spare(Box::new(entry));
     }
     let since = worker.shared.uptime().saturating_sub(began.elapsed());
     let Some(line) = quota.enqueue(usize::MAX, since) else { return Among::None };
-    let other = || Other::Quota(line.leave());
-    let handed = asker.map(|asker| (worker.kept.wait(worker, asker, hostgroup, other()), asker));
-    let handed = async {
-        let (handed, asker) = handed?;
-        Some((handed.await?, asker))
-    };
+    let handed = asker.map(|asker| {
+        let (handed, slot) = Handed::new(worker, None);
+        let other = Other::Quota(line.leave());
+        worker.kept.wait(asker, hostgroup, (other, slot), worker.shared.uptime(), None);
+        handed
+    });
+    let handed = async { Some(handed?.await) };
     tokio::select! {
         biased;
-        Some((entry, asker)) = handed => Among::Spare(entry, asker),
+        Some(entry) = handed => Among::Spare(entry),
         share = timeout_at(deadline, granted(worker, quota, line)) => share.map_or(Among::None, Among::Share),
     }
 }

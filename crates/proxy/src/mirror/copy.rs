@@ -85,7 +85,8 @@ const fn is_at_rest(outcome: Outcome) -> bool {
 async fn connect(worker: &Rc<Worker>, hostgroup: u32, login: &Login) -> Result<Backend, String> {
     let identity = login.identity(worker.shared.connection_id());
     let open = async |target: &Target| open_in(worker, hostgroup, target, &identity).await;
-    let found = acquire(worker, hostgroup, Full::TryAgain, Whom::of(&identity.account.user), open).await;
+    let found =
+        acquire(worker, hostgroup, Full::TryAgain, Whom::of(&identity.account.user), None, open).await;
     found.map(|found| found.backend).map_err(|error| match error {
         AcquireError::Proxy(error) => error.to_string(),
         AcquireError::Server(packet) => {

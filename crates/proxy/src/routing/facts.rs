@@ -245,7 +245,10 @@ mod tests {
             let effects = of(sql).effects;
             assert!(effects.any_of(Effects::SESSION) && effects.any_of(Effects::LOCKS), "{sql}: {effects:?}");
         }
-        assert!(!of("SELECT a FROM t FOR UPDATE").effects.any_of(Effects::SESSION));
+        for sql in ["SELECT a FROM t FOR UPDATE", "FLUSH TABLES", "FLUSH LOCAL TABLES a, b", "FLUSH TABLE a"]
+        {
+            assert!(!of(sql).effects.any_of(Effects::SESSION), "{sql}");
+        }
     }
 
     /// A flag that nobody thought about counts as unknown.

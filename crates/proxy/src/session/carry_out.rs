@@ -124,6 +124,9 @@ impl Session {
             all.forget_last();
         }
         let text = match reply {
+            Reply::Ok(_) if kind == Kind::StmtPrepare => {
+                return self.refuse_here(kind, &ClientError::ok_is_not_prepared()).await;
+            }
             Reply::Ok(text) => text,
             Reply::Error(error) => return self.refuse_here(kind, &error).await,
         };

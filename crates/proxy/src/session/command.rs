@@ -57,6 +57,9 @@ impl Upload {
 impl Session {
     /// The client's next command. This is where idle sessions wait.
     pub(super) fn poll_command(&mut self, cx: &mut Context<'_>) -> Poll<Result<Command, Ending>> {
+        if self.is_in_line() {
+            ready!(self.poll_in_line(cx))?;
+        }
         self.obey(false)?;
         if self.control.is_recalled() {
             self.leave_servers_off()?;
@@ -70,7 +73,7 @@ impl Session {
         self.client_waits = false;
         if is_visible(&self.backlog) {
             let input = std::mem::take(&mut self.backlog);
-            return Poll::Ready(self.begin(cx, &input));
+            return self.begin(cx, &input);
         }
         let worker = std::rc::Rc::clone(&self.worker);
         let mut scratch = worker.scratch.borrow_mut();
@@ -81,12 +84,12 @@ impl Session {
             let n = read.map_err(|error| self.unreadable(&error, 1))?;
             let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
             if self.backlog.is_empty() && is_visible(input) {
-                return Poll::Ready(self.begin(cx, input));
+                return self.begin(cx, input);
             }
             self.backlog.extend_from_slice(input);
             if is_visible(&self.backlog) {
                 let input = std::mem::take(&mut self.backlog);
-                return Poll::Ready(self.begin(cx, &input));
+                return self.begin(cx, &input);
             }
         }
     }
@@ -101,8 +104,9 @@ impl Session {
         Poll::Pending
     }
 
-    /// Looks at the command that `input` begins with, and forwards it if that is all it needs.
-    fn begin(&mut self, cx: &mut Context<'_>, input: &[u8]) -> Result<Command, Ending> {
+    /// Looks at the command that `input` begins with, and forwards it if that is all it needs. If it has to wait for a connection before
+    /// that, it is in the backlog while it does.
+    fn begin(&mut self, cx: &mut Context<'_>, input: &[u8]) -> Poll<Result<Command, Ending>> {
         // Between the command before and this one nobody may have looked.
         if let Some(input) = self.backend.as_mut().and_then(|backend| backend.connection_mut().input()) {
             self.lose_idle_backend(input)?;
@@ -112,13 +116,23 @@ impl Session {
         let kind = self.first_kind(input)?;
         if let Some(kind) = kind
             && (self.course.rolled_back.is_none() || !is_about_transactions(kind))
-            && !self.is_own(kind, input)
-            && let Some(decided) = self.points_here(kind, input)
         {
-            return self.forward(cx, input, kind, decided);
+            let mut decided = self.goes_on(kind, input);
+            if decided.is_none() && self.needs_only_a_connection(kind) {
+                ready!(self.poll_connection(cx, input))?;
+                decided = self.goes_on(kind, input);
+            }
+            if let Some(decided) = decided {
+                return Poll::Ready(self.forward(cx, input, kind, decided));
+            }
         }
         self.backlog = input.to_vec();
-        Ok(kind.map_or(Command::Unknown, Command::Own))
+        Poll::Ready(Ok(kind.map_or(Command::Unknown, Command::Own)))
+    }
+
+    /// What was decided about the command that `input` begins with, if all that has to be done is to forward it.
+    fn goes_on(&mut self, kind: Kind, input: &[u8]) -> Option<Decided> {
+        if self.is_own(kind, input) { None } else { self.points_here(kind, input) }
     }
 
     /// The command byte of the packet that `input` begins with; `None` if there is no such command.

@@ -129,14 +129,21 @@ impl Session {
             connecting.set(connecting.get() + begun.elapsed());
             opened
         };
+        let in_line = self.in_line.take().filter(|line| line.hostgroup == hostgroup);
+        if in_line.as_ref().is_some_and(|line| line.is_killed) {
+            self.end_running();
+            return Ok(Err(AcquireError::Proxy(ClientError::interrupted())));
+        }
         let begun = Instant::now();
-        self.show_waiting();
+        if !in_line.as_ref().is_some_and(|line| line.has_stood()) {
+            self.show_waiting();
+        }
         let acquired = {
             let shares = self.shares(hostgroup) && !self.course.wants_new;
             let asker = shares.then(|| self.course.asker(&self.identity, self.status));
             let wanted = self.course.wanted.as_deref();
             let whom = Whom { asker: asker.as_ref(), wanted, ..Whom::of(&self.identity.account.user) };
-            let acquiring = pin!(acquire(&self.worker, hostgroup, full, whom, open));
+            let acquiring = pin!(acquire(&self.worker, hostgroup, full, whom, in_line, open));
             while_waiting(&self.control, &mut self.client, self.identity.capabilities, acquiring).await?
         };
         let acquired = acquired.unwrap_or_else(|| Err(AcquireError::Proxy(ClientError::interrupted())));
@@ -145,23 +152,26 @@ impl Session {
             trace.add(Part::Queue, begun.elapsed().saturating_sub(connecting.get()));
         }
         self.end_running();
-        Ok(acquired.map(|Found { backend, lent }| {
-            self.control.about.set_backend(Some(&backend));
-            if lent.is_none() {
-                self.status = backend.connection().first_status();
+        Ok(acquired.map(|found| self.take_found(found)))
+    }
+
+    /// This is the backend in use from now on. Whether it was opened for that.
+    pub(super) fn take_found(&mut self, Found { backend, lent }: Found) -> bool {
+        self.control.about.set_backend(Some(&backend));
+        if lent.is_none() {
+            self.status = backend.connection().first_status();
+        }
+        self.backend = Some(backend);
+        self.course.is_admitted = true;
+        if let Some(status) = lent {
+            self.course.applied = self.course.version();
+            self.status = status;
+            let Course { ran_on, found_on, .. } = &mut *self.course;
+            for none in [ran_on, found_on].into_iter().filter(|connection| **connection == 0) {
+                *none = NOWHERE;
             }
-            self.backend = Some(backend);
-            self.course.is_admitted = true;
-            if let Some(status) = lent {
-                self.course.applied = self.course.version();
-                self.status = status;
-                let Course { ran_on, found_on, .. } = &mut *self.course;
-                for none in [ran_on, found_on].into_iter().filter(|connection| **connection == 0) {
-                    *none = NOWHERE;
-                }
-            }
-            lent.is_none()
-        }))
+        }
+        lent.is_none()
     }
 
     /// Answers the command in the backlog with the reason why it got no server.

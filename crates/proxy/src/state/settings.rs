@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use super::{OPTION, SCHEMA, switches};
+use super::{OPTION, SCHEMA, sql_mode, switches};
 use crate::limits::{SETTINGS_BYTES_MAX, SETTINGS_MAX};
 
 /// A setting: what it replaces, and how it is said.
@@ -47,6 +47,9 @@ impl Settings {
         self.forget(&setting.key);
         if setting.key.starts_with('@') {
             self.forget(&key_of_null(&setting.key));
+        }
+        if *setting.key == *sql_mode::NAME {
+            self.forget_relative_modes();
         }
         let bytes = self.bytes + setting.text.len();
         if self.all.len() >= SETTINGS_MAX || bytes > SETTINGS_BYTES_MAX {
@@ -127,7 +130,10 @@ impl Settings {
     /// What has to be said where all of `there` is set, and nothing else, to have these settings there; `None` if there is
     /// something that these do not have. Schemas do not count: who asks knows them.
     pub(crate) fn missing(&self, there: &Self) -> Option<Vec<Setting>> {
-        if self.hash == there.hash && self.besides_schema().eq(there.besides_schema()) {
+        // Most sessions set nothing, and have that in common.
+        if std::ptr::eq(self, there)
+            || self.hash == there.hash && self.besides_schema().eq(there.besides_schema())
+        {
             return Some(Vec::new());
         }
         let mut missing: Vec<&Setting> = self.besides_schema().collect();
@@ -156,6 +162,15 @@ impl Settings {
     /// All but the schema, in order.
     pub(crate) fn besides_schema(&self) -> impl Iterator<Item = &Setting> {
         self.since(0).filter(|one| *one.key != *SCHEMA)
+    }
+
+    /// Forgets the settings of the SQL mode that say what it is by what it was.
+    fn forget_relative_modes(&mut self) {
+        let is_one = |(_, setting): &(u64, Setting)| sql_mode::is_relative(&setting.key);
+        while let Some((_, setting)) = self.all.iter().find(|one| is_one(one)) {
+            let key = setting.key.clone();
+            self.forget(&key);
+        }
     }
 
     fn forget(&mut self, key: &str) {

@@ -32,9 +32,17 @@ impl<'a> Words<'a> {
         Self { text: self.text, tokens: self.tokens.get(range).unwrap_or_default() }
     }
 
-    /// The parts between commas.
+    /// The parts between commas that are in no parentheses.
     pub(super) fn split_at_commas(&self) -> impl Iterator<Item = Self> {
-        let parts = self.tokens.split(|token| token.kind == Kind::Sign(b','));
+        let mut depth = 0_usize;
+        let parts = self.tokens.split(move |token| {
+            match token.kind {
+                Kind::Sign(b'(') => depth += 1,
+                Kind::Sign(b')') => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            depth == 0 && token.kind == Kind::Sign(b',')
+        });
         parts.map(|tokens| Self { text: self.text, tokens })
     }
 

@@ -323,7 +323,7 @@ pub(crate) fn set_of(text: &[u8]) -> SetOf {
 pub(crate) fn used_schema(text: &[u8]) -> Option<&[u8]> {
     let mut words = Words::new(text);
     words.keyword("USE");
-    let rest = words.rest().trim_ascii();
+    let rest = words.next_text()?;
     let (name, behind) = if let Some(rest) = rest.strip_prefix(b"`") {
         let end = rest.iter().position(|byte| *byte == b'`')?;
         (rest.get(..end)?, rest.get(end + 1..)?)
@@ -332,7 +332,7 @@ pub(crate) fn used_schema(text: &[u8]) -> Option<&[u8]> {
         rest.split_at_checked(rest.iter().take_while(|byte| is_plain(byte)).count())?
     };
     // Another backtick behind the name would be a part of it.
-    let is_all = behind.trim_ascii().iter().all(|byte| *byte == b';');
+    let is_all = Words::new(behind).ends();
     (is_all && !name.is_empty()).then_some(name)
 }
 

@@ -55,6 +55,11 @@ impl<'a> Words<'a> {
         self.rest
     }
 
+    /// The same from the next word on; nothing if that stands in a comment that servers may execute, or one that is not understood.
+    pub(super) fn next_text(&mut self) -> Option<&'a [u8]> {
+        (self.skip_blanks() && !self.in_comment).then_some(self.rest)
+    }
+
     /// Takes the next word if it is this sign.
     pub(super) fn sign(&mut self, sign: u8) -> bool {
         self.take(|word| word == Word::Sign(sign))

@@ -332,7 +332,7 @@ fn c15_statements_mean_what_they_meant_when_they_were_prepared() {
 fn c07_a_schema_that_is_not_certain_outlives_a_reset() {
     play(async || {
         let (_stage, _servers, mut one, mut two, mut server) = two().await;
-        run(&mut one, &mut server, "USE a -- which?").await;
+        run(&mut one, &mut server, "USE /*!50000 a */").await;
         one.send_command(Kind::ResetConnection, b"").await;
         server.expect_command(Kind::ResetConnection, b"").await;
         server.ok().await;

@@ -219,10 +219,29 @@ fn without_a_reader_the_writer_reads() {
     });
 }
 
+/// What Ruby on Rails says first.
+#[test]
+fn c04_modes_that_are_added_are_added_at_the_reader() {
+    play(async || {
+        let Scene { mut client, mut writer, mut reader, .. } = scene(pair_of_servers()).await;
+        let modes = "sql_mode = CONCAT(CONCAT(@@sql_mode, ',STRICT_ALL_TABLES'), ',NO_AUTO_VALUE_ON_ZERO')";
+        let set = format!("SET @@SESSION.{modes}, @@SESSION.sql_auto_is_null = 0");
+        run(&mut client, &mut writer, &set).await;
+        client.send_query("SELECT a FROM t").await;
+        reader.expect_query(&format!("SET SESSION {modes}")).await;
+        reader.ok().await;
+        reader.expect_query("SET SESSION sql_auto_is_null = 0").await;
+        reader.ok().await;
+        reader.expect_query("SELECT a FROM t").await;
+        reader.ok().await;
+        client.expect_ok().await;
+    });
+}
+
 #[test]
 fn c04_what_cannot_be_said_again_keeps_the_session() {
     for sql in [
-        "SET sql_mode = CONCAT(@@sql_mode, ',ANSI')",
+        "SET sql_mode = CONCAT(@@sql_mode, @more)",
         "SET time_zone = @old",
         "SET ROLE admin",
         "USE p\u{e4}",

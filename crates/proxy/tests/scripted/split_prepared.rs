@@ -168,3 +168,20 @@ fn nothing_is_the_last_statement_where_the_last_one_was_refused() {
         client.expect_ok().await;
     });
 }
+
+/// The OK of a rule would be taken for the number of a statement, and its text for the numbers of parameters and columns, for which a client
+/// waits.
+#[test]
+fn what_a_rule_answers_with_ok_is_not_prepared() {
+    play(async || {
+        let answer = QueryRule { ok_msg: Some("fine".to_owned()), ..rule(1, "^DELETE FROM u") };
+        let config = Config { query_rules: vec![answer].into(), ..pair_of_servers() };
+        let Scene { mut client, mut writer, .. } = scene(config).await;
+        client.send_command(Kind::StmtPrepare, b"DELETE FROM u WHERE a = ?").await;
+        let error = client.expect_err(1295).await;
+        assert!(error.message.ends_with("a query rule answers it with OK"), "{error:?}");
+        client.send_query("DELETE FROM u WHERE a = 1").await;
+        assert_eq!(client.expect_ok().await.info, "fine");
+        run(&mut client, &mut writer, "UPDATE t SET a = 1").await;
+    });
+}

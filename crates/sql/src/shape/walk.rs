@@ -107,7 +107,8 @@ fn statement(pieces: &[Piece]) -> Shape {
         "grant" | "revoke" => simple(Kind::Define, ddl),
         "lock" | "unlock" => simple(Kind::Lock, Effects::TABLE_LOCKS | Effects::COMMITS),
         "kill" => simple(Kind::Kill, Effects::empty()),
-        "flush" if has(pieces, "table") || has(pieces, "tables") => {
+        // `WITH READ LOCK`, `FOR EXPORT`; without it nothing stays in the session.
+        "flush" if has(pieces, "lock") || has(pieces, "export") => {
             simple(Kind::Admin, ddl | Effects::TABLE_LOCKS)
         }
         "flush" => simple(Kind::Admin, ddl),

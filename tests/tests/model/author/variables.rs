@@ -2,12 +2,15 @@
 
 use super::Author;
 
-const SETTINGS: [&str; 62] = [
+const SETTINGS: [&str; 65] = [
     "SET sql_mode = ''",
     "SET sql_mode = 'ANSI_QUOTES'",
     "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE'",
     "SET @@sql_mode = 'NO_BACKSLASH_ESCAPES'",
     "SET sql_mode = CONCAT(@@sql_mode, ',PIPES_AS_CONCAT')",
+    "SET @@SESSION.sql_mode = CONCAT(CONCAT(@@sql_mode, ',STRICT_ALL_TABLES'), ',ANSI_QUOTES'), @@SESSION.wait_timeout = 3600",
+    "SET sql_mode = REPLACE(@@sql_mode, 'ANSI_QUOTES', '')",
+    "SET sql_mode = CONCAT('NO_ZERO_DATE,', REPLACE(@@session.sql_mode, 'PIPES_AS_CONCAT', ''))",
     "SET sql_mode = DEFAULT",
     "SET sql_mode = 'BOGUS'",
     "SET @@session.sql_mode := 'NO_ENGINE_SUBSTITUTION', @a = {n}",

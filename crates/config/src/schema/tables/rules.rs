@@ -37,7 +37,7 @@ const RULE: &[Field] = &[
     switch("negate_match_pattern", false, "the expressions must not match").built(),
     text("re_modifiers", "CASELESS", "comma list of CASELESS and GLOBAL").nullable().built(),
     int("flagOUT", 0, COUNT, "the state after a match").null().built(),
-    text("replace_pattern", "", "what a match is replaced with").null().built(),
+    text("replace_pattern", "", "what a match is replaced with; empty: it is taken out").null_or_empty().built(),
     int("destination_hostgroup", 0, COUNT, "where the statement goes").null().built(),
     ms("cache_ttl", 1, (1, i64::MAX), "how long the result is cached").null(),
     switch("cache_empty_result", false, "cache results without rows").null(),
@@ -60,8 +60,8 @@ const RULE: &[Field] = &[
         .null()
         .sql_type("INT UNSIGNED")
         .built(),
-    text("error_msg", "", "answer with this error").null().built(),
-    text("OK_msg", "", "answer with OK").null().built(),
+    text("error_msg", "", "answer with this error").null_or_empty().built(),
+    text("OK_msg", "", "answer with OK and this text").null_or_empty().built(),
     switch("sticky_conn", false, "no effect in ProxySQL either").null(),
     int("multiplex", 0, (0, 2), "sharing of the connection: 0 off, 1 on, 2 not switched off by this")
         .null()

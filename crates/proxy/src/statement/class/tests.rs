@@ -98,24 +98,31 @@ fn what_is_set_and_used_is_seen() {
     }
     assert_eq!(used_schema(b"USE shop"), Some(&b"shop"[..]));
     assert_eq!(used_schema(b"use `my shop` ;"), Some(&b"my shop"[..]));
-    assert_eq!(used_schema(b"/* c */ use $a_1;"), Some(&b"$a_1"[..]));
+    for text in [
+        "/* c */ use $a_1;",
+        "USE /* c */ $a_1",
+        "USE $a_1 -- c",
+        "use`$a_1`/* c */; # c",
+        "USE -- c\n$a_1 /*! */",
+    ] {
+        assert_eq!(used_schema(text.as_bytes()), Some(&b"$a_1"[..]), "{text}");
+    }
     for text in [
         "USE",
         "USE ``",
         "USE `a",
         "USE a`",
         "USE `a``b`",
-        "USE /* c */ a",
         "USE a b",
-        "USE a -- b",
-        "USE a /* b */",
-        "USE a # b",
         "USE a; SELECT 1",
         "USE `a`; SELECT 1",
         "USE `a`b",
         "USE a.b",
         "USE \"a\"",
         "USE a/*!50000b*/",
+        "USE /*!50000 a */",
+        "USE /* a",
+        "USE a /* b",
     ] {
         assert_eq!(used_schema(text.as_bytes()), None, "{text}");
     }

@@ -1,0 +1,71 @@
+//! A connection that nobody uses becomes one of a session that looks for one.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use super::acquire::{AcquireError, Found, note_failure, note_got, while_of_use};
+use super::failures::{Failed, Why, no_answer};
+use super::kept::{Asker, Entry};
+use super::lend::{Lent, lend, lend_at_once};
+use super::place::Place;
+use crate::worker::Worker;
+
+/// Gives `asker` a connection that nobody uses, if it is as he would have it. If more has to be done first, or it is of no use, the place
+/// comes back.
+pub(crate) fn take_at_once(
+    worker: &Worker,
+    hostgroup: u32,
+    entry: Box<Entry>,
+    asker: &Asker<'_>,
+) -> Result<Found, Place> {
+    match lend_at_once(worker, entry, asker) {
+        Ok(Lent::Ready(backend, status)) => {
+            note_got(worker, hostgroup, Some(asker));
+            Ok(Found { backend, lent: Some(status) })
+        }
+        Ok(_) => Err(Place::Useless),
+        Err(entry) => Err(Place::Spare(entry)),
+    }
+}
+
+/// What has come of a connection that nobody used.
+pub(super) enum Spare {
+    /// It is the asker's.
+    Lent(Found),
+    /// It is of no use.
+    Useless,
+    /// Its server has not answered, or not let the client in.
+    Failed(Failed),
+}
+
+/// Makes a connection that nobody uses one of `asker`.
+pub(super) async fn lend_spare(
+    worker: &Rc<Worker>,
+    entry: Box<Entry>,
+    asker: &Asker<'_>,
+    deadline: Instant,
+) -> Result<Spare, AcquireError> {
+    let server = Arc::clone(entry.backend.server());
+    let limit = worker.settings().variables.connect_timeout_server;
+    let lent = match lend_at_once(worker, entry, asker) {
+        Ok(lent) => Ok(lent),
+        // Boxed: most need no answer, and all that wait for a connection carry this.
+        Err(entry) => {
+            let lending = lend(worker, entry, asker, deadline);
+            Box::pin(while_of_use(worker, &server, lending)).await
+        }
+    };
+    let why = match lent {
+        Ok(Lent::Ready(backend, status)) => return Ok(Spare::Lent(Found { backend, lent: Some(status) })),
+        Ok(Lent::Useless) | Err(_) => return Ok(Spare::Useless),
+        Ok(Lent::Refused(payload)) => return Err(AcquireError::Server(payload)),
+        Ok(Lent::NotAdmitted(error)) => Why::Said(error),
+        Ok(Lent::Late) => {
+            note_failure(worker, &server, true, &no_answer(limit));
+            Why::Late(limit)
+        }
+    };
+    Ok(Spare::Failed(Failed { target: server.endpoint().clone(), why }))
+}

@@ -1,0 +1,120 @@
+//! Waiting in line for a connection. Where many sessions share few connections, that is what nearly every statement does first, and
+//! mostly it is all that has to be done: so it is a part of how a command comes, and the command is forwarded as soon as a connection
+//! is handed over that is as the session would have it. What takes more than that, [`carry_out`](super::carry_out) goes on with: opening a
+//! connection, saying something there first, telling the client that there is none.
+
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+
+use wire::command::Kind;
+
+use super::Session;
+use super::kill::killed_here;
+use crate::backend::{Found, Full, InLine, Place, take, take_at_once};
+use crate::control::Signal;
+use crate::ending::Ending;
+use crate::sock::Input;
+
+impl Session {
+    /// Whether the command in the backlog waits for a connection.
+    pub(super) fn is_in_line(&self) -> bool {
+        self.in_line.as_ref().is_some_and(|line| line.is_waiting())
+    }
+
+    /// Whether there is nothing to be done for the command that was decided about but to get a connection, which other sessions may have.
+    pub(super) fn needs_only_a_connection(&self, kind: Kind) -> bool {
+        let (course, user) = (&*self.course, &self.identity.account.user);
+        let Some(decided) = course.decided.as_ref().filter(|_| self.backend.is_none()) else { return false };
+        matches!(kind, Kind::Query | Kind::StmtExecute)
+            // With a place in line it was here before.
+            && self.in_line.is_none()
+            && decided.hostgroup == course.hostgroup
+            && decided.answer.is_none()
+            && decided.renamed.is_none()
+            // What was brought to a connection that is gone has to be brought to the next one.
+            && !decided.is_ready
+            && decided.lost == 0
+            && !decided.commits_first
+            && !decided.orders.as_ref().is_some_and(|orders| orders.come_first())
+            && !self.has_to_wait(kind)
+            && course.paused.is_none()
+            && course.trace.is_none()
+            && course.wanted.is_none()
+            && course.account.instead_of(decided.hostgroup, decided.is_split).is_none()
+            && !user.backends().is_limited()
+            && self.shares(decided.hostgroup)
+    }
+
+    /// Gets a connection for the command that `input` begins with, which is in the backlog while it waits for one. Ready when it is
+    /// there, or when the search is over that [`borrow_backend`](Self::borrow_backend) goes on with.
+    pub(super) fn poll_connection(&mut self, cx: &mut Context<'_>, input: &[u8]) -> Poll<Result<(), Ending>> {
+        let (worker, hostgroup) = (Rc::clone(&self.worker), self.course.hostgroup);
+        let now @ (began, uptime) = worker.shared.now();
+        let asker = self.course.asker(&self.identity, self.status);
+        let line = match take(&worker, hostgroup, uptime, |_| false, Full::TryAgain, Some(&asker)) {
+            Some(Place::Spare(entry)) => match take_at_once(&worker, hostgroup, entry, &asker) {
+                Ok(found) => {
+                    self.take_found(found);
+                    return Poll::Ready(Ok(()));
+                }
+                Err(place) => InLine::over(&worker, hostgroup, began, place),
+            },
+            Some(place) => InLine::over(&worker, hostgroup, began, place),
+            None => {
+                let deadline = began + worker.settings().variables.connect_timeout_server_max;
+                InLine::stand(&worker, hostgroup, now, (began, deadline), &asker)
+            }
+        };
+        let is_waiting = line.is_waiting();
+        self.in_line = Some(Box::new(line));
+        if is_waiting {
+            self.backlog = input.to_vec();
+            self.show_waiting();
+            ready!(self.poll_in_line(cx))?;
+            self.backlog = Vec::new();
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Waits in line as long as somebody wants that.
+    pub(super) fn poll_in_line(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ending>> {
+        let Some(line) = &mut self.in_line else { return Poll::Ready(Ok(())) };
+        if killed_here(&self.control, self.identity.capabilities, true)? {
+            line.is_killed = true;
+            return Poll::Ready(Ok(()));
+        }
+        if self.control.signal() >= Signal::Stop {
+            return Poll::Ready(Err(Ending::Silent));
+        }
+        let Poll::Ready(place) = line.poll(cx) else {
+            return match self.client.poll_input(cx) {
+                Poll::Ready(Input::End) => Poll::Ready(Err(Ending::ClientLeft)),
+                _ => Poll::Pending,
+            };
+        };
+        if self.client.input() == Some(Input::End) {
+            line.set_came(place);
+            return Poll::Ready(Err(Ending::ClientLeft));
+        }
+        match self.take_handed(place) {
+            Ok(found) => {
+                self.in_line = None;
+                self.end_running();
+                self.take_found(found);
+            }
+            Err(place) => {
+                if let Some(line) = &mut self.in_line {
+                    line.set_came(place);
+                }
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Takes what has come of waiting, if nothing more has to be done for that.
+    fn take_handed(&self, place: Place) -> Result<Found, Place> {
+        let Place::Spare(entry) = place else { return Err(place) };
+        let asker = self.course.asker(&self.identity, self.status);
+        take_at_once(&self.worker, self.course.hostgroup, entry, &asker)
+    }
+}

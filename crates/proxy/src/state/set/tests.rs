@@ -1,0 +1,181 @@
+//! What `SET`s are found to do.
+
+use super::super::settings::Settings;
+use super::*;
+
+fn settings(text: &str) -> Vec<(String, String)> {
+    match change(text.as_bytes()) {
+        Change::Settings(settings) => settings
+            .into_iter()
+            .map(|setting| (setting.key.into(), String::from_utf8(setting.text.into()).unwrap()))
+            .collect(),
+        other => panic!("{text}: {other:?}"),
+    }
+}
+
+fn one(text: &str) -> (String, String) {
+    let mut all = settings(text);
+    assert_eq!(all.len(), 1, "{text}");
+    all.remove(0)
+}
+
+#[test]
+fn literals_are_settings() {
+    let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+    assert_eq!(one("SET autocommit=0"), pair("autocommit", "SET SESSION autocommit = 0"));
+    assert_eq!(one("set @@session.Sql_Mode := 'ANSI' ;"), pair("sql_mode", "SET SESSION sql_mode = 'ANSI'"));
+    assert_eq!(
+        one("SET LOCAL wait_timeout = DEFAULT"),
+        pair("wait_timeout", "SET SESSION wait_timeout = DEFAULT")
+    );
+    assert_eq!(one("SET timestamp=-1"), pair("timestamp", "SET SESSION timestamp = -1"));
+    assert_eq!(
+        one("SET NAMES utf8mb4 COLLATE utf8mb4_bin"),
+        pair("names", "SET NAMES utf8mb4 COLLATE utf8mb4_bin")
+    );
+    assert_eq!(one("SET CHARACTER SET 'latin1'"), pair("names", "SET CHARACTER SET 'latin1'"));
+    assert_eq!(
+        settings("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ ONLY"),
+        [
+            pair("transaction_isolation", "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"),
+            pair("transaction_access", "SET SESSION TRANSACTION READ ONLY"),
+        ],
+        "neither takes the place of the other"
+    );
+    assert_eq!(one("SET @A := -1"), pair("@a", "SET @A := -1"));
+    assert_eq!(one("SET @a.b$c='x'"), pair("@a.b$c", "SET @a.b$c='x'"));
+    assert_eq!(one("SET @a = NULL"), pair("@a null", "SET @a = NULL"));
+}
+
+#[test]
+fn c04_a_variable_that_is_set_to_null_keeps_its_type() {
+    let mut all = Settings::default();
+    let mut said = |text: &str| {
+        let Change::Settings(settings) = change(text.as_bytes()) else { panic!("{text}") };
+        assert!(settings.into_iter().all(|one| all.set(one)));
+        all.since(0).map(|one| String::from_utf8_lossy(&one.text).into_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(said("SET @a = 1"), ["SET @a = 1"]);
+    assert_eq!(said("SET @a = NULL"), ["SET @a = 1", "SET @a = NULL"]);
+    assert_eq!(said("SET @a = 'x'"), ["SET @a = 'x'"]);
+}
+
+#[test]
+fn c04_switches_do_not_take_the_place_of_others() {
+    let mut all = Settings::default();
+    for text in [
+        "SET optimizer_switch = 'mrr=on,index_merge=off'",
+        "SET optimizer_switch = 'mrr_sort_keys=on'",
+        "SET optimizer_switch = 'mrr=off'",
+        "SET optimizer_switch = 'index_merge=on,mrr=on'",
+    ] {
+        let Change::Settings(settings) = change(text.as_bytes()) else { panic!("{text}") };
+        assert!(settings.into_iter().all(|one| all.set(one)));
+    }
+    let said: Vec<_> = all.since(0).map(|one| String::from_utf8_lossy(&one.text).into_owned()).collect();
+    let set = |switches| format!("SET SESSION optimizer_switch = '{switches}'");
+    assert_eq!(said, [set("mrr_sort_keys=on"), set("mrr=off"), set("index_merge=on,mrr=on")]);
+    assert_eq!(change(b"SET optimizer_switch = 'mrr'"), Change::Unknown);
+}
+
+#[test]
+fn c04_modes_that_are_added_and_taken_out_are_said_again_behind_those_before() {
+    let mut all = Settings::default();
+    let said = |all: &Settings| {
+        all.since(0).map(|one| String::from_utf8_lossy(&one.text).into_owned()).collect::<Vec<_>>()
+    };
+    let mut set = |text: &str| {
+        let Change::Settings(settings) = change(text.as_bytes()) else { panic!("{text}") };
+        assert!(settings.into_iter().all(|one| all.set(one)));
+        said(&all)
+    };
+    let strict = "SET SESSION sql_mode = CONCAT(@@sql_mode, ',STRICT_ALL_TABLES')";
+    let less = "SET SESSION sql_mode = REPLACE(@@session.sql_mode, 'NO_ZERO_DATE', '')";
+    assert_eq!(set("SET sql_mode = 'ANSI'"), ["SET SESSION sql_mode = 'ANSI'"]);
+    set("SET @@sql_mode := CONCAT(@@sql_mode, ',STRICT_ALL_TABLES')");
+    set("SET sql_mode = REPLACE(@@session.sql_mode, 'NO_ZERO_DATE', '')");
+    assert_eq!(set(strict), ["SET SESSION sql_mode = 'ANSI'", less, strict]);
+    assert_eq!(set("SET sql_mode = DEFAULT"), ["SET SESSION sql_mode = DEFAULT"], "those before are gone");
+    let nested = "CONCAT(CONCAT(@@sql_mode, ',STRICT_ALL_TABLES'), ',NO_AUTO_VALUE_ON_ZERO')";
+    let rails = format!(
+        "SET NAMES utf8mb4,  @@SESSION.sql_mode = {nested},  @@SESSION.sql_auto_is_null = 0, \
+         @@SESSION.wait_timeout = 2147483"
+    );
+    assert_eq!(
+        settings(&rails).into_iter().map(|(_, text)| text).collect::<Vec<_>>(),
+        [
+            "SET NAMES utf8mb4",
+            &format!("SET SESSION sql_mode = {nested}"),
+            "SET SESSION sql_auto_is_null = 0",
+            "SET SESSION wait_timeout = 2147483",
+        ],
+        "what Ruby on Rails says first"
+    );
+}
+
+#[test]
+fn c04_a_setting_that_changes_another_one_is_said_behind_it() {
+    let mut all = Settings::default();
+    for text in ["SET max_join_size = 2", "SET sql_big_selects = 1", "SET max_join_size = 2"] {
+        let Change::Settings(settings) = change(text.as_bytes()) else { panic!("{text}") };
+        assert!(settings.into_iter().all(|one| all.set(one)));
+    }
+    assert_eq!(all.since(0).map(|one| &*one.key).collect::<Vec<_>>(), ["sql_big_selects", "max_join_size"]);
+}
+
+#[test]
+fn whether_there_is_another_schema() {
+    assert!(has_use(b"SELECT 1; use `b` ;"));
+    assert!(!has_use(b"SELECT 'use x'; SELECT `use` FROM t"));
+}
+
+#[test]
+fn user_variables_may_get_what_is_not_written_there() {
+    for text in [
+        "SET @a = @@sql_mode",
+        "SET @a = 1 + 1",
+        "SET @a = \"x\"",
+        "SET @a = 'x\\\\'",
+        "SET @`a` = 1",
+        "SET @a = b",
+    ] {
+        assert_eq!(change(text.as_bytes()), Change::WithUserVariables(vec![]), "{text}");
+    }
+    let Change::WithUserVariables(both) = change(b"SET NAMES utf8, @a := @@sql_mode, sql_safe_updates = ON")
+    else {
+        panic!("its value is not written there")
+    };
+    assert_eq!(both.iter().map(|one| &*one.key).collect::<Vec<_>>(), ["names", "sql_safe_updates"]);
+}
+
+#[test]
+fn what_servers_would_understand_differently_is_unknown() {
+    for text in [
+        "SET sql_mode = CONCAT(@@sql_mode, @more)",
+        "SET time_zone = CONCAT(@@sql_mode, ',ANSI')",
+        "SET time_zone = @old",
+        "SET sql_mode = @@global.sql_mode",
+        "SET insert_id = 5",
+        "SET profiling = 1",
+        "SET sql_auto_is_null = 1",
+        "SET gtid_next = 'AUTOMATIC'",
+        "SET ROLE admin",
+        "SET a = 1; DROP TABLE t",
+        "/*!40101 SET NAMES utf8 */",
+        "SET GLOBAL a = 1, b = 2",
+        "SET NAMES",
+        "SET x = (SELECT 1)",
+        "SET x.y = 1",
+        "SET x = 'unterminated",
+    ] {
+        assert_eq!(change(text.as_bytes()), Change::Unknown, "{text}");
+    }
+}
+
+#[test]
+fn what_is_not_of_the_session_changes_nothing() {
+    for text in ["SET GLOBAL a = 1", "SET @@global.a = f(1)", "SET PASSWORD = 'x'"] {
+        assert_eq!(change(text.as_bytes()), Change::Nothing, "{text}");
+    }
+    assert_eq!(change(b"SET TRANSACTION READ ONLY"), Change::NextTransaction);
+}
