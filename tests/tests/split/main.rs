@@ -117,8 +117,11 @@ fn c04_settings_follow_the_session(pair: &Pair) {
         client.query("SET NAMES latin1").await.unwrap();
         let latin = client.query("SELECT CONCAT(name, _utf8mb4 0xc3a4) FROM who").await.unwrap();
         assert_eq!(latin.rows[0], b"\x07reader\xe4");
-        // What only one server can know keeps the session there.
+        // Behind what was set before.
         client.query("SET SESSION sql_mode = CONCAT(@@sql_mode, ',ANSI_QUOTES')").await.unwrap();
+        assert_eq!(value(&mut client, "SELECT \"name\" || '!' FROM who").await, "reader!");
+        // What only one server can know keeps the session there.
+        client.query("SET SESSION sql_mode = @@global.sql_mode").await.unwrap();
         assert_eq!(value(&mut client, "SELECT name FROM who").await, "writer");
         client.reset_connection().await.unwrap();
         assert_eq!(value(&mut client, "SELECT name FROM who").await, "reader");

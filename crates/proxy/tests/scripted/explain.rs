@@ -130,7 +130,7 @@ fn without_a_reader_the_writer_is_named() {
         let mut client = log_in(&stage).await;
         let told = ask(&mut client, "EXPLAIN ROUTE SELECT a FROM t").await;
         assert_eq!(shown(&told, "server"), ["none", "the hostgroup has no servers"]);
-        assert_eq!(shown(&told, "instead"), ["hostgroup 0", "no reader can be reached"]);
+        assert_eq!(shown(&told, "instead"), ["hostgroup 0", "none of these can be taken"]);
         assert_eq!(step(&told, "server db:3306").expect("it is listed").0, "candidate");
     });
 }

@@ -203,7 +203,7 @@ impl Step {
             ),
             Self::NoServers => row("server", "none", "the hostgroup has no servers".to_owned()),
             Self::Instead { hostgroup } => {
-                row("instead", &format!("hostgroup {hostgroup}"), "no reader can be reached".to_owned())
+                row("instead", &format!("hostgroup {hostgroup}"), "none of these can be taken".to_owned())
             }
             Self::Cache { ttl: Some(ttl) } => {
                 row("cache", "no", format!("cache_ttl={}, but there is no query cache yet", ttl.as_millis()))
