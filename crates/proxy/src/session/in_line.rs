@@ -69,7 +69,7 @@ impl Session {
         self.in_line = Some(Box::new(line));
         if is_waiting {
             self.backlog = input.to_vec();
-            self.show_waiting();
+            self.show_waiting_since(began);
             ready!(self.poll_in_line(cx))?;
             self.backlog = Vec::new();
         }

@@ -166,8 +166,13 @@ impl Session {
 
     /// From now on `measured` runs, and `text` is shown.
     pub(super) fn begin_running(&self, measured: Measured, text: &[u8]) {
+        self.begin_running_at(measured, text, Instant::now());
+    }
+
+    /// The same for who has just looked at the clock.
+    fn begin_running_at(&self, measured: Measured, text: &[u8], now: Instant) {
         let kept = self.worker.settings().logs.text_kept();
-        self.control.running.begin(&self.worker.shown, measured, text, kept, Instant::now());
+        self.control.running.begin(&self.worker.shown, measured, text, kept, now);
     }
 
     /// The same for a command that is sent to the backend, of which `missing` bytes have not come yet.
@@ -190,8 +195,13 @@ impl Session {
 
     /// The command in the backlog waits for a backend.
     pub(super) fn show_waiting(&self) {
+        self.show_waiting_since(Instant::now());
+    }
+
+    /// The same for who has just looked at the clock.
+    pub(super) fn show_waiting_since(&self, now: Instant) {
         if let Some((kind, payload)) = self.first_of_backlog() {
-            self.begin_running(Measured::plain(kind), self.shown(kind, payload));
+            self.begin_running_at(Measured::plain(kind), self.shown(kind, payload), now);
         }
         if let Some(paused) = &self.course.paused {
             self.control.running.resume(paused);

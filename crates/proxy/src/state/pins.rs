@@ -55,7 +55,7 @@ pins! {
     /// It has set user variables to what is not written in the statement.
     UserVariable = "user_variable", "a user variable set to anything but a literal, or by a statement that is prepared", "a reset";
     /// It has set something that cannot be repeated elsewhere.
-    Setting = "setting", "a `SET` of anything but literals", "a reset";
+    Setting = "setting", "a `SET` of anything but literals, or an SQL mode that is what it was with modes added or taken out (`CONCAT(@@sql_mode, ',STRICT_ALL_TABLES')`, `REPLACE(@@sql_mode, 'NO_ZERO_DATE', '')`)", "a reset";
     /// It is in a schema of which the name is not certain.
     Schema = "schema", "a `USE` among several statements in one text, or of which the schema is not certain; a `DROP DATABASE` of the schema that it is in", "another `USE`, not a reset";
     /// Stored code has run.
