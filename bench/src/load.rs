@@ -67,9 +67,9 @@ pub(crate) fn measure(sysbench: &Sysbench, targets: &[Target], plan: &Plan) -> a
     for round in 1..=plan.rounds {
         for &cell in &plan.cells {
             for pass in 0..cell.passes() {
-                let first = usize::try_from(round + pass)? % targets.len();
-                let turns = targets[first..].iter().chain(&targets[..first]);
-                for target in turns.filter(|target| cell.kinds().contains(&target.kind)) {
+                for target in
+                    turns(targets, round + pass)?.filter(|target| cell.kinds().contains(&target.kind))
+                {
                     progress.next(&format!("round {round} of {}, {cell}, {}", plan.rounds, target.kind));
                     samples.push(run(sysbench, target, cell, round, plan.seconds)?);
                 }
@@ -77,6 +77,12 @@ pub(crate) fn measure(sysbench: &Sysbench, targets: &[Target], plan: &Plan) -> a
         }
     }
     Ok(samples)
+}
+
+/// All of them, beginning with another one in each round.
+pub(crate) fn turns<T>(all: &[T], round: u32) -> anyhow::Result<impl Iterator<Item = &T>> {
+    let (late, early) = all.split_at(usize::try_from(round)? % all.len().max(1));
+    Ok(early.iter().chain(late))
 }
 
 /// One run. The proxy's processor time counts from the moment when all clients are logged in.

@@ -127,8 +127,7 @@ pub(crate) fn measure(
     let mut progress = Progress::new("rules", rounds * u32::try_from(targets.len())?);
     let mut results = Vec::new();
     for round in 1..=rounds {
-        let first = usize::try_from(round)? % targets.len();
-        for (rules, target) in targets[first..].iter().chain(&targets[..first]) {
+        for (rules, target) in load::turns(&targets, round)? {
             progress.next(rules.name());
             let sample = load::run(sysbench, target, cell, round, seconds)?;
             results.push(Ruled { rules: *rules, qps: sample.figures.qps, cpu_us: sample.cpu_us });

@@ -79,8 +79,7 @@ pub(crate) fn measure(
             sysbench.run(port, cell, WARM_UP_SECONDS, || Ok(()))?;
         }
         for round in 1..=rounds {
-            let first = usize::try_from(round)? % targets.len();
-            for (way, target) in targets[first..].iter().chain(&targets[..first]) {
+            for (way, target) in load::turns(&targets, round)? {
                 progress.next(&format!("{clients} clients, {way}"));
                 let (figures, cpu_us) = match target {
                     None => (sysbench.run(stage.database.port(), cell, seconds, || Ok(()))?, 0.0),

@@ -250,6 +250,13 @@ impl<E> Pool<E> {
         Some(available.any(|server| is_it(server)))
     }
 
+    /// How many servers of `hostgroup` that take new connections are like this.
+    pub fn count(&self, hostgroup: u32, is_it: impl Fn(&Server<E>) -> bool) -> usize {
+        let Some(group) = self.hostgroup(hostgroup) else { return 0 };
+        let members = group.members();
+        members.servers.iter().filter(|server| server.is_available() && is_it(server)).count()
+    }
+
     /// Servers that were shunned, and whose time is over, are so no more: for who looks at them. Who chooses one does not wait for this.
     pub fn forgive(&self, now: Duration) {
         let groups: Vec<_> = {

@@ -1,14 +1,15 @@
 //! How fresh data has to be that a statement reads, and which servers have it.
 
-use std::cell::Cell;
 use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
 use config::Endpoint;
 use monitor::Gtid;
+use pool::Server;
 use route::Verdict;
 
+use crate::backend::Target;
 use crate::shared::Shared;
 
 /// What a statement has to see.
@@ -56,18 +57,12 @@ impl Fresh {
         shared.watching.lags.of(server).filter(|lag| self.max_lag.is_some_and(|max| *lag > max))
     }
 
-    /// The servers of a hostgroup that sessions may get and that are too far behind.
-    pub(crate) fn skipped(&self, shared: &Shared, hostgroup: u32) -> u64 {
+    /// How many servers of a hostgroup that sessions may get are too far behind.
+    pub(crate) fn skipped(&self, shared: &Shared, hostgroup: u32) -> usize {
         if self.max_lag.is_none() {
             return 0;
         }
-        let skipped = Cell::new(0);
-        shared.pool.is_any(hostgroup, |server| {
-            let is_too_far = self.excess(shared, &server.endpoint().endpoint).is_some();
-            skipped.set(skipped.get() + u64::from(is_too_far));
-            false
-        });
-        skipped.get()
+        shared.pool.count(hostgroup, |server| self.excess(shared, &server.endpoint().endpoint).is_some())
     }
 }
 
@@ -88,19 +83,15 @@ impl fmt::Display for Fresh {
 impl Wanted {
     /// The servers of this hostgroup that have it.
     pub(crate) fn new(fresh: Fresh, shared: &Shared, hostgroup: u32, replicas_from: u32) -> Self {
-        let spares_writer = fresh.max_lag.is_some() && replicas_from > 0 && {
-            let (suitable, behind) = (Cell::new(0_u32), Cell::new(false));
-            shared.pool.is_any(hostgroup, |server| {
-                let server = &server.endpoint().endpoint;
-                if fresh.is_at(shared, server) {
-                    suitable.set(suitable.get().saturating_add(1));
-                    let lags = shared.watching.lags.of(server).is_some_and(|lag| !lag.is_zero());
-                    behind.set(behind.get() || lags);
-                }
-                false
-            });
-            suitable.get() >= replicas_from && behind.get()
+        let is_fresh = |server: &Server<Target>| fresh.is_at(shared, &server.endpoint().endpoint);
+        let is_behind = |server: &Server<Target>| {
+            shared.watching.lags.of(&server.endpoint().endpoint) > Some(Duration::ZERO)
         };
+        let enough = usize::try_from(replicas_from).unwrap_or(usize::MAX);
+        let spares_writer = fresh.max_lag.is_some()
+            && replicas_from > 0
+            && shared.pool.count(hostgroup, is_fresh) >= enough
+            && shared.pool.count(hostgroup, |server| is_fresh(server) && is_behind(server)) > 0;
         Self { fresh, spares_writer }
     }
 
@@ -111,7 +102,7 @@ impl Wanted {
 
     /// Whether a server is left alone where others will do.
     fn is_spared(&self, shared: &Shared, server: &Endpoint) -> bool {
-        self.spares_writer && shared.watching.lags.of(server).is_some_and(|lag| lag.is_zero())
+        self.spares_writer && shared.watching.lags.of(server) == Some(Duration::ZERO)
     }
 
     /// Why a server does not come first, if it does not.

@@ -173,17 +173,25 @@ pub(crate) async fn clean_up(shot: Shot, backend: Backend) {
     drop(backend);
 }
 
+/// What comes of an attempt to kill something at a server, if that takes no longer than it may.
+async fn in_time(
+    kill: Kill,
+    target: &Target,
+    attempt: impl Future<Output = Result<Verdict, OpenError>>,
+) -> Verdict {
+    let failed =
+        |why: &dyn std::fmt::Display| Verdict::Failed(ClientError::kill_failed(kill.id, target, &why));
+    match timeout(KILL_TIME_MAX, attempt).await {
+        Ok(Ok(verdict)) => verdict,
+        Ok(Err(OpenError::Refused { payload, .. })) => Verdict::Refused(payload),
+        Ok(Err(error)) => failed(&error),
+        Err(_) => failed(&format_args!("no answer within {}ms", KILL_TIME_MAX.as_millis())),
+    }
+}
+
 impl Shot {
     async fn fire(&self, victim: Option<&Victim>) -> Verdict {
-        let failed = |why: &dyn std::fmt::Display| {
-            Verdict::Failed(ClientError::kill_failed(self.kill.id, &self.target, &why))
-        };
-        match timeout(KILL_TIME_MAX, self.try_to_fire(victim)).await {
-            Ok(Ok(verdict)) => verdict,
-            Ok(Err(OpenError::Refused { payload, .. })) => Verdict::Refused(payload),
-            Ok(Err(error)) => failed(&error),
-            Err(_) => failed(&format_args!("no answer within {}ms", KILL_TIME_MAX.as_millis())),
-        }
+        in_time(self.kill, &self.target, self.try_to_fire(victim)).await
     }
 
     async fn try_to_fire(&self, victim: Option<&Victim>) -> Result<Verdict, OpenError> {

@@ -3,18 +3,13 @@
 //! Whether he may is for a server to say, and servers say it only of threads that they have: a connection of the session's user
 //! is opened, which stands in for the one that the session does not have, and is killed in its place.
 
-use std::fmt;
 use std::rc::Rc;
 
-use tokio::time::timeout;
-
-use super::{Request, Shot, Verdict, Victim};
+use super::{Request, Shot, Verdict, Victim, in_time};
 use crate::backend::{OpenError, QUIT, Target, open};
 use crate::client::login::Identity;
 use crate::control::Signal;
 use crate::directory::Seat;
-use crate::error::ClientError;
-use crate::limits::KILL_TIME_MAX;
 use crate::statement::Kill;
 use crate::statement::kill::What;
 use crate::worker::Worker;
@@ -40,15 +35,7 @@ impl StandIn {
     /// nothing.
     pub(crate) async fn ask(self, victim: Victim, request: Request) {
         let (target, seat) = (self.target.clone(), self.seat);
-        let failed = |why: &dyn fmt::Display| {
-            Verdict::Failed(ClientError::kill_failed(request.kill.id, &target, &why))
-        };
-        let verdict = match timeout(KILL_TIME_MAX, self.try_to_ask(request.kill)).await {
-            Ok(Ok(verdict)) => verdict,
-            Ok(Err(OpenError::Refused { payload, .. })) => Verdict::Refused(payload),
-            Ok(Err(error)) => failed(&error),
-            Err(_) => failed(&format_args!("no answer within {}ms", KILL_TIME_MAX.as_millis())),
-        };
+        let verdict = in_time(request.kill, &target, self.try_to_ask(request.kill)).await;
         let is_granted = matches!(verdict, Verdict::Done) && request.kill.what == What::Connection;
         if is_granted && victim.control.seat() == seat {
             victim.control.send(Signal::Kill);

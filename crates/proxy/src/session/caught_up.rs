@@ -100,7 +100,8 @@ impl Session {
         }
         if fresh.max_lag.is_some() {
             counts.note(Counter::LagLimited);
-            counts.add(Counter::LagSkipped, fresh.skipped(&self.worker.shared, decided.hostgroup));
+            let skipped = fresh.skipped(&self.worker.shared, decided.hostgroup);
+            counts.add(Counter::LagSkipped, skipped.try_into().unwrap_or(u64::MAX));
         }
         let reached = self.find_caught_up(kind, fresh, decided).await?;
         if let Some(backend) = self.backend.as_ref().filter(|_| reached.is_some() && fresh.gtid.is_some()) {
