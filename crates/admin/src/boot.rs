@@ -3,6 +3,7 @@
 //! As in ProxySQL: if `datadir` has a `pointsman.db` with a configuration, that counts, and of the file only what stands
 //! outside of every section; otherwise the file is taken, and saved [when everything listens](crate::Port::save_first).
 
+mod claim;
 mod import;
 
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use config::schema::TOP_LEVEL;
 use config::{Draft, Loaded, Problems};
 use rusqlite::{Connection, OpenFlags};
 
+pub use claim::Claim;
 pub use import::{Imported, import};
 
 use crate::answer::AdminError;
@@ -35,6 +37,8 @@ pub struct Booted {
     pub store: Store,
     /// What deserves attention, one line each.
     pub warnings: Vec<String>,
+    /// That its `datadir`, if it has one, is this process's.
+    pub claim: Option<Claim>,
 }
 
 /// Why there is no configuration to start with.
@@ -46,6 +50,15 @@ pub enum BootError {
     /// The databases cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Another process uses the folder of the databases.
+    #[error(
+        "datadir is {}, which another pointsman uses that runs: end that one first, or give each a datadir of its own",
+        path.display()
+    )]
+    InUse {
+        /// The folder.
+        path: PathBuf,
+    },
     /// The saved configuration cannot be put aside.
     #[error("cannot put {} aside: {why}", path.display())]
     Aside {
@@ -68,6 +81,7 @@ pub enum BootError {
 pub fn boot(start: &Start) -> Result<Booted, BootError> {
     let loaded = config::load(&start.file)?;
     let datadir = Some(PathBuf::from(&loaded.config.datadir)).filter(|path| !path.as_os_str().is_empty());
+    let claim = datadir.as_deref().map(Claim::on).transpose()?;
     if let (true, Some(datadir)) = (start.initial, &datadir) {
         put_aside(&disk_file(datadir))?;
     }
@@ -80,10 +94,10 @@ pub fn boot(start: &Start) -> Result<Booted, BootError> {
     }
     if store.has_saved()? {
         let warnings = resume(&mut store, &loaded, start.reload).map_err(saved)?;
-        return Ok(Booted { store, warnings });
+        return Ok(Booted { store, warnings, claim });
     }
     store.begin_with(&loaded.draft).map_err(saved)?;
-    Ok(Booted { store, warnings: loaded.warnings })
+    Ok(Booted { store, warnings: loaded.warnings, claim })
 }
 
 /// The saved configuration in `datadir` that a start would use in place of a file; nothing if there is none that can be read.

@@ -37,7 +37,7 @@ mod who;
 pub const VERSION: &str = concat!("2.7.2-pointsman-", env!("CARGO_PKG_VERSION"));
 
 pub use answer::{AdminError, Answer, Cell};
-pub use boot::{BootError, Booted, Imported, Start, boot, import, saved_in};
+pub use boot::{BootError, Booted, Claim, Imported, Start, boot, import, saved_in};
 pub use engine::{Asked, Engine};
 pub use layers::{Module, Move};
 pub use plane::{

@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::time::Instant;
 
-use admin::{DataPlane, Port, Store, StoreError};
+use admin::{Booted, DataPlane, Port, StoreError};
 use anyhow::Context as _;
 use config::{Config, Protocol};
 use proxy::Proxy;
@@ -110,7 +110,7 @@ pub(crate) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
         .context("cannot start the control runtime")?;
     // Before it can be replaced by a newer one.
     let program = std::env::current_exe();
-    let outcome = control.block_on(run(booted.store, control.handle(), &log, reuse_port, started))?;
+    let outcome = control.block_on(run(booted, control.handle(), &log, reuse_port, started))?;
     // Not waiting for what still runs there: sessions are over, or are to be cut off.
     control.shutdown_background();
     if outcome == Wish::Restart {
@@ -123,7 +123,7 @@ pub(crate) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
 
 /// Serves until somebody wants it to end, `beside` other instances or not; returns what is wanted behind that.
 async fn run(
-    mut store: Store,
+    Booted { mut store, claim, .. }: Booted,
     control: &Handle,
     log: &Log,
     beside: bool,
@@ -161,8 +161,9 @@ async fn run(
         return Ok(wish);
     }
     tracing::info!(sessions = proxy.sessions(), "shutting down; a second signal ends at once");
-    // So that another process can listen there, as it can where clients connect, and run what the scheduler has.
+    // So that another process can listen there, as it can where clients connect, run what the scheduler has, and use datadir.
     let admins = port.close();
+    drop(claim);
     tokio::select! {
         () = proxy.drain() => tracing::info!("all sessions have ended"),
         () = signals.end() => tracing::warn!("ended at once"),

@@ -8,7 +8,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 
 use crate::answer::AdminError;
-use crate::boot::BootError;
+use crate::boot::{BootError, Claim};
 use crate::layers::{Module, Move};
 use crate::store::{Store, StoreError};
 use crate::tables::{config_tables, variable_groups};
@@ -26,13 +26,14 @@ pub struct Imported {
 }
 
 /// Takes the configuration in `database`, which ProxySQL has saved, into a new `pointsman.db` in `datadir`. One that holds
-/// a configuration already is refused.
+/// a configuration already is refused, and a folder that another process uses.
 pub fn import(database: &Path, datadir: &Path) -> Result<Imported, BootError> {
     let failed =
         |error: rusqlite::Error| StoreError::Database { path: database.into(), message: error.to_string() };
     let theirs = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(failed)?;
     let mut imported = Imported::default();
     let tables = tables(&theirs).map_err(failed)?;
+    let _claim = Claim::on(datadir)?;
     let store = Store::open(Some(datadir))?;
     let disk = store.disk.clone().unwrap_or_default();
     let saved = |why| BootError::Saved { path: disk.clone(), why };

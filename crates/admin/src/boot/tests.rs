@@ -207,3 +207,16 @@ fn a_proxysql_db_is_taken_as_far_as_it_goes() {
     assert_eq!(running(&booted), (5, 7));
     assert_eq!(booted.store.config().users.len(), 2);
 }
+
+#[test]
+fn a_datadir_is_used_by_one_at_a_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = write(folder.path(), 1);
+    let booted = start(&file, false, false);
+    let again = Start { file: file.clone(), initial: true, reload: false };
+    let error = boot(&again).unwrap_err().to_string();
+    assert!(error.contains("another pointsman uses"), "{error}");
+    assert!(!folder.path().join("pointsman.db.bak").exists(), "nothing was moved away under it");
+    drop(booted);
+    assert_eq!(running(&start(&file, true, false)), (1, 1));
+}

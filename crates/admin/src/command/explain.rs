@@ -1,5 +1,7 @@
 //! `POINTSMAN EXPLAIN ROUTE`: where a statement would go, and why. `EXPLAIN ROUTE`, as it is on the ports of clients, is the same.
 
+use std::net::IpAddr;
+
 use super::{Command, Statement};
 use crate::plane::Question;
 
@@ -15,13 +17,9 @@ pub(super) fn parse(statement: &Statement<'_>) -> Option<Command> {
     let text = behind(statement.text, "POINTSMAN").unwrap_or(statement.text);
     let (before, rest) = format_before(behind(text, "EXPLAIN")?)?;
     let rest = behind(rest, "ROUTE")?;
-    // What is too long for a command is SQLite's.
-    let short = !statement.plain.is_empty();
-    short.then(|| {
-        question(rest).map_or(Command::BadExplain(USAGE), |(question, json)| {
-            Command::ExplainRoute(Box::new(question), json || before)
-        })
-    })
+    Some(question(rest).map_or(Command::BadExplain(USAGE), |(question, json)| {
+        Command::ExplainRoute(Box::new(question), json || before)
+    }))
 }
 
 /// The question, and whether JSON is wanted; `None` if an option has no value that fits, or nothing follows.
@@ -51,9 +49,12 @@ fn question(mut text: &str) -> Option<(Question, bool)> {
             _ => break,
         };
         let (value, rest) = value_of(rest)?;
-        *place = Some(value.to_owned());
+        *place = Some(value);
         text = rest;
     }
+    // Clients of Unix sockets have none.
+    let is_address = |client: &String| client.is_empty() || client.parse::<IpAddr>().is_ok();
+    question.client.as_ref().is_none_or(is_address).then_some(())?;
     text.trim_ascii_start().clone_into(&mut question.statement);
     Some((question, json))
 }
@@ -91,14 +92,26 @@ fn word_of(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c: char| c.is_ascii_whitespace()).unwrap_or(text.len()))
 }
 
-/// The first word of `text`, or what is in quotes there, and what follows.
-fn value_of(text: &str) -> Option<(&str, &str)> {
+/// The first word of `text`, or what is in quotes there, and what follows. Of two quotes in a row within them one is meant.
+fn value_of(text: &str) -> Option<(String, &str)> {
     let text = text.trim_ascii_start();
     let quote = text.chars().next()?;
     if !['\'', '"', '`'].contains(&quote) {
-        return Some(word_of(text));
+        let (word, rest) = word_of(text);
+        return Some((word.to_owned(), rest));
     }
-    text.get(1..)?.split_once(quote)
+    let mut value = String::new();
+    let mut rest = text.get(1..)?;
+    loop {
+        let (part, behind) = rest.split_once(quote)?;
+        value.push_str(part);
+        rest = behind;
+        match rest.strip_prefix(quote) {
+            Some(behind) => rest = behind,
+            None => return Some((value, rest)),
+        }
+        value.push(quote);
+    }
 }
 
 #[cfg(test)]
@@ -140,6 +153,14 @@ mod tests {
         let text =
             "POINTSMAN EXPLAIN ROUTE PORT 6033 user 'an app' SCHEMA \"\" CLIENT 10.0.0.7 SELECT  'a\n b'";
         assert_eq!(of(text), asked(full, false));
+        let quoted = Question {
+            user: Some("o'hara".to_owned()),
+            client: Some("::1".to_owned()),
+            statement: "x".repeat(100_000),
+            ..Question::default()
+        };
+        let text = format!("EXPLAIN ROUTE USER 'o''hara' CLIENT '::1' {}", quoted.statement);
+        assert_eq!(of(&text), asked(quoted, false), "it may be as long as any statement");
         let statement = Question { statement: "USERS".to_owned(), ..Question::default() };
         assert_eq!(of("POINTSMAN EXPLAIN ROUTE USERS"), asked(statement, false));
     }
@@ -156,6 +177,8 @@ mod tests {
             "FORMAT=XML SELECT 1",
             "FORMAT =",
             "USER 'app SELECT 1",
+            "USER 'app'' SELECT 1",
+            "CLIENT nonsense SELECT 1",
             "FORMATS SELECT",
         ] {
             assert_eq!(

@@ -173,6 +173,9 @@ impl Step {
             Self::FastRoute { found: Some((source, hostgroup)), .. } => {
                 row("fast routing", &format!("hostgroup {hostgroup}"), source.text())
             }
+            Self::Hints { allowed: true, outputs } if outputs.is_empty() => {
+                row("hints", "none", "none of them has a value that counts".to_owned())
+            }
             Self::Hints { allowed: true, outputs } => row("hints", "taken", pairs(outputs).join(", ")),
             Self::Hints { allowed: false, .. } => {
                 row("hints", "ignored", "switched off for the user".to_owned())
