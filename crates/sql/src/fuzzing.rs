@@ -7,7 +7,7 @@ use crate::digest::{Digest, LITERALS_MAX, Options};
 use crate::injection::{self, Look};
 use crate::lexer::{Charset, Lexer, Modes};
 use crate::outline::{self, Outline};
-use crate::{Shape, hint};
+use crate::{Condition, Dialect, Shape, hint};
 
 /// Takes one byte of choices from the front of `data`.
 fn split(data: &[u8]) -> (u8, &[u8]) {
@@ -86,7 +86,7 @@ pub fn outline(data: &[u8]) {
 }
 
 /// A statement's tokens and shape in any modes: tokens in order, each with something in it, and a shape that says so if
-/// nothing is known.
+/// nothing is known. What stands in one comment is within it, whoever executes that.
 pub fn shape(data: &[u8]) {
     let (choice, sql) = split(data);
     let modes = Modes {
@@ -105,6 +105,11 @@ pub fn shape(data: &[u8]) {
     for token in lexer.by_ref() {
         assert!(end <= token.start && token.start < token.end && token.end <= sql.len());
         end = token.end;
+    }
+    if let Some((inside, condition)) = Condition::of(sql) {
+        let ends = inside.windows(2).any(|two| two == b"*/");
+        assert!(!inside.is_empty() && !ends && sql.windows(inside.len()).any(|part| part == inside));
+        condition.holds_at(Dialect::of(inside));
     }
     let shape = Shape::of(sql, modes);
     assert!(shape.reads.is_sorted() && shape.writes.is_sorted());

@@ -1,5 +1,6 @@
 //! What a statement is, from its text alone: no socket, no clock, no random source.
 //!
+//! - [`conditional`]: statements in a comment that some servers execute;
 //! - [`digest`]: the text without its values and that text's hash, as ProxySQL 2.7.2 makes them, in one pass;
 //! - [`hint`]: what its first comment asks of the proxy;
 //! - [`injection`]: whether it looks like injected SQL;
@@ -15,6 +16,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 
 mod bytes;
+pub mod conditional;
 pub mod digest;
 pub mod fuzzing;
 pub mod hint;
@@ -24,6 +26,7 @@ pub mod outline;
 pub mod shape;
 pub mod spooky;
 
+pub use conditional::{Condition, Dialect};
 pub use digest::{Digest, Options};
 pub use hint::Hints;
 pub use lexer::{Lexer, Modes};
