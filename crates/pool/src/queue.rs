@@ -18,12 +18,22 @@ use crate::{Choice, Permit, choice};
 pub(crate) struct WaitQueue<E> {
     /// Length of the queue, readable without the lock.
     waiting: AtomicUsize,
-    queue: Mutex<VecDeque<Arc<Place<E>>>>,
+    queue: Mutex<Places<E>>,
+}
+
+/// The places, in the order in which they were taken.
+#[derive(Debug)]
+struct Places<E> {
+    in_order: VecDeque<Arc<Place<E>>>,
+    /// How many were ever taken.
+    taken: u64,
 }
 
 /// One session's place, shared between the queue and its ticket.
 #[derive(Debug)]
 struct Place<E> {
+    /// Those that were taken later have higher ones.
+    number: u64,
     /// Decides among the servers when it is this place's turn.
     random: u64,
     /// When it was taken.
@@ -52,7 +62,8 @@ pub enum Turn<E> {
 
 impl<E> Default for WaitQueue<E> {
     fn default() -> Self {
-        Self { waiting: AtomicUsize::new(0), queue: Mutex::new(VecDeque::new()) }
+        let places = Places { in_order: VecDeque::new(), taken: 0 };
+        Self { waiting: AtomicUsize::new(0), queue: Mutex::new(places) }
     }
 }
 
@@ -68,7 +79,7 @@ impl<E> WaitQueue<E> {
 
     /// When the one came who waits longest.
     pub(crate) fn oldest(&self) -> Option<Duration> {
-        lock(&self.queue).front().map(|place| place.since)
+        lock(&self.queue).in_order.front().map(|place| place.since)
     }
 
     /// Gives free permits to those who wait longest; sends all away if there is no server for them. Called whenever a
@@ -76,7 +87,7 @@ impl<E> WaitQueue<E> {
     pub(crate) fn serve(&self, group: &Arc<Hostgroup<E>>) {
         let mut has_served = false;
         while self.waiting() > 0 && !group.is_full() {
-            let Some(random) = lock(&self.queue).front().map(|place| place.random) else { break };
+            let Some(random) = lock(&self.queue).in_order.front().map(|place| place.random) else { break };
             let turn = match choice::choose(group, random, group.time(), |_| false, |_| false) {
                 Choice::Granted(permit) => Turn::Granted(permit),
                 Choice::NoServer => Turn::NoServer,
@@ -84,8 +95,8 @@ impl<E> WaitQueue<E> {
             };
             let front = {
                 let mut queue = lock(&self.queue);
-                let front = queue.pop_front();
-                self.waiting.store(queue.len(), Ordering::SeqCst);
+                let front = queue.in_order.pop_front();
+                self.waiting.store(queue.in_order.len(), Ordering::SeqCst);
                 front.inspect(|place| place.is_in.store(false, Ordering::SeqCst))
             };
             // Nobody left to serve: a permit is dropped and looks at the queue once more by itself.
@@ -103,7 +114,7 @@ impl<E> WaitQueue<E> {
         if self.waiting() == 0 || !group.is_throttled() {
             return;
         }
-        let front = lock(&self.queue).front().map(Arc::clone);
+        let front = lock(&self.queue).in_order.front().map(Arc::clone);
         if let Some(front) = front {
             front.tell(|told| {
                 told.get_or_insert(Turn::First);
@@ -112,13 +123,19 @@ impl<E> WaitQueue<E> {
     }
 
     fn is_first(&self, place: &Arc<Place<E>>) -> bool {
-        lock(&self.queue).front().is_some_and(|first| Arc::ptr_eq(first, place))
+        lock(&self.queue).in_order.front().is_some_and(|first| Arc::ptr_eq(first, place))
     }
 
-    fn push(&self, place: Arc<Place<E>>) {
+    /// Takes the place at the end.
+    fn push(&self, random: u64, since: Duration) -> Arc<Place<E>> {
+        let state = Mutex::new(PlaceState { waker: None, turn: None });
         let mut queue = lock(&self.queue);
-        queue.push_back(place);
-        self.waiting.store(queue.len(), Ordering::SeqCst);
+        queue.taken += 1;
+        let place =
+            Arc::new(Place { number: queue.taken, random, since, is_in: AtomicBool::new(true), state });
+        queue.in_order.push_back(Arc::clone(&place));
+        self.waiting.store(queue.in_order.len(), Ordering::SeqCst);
+        place
     }
 
     /// Whether it was the first.
@@ -127,15 +144,17 @@ impl<E> WaitQueue<E> {
             // Once out it never comes back, and the queue need not be searched.
             return false;
         }
-        let mut queue = lock(&self.queue);
-        // Mostly it is near the front: places leave in about the order in which they came.
-        let at = queue.iter().position(|other| Arc::ptr_eq(other, place));
-        if let Some(at) = at {
+        let queue = &mut lock(&self.queue).in_order;
+        // Mostly it is the first, and the others need not be looked at.
+        let is_first = queue.front().is_some_and(|first| Arc::ptr_eq(first, place));
+        let at =
+            if is_first { Ok(0) } else { queue.binary_search_by_key(&place.number, |other| other.number) };
+        if let Ok(at) = at {
             queue.remove(at);
             self.waiting.store(queue.len(), Ordering::SeqCst);
             place.is_in.store(false, Ordering::SeqCst);
         }
-        at == Some(0)
+        is_first
     }
 }
 
@@ -170,9 +189,7 @@ pub struct Deputy<E> {
 
 impl<E> Ticket<E> {
     pub(crate) fn new(group: Arc<Hostgroup<E>>, random: u64, now: Duration) -> Self {
-        let state = Mutex::new(PlaceState { waker: None, turn: None });
-        let place = Arc::new(Place { random, since: now, is_in: AtomicBool::new(true), state });
-        group.queue.push(Arc::clone(&place));
+        let place = group.queue.push(random, now);
         // The look after queueing (see the top of this file); it serves whoever is first in line.
         group.queue.serve(&group);
         Self { group, place }

@@ -23,6 +23,7 @@ mod share;
 mod spare;
 mod statements;
 mod target;
+mod turn;
 mod unhealthy;
 mod warm;
 
@@ -42,6 +43,7 @@ pub(crate) use prologue::{Prologue, Refused, Taken};
 pub(crate) use spare::take_at_once;
 pub(crate) use statements::{Known, Origin};
 pub(crate) use target::Target;
+pub(crate) use turn::Turn;
 pub(crate) use warm::Warmth;
 
 /// A connection to a server, and the right to have it. In a box: it changes hands often, and most clients wait without one.

@@ -216,6 +216,10 @@ pub(crate) const SETTINGS_MAX: usize = 64;
 /// knows any more when all are gone.
 pub(crate) const PINS_MAX: usize = 64;
 
+/// Length of a statement that is prepared by name, in text, if it is to be known what its execution does. There are no more of them than
+/// [`PINS_MAX`].
+pub(crate) const NAMED_TEXT_MAX: usize = 4 << 10;
+
 /// Bytes of all of them.
 pub(crate) const SETTINGS_BYTES_MAX: usize = 16 * 1024;
 
@@ -233,6 +237,9 @@ pub(crate) const PREPARED_BYTES_MAX: usize = 8 << 20;
 
 /// Length of the text of a prepared statement that may stay at a connection when that becomes another session's.
 pub(crate) const LEFT_TEXT_MAX: usize = 4 << 10;
+
+/// Bytes of values that are kept of one statement which its server could not prepare when they came.
+pub(crate) const PARTS_BYTES_MAX: usize = 1 << 20;
 
 /// Bytes of the statements that all sessions have prepared, each text once for those of a worker, and of what is known of who has them: what
 /// does not fit is executed where it was prepared, or not shown.

@@ -28,6 +28,8 @@ pub(crate) struct Snapshot {
     pub(crate) variables: MysqlVariables,
     pub(crate) patience: Patience,
     pub(crate) check_logins: CheckLogins,
+    /// How long at most a session that has waited for a connection comes before others who wait.
+    pub(crate) connection_turn: Duration,
     pub(crate) drain_timeout: Duration,
     pub(crate) users: Arc<Users>,
     pub(crate) announced: Announced,
@@ -75,6 +77,7 @@ impl Snapshot {
             variables,
             patience,
             check_logins: config.pointsman.check_logins,
+            connection_turn: config.pointsman.connection_turn,
             drain_timeout: config.pointsman.drain_timeout,
             users,
             announced: Announced::new(config),

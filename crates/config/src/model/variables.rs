@@ -319,6 +319,8 @@ pub struct PointsmanVariables {
     pub log_text_max: u32,
     /// What looks like injected SQL passes all the same.
     pub sqli_detect_only: bool,
+    /// How long at most a session that has waited for a connection comes before others who wait (`connection_turn_ms`).
+    pub connection_turn: Duration,
 }
 
 from_row!(PointsmanVariables, POINTSMAN_VARIABLES, {
@@ -333,6 +335,7 @@ from_row!(PointsmanVariables, POINTSMAN_VARIABLES, {
     health_address,
     log_text_max,
     sqli_detect_only,
+    connection_turn = "connection_turn_ms",
 });
 
 /// A login method.

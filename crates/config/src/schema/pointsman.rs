@@ -131,6 +131,14 @@ pub static POINTSMAN_VARIABLES: Section = Section::new(
         false,
         "with `mysql-automatic_detect_sqli`: what looks like injected SQL passes all the same, and is counted and logged",
     )
+    .built(),
+    ms(
+        "connection_turn_ms",
+        10,
+        (0, 1_000),
+        "where sessions wait in line for connections: the next statements of one that has waited longer than 10 ms, three at most, come \
+         before others for an eighth of the time beyond that, and for so long at most; 0: all statements are served in the order in which they came",
+    )
     .built()]],
     "Variables that ProxySQL does not have.",
 )

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use config::Endpoint;
 use pool::{Quota, Server, Share};
+use sql::Dialect;
 use tokio::time::Instant;
 use wire::command::Kind;
 use wire::frame::HEADER_LEN;
@@ -82,6 +83,8 @@ pub(crate) struct Greeted {
     pub(crate) capabilities: Capabilities,
     pub(crate) plugin: Box<[u8]>,
     pub(crate) nonce: [u8; 20],
+    /// Which statements in comments it executes, as far as its version tells.
+    pub(crate) dialect: Option<Dialect>,
 }
 
 impl Connection {
@@ -101,6 +104,11 @@ impl Connection {
     /// What its server has said in its greeting; nothing at layer 4.
     pub(crate) fn greeted(&self) -> Option<&Greeted> {
         self.known.greeted.as_ref()
+    }
+
+    /// Which statements in comments its server executes, as far as its version tells.
+    pub(crate) fn dialect(&self) -> Option<Dialect> {
+        self.greeted().and_then(|greeted| greeted.dialect)
     }
 
     /// The statements that are prepared there.

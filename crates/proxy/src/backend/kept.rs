@@ -207,13 +207,17 @@ impl Kept {
     /// line as well.
     pub(super) fn wait(
         &self,
+        worker: &Worker,
         asker: &Asker<'_>,
         hostgroup: u32,
         (other, slot): (Other, Rc<Slot>),
         since: Duration,
         deadline: Option<Instant>,
     ) {
-        let waiting = Waiting { slot, other, wish: asker.wish(), since, deadline };
+        let (wish, turn) = (asker.wish(), Rc::clone(&asker.identity.turn));
+        let has_turns = !worker.settings().connection_turn.is_zero();
+        let rank = if has_turns { turn.served().min(since) } else { since };
+        let waiting = Waiting { slot, other, wish, turn, since, rank, deadline };
         self.line.wait(asker.key(hostgroup), waiting);
     }
 

@@ -16,6 +16,7 @@ use super::handed::Slot;
 use super::kept::Entry;
 use super::key::{ByKey, Key};
 use super::passport::Passport;
+use super::turn::Turn;
 use crate::arrival::Peer;
 use crate::limits::{AHEAD_MAX, LOOKS_MAX};
 use crate::worker::Worker;
@@ -23,9 +24,28 @@ use crate::worker::Worker;
 /// Who waits, by what they can use.
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    waiting: RefCell<HashMap<Key, VecDeque<Waiting>, ByKey>>,
+    waiting: RefCell<HashMap<Key, Alike, ByKey>>,
     /// When a connection was given up last for somebody who is not in this line, as time since the start.
     yielded: Cell<Duration>,
+}
+
+/// Those who can use the same ones.
+#[derive(Debug, Default)]
+struct Alike {
+    /// Those whose [turn](Turn) it is. They come first.
+    in_turn: VecDeque<Waiting>,
+    /// Those who wait for theirs.
+    others: VecDeque<Waiting>,
+}
+
+impl Alike {
+    fn is_empty(&self) -> bool {
+        self.in_turn.is_empty() && self.others.is_empty()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Waiting> {
+        self.in_turn.iter().chain(&self.others)
+    }
 }
 
 /// What a session's connection has to be.
@@ -63,8 +83,11 @@ pub(super) struct Waiting {
     pub(super) slot: Rc<Slot>,
     pub(super) other: Other,
     pub(super) wish: Wish,
+    pub(super) turn: Rc<Turn>,
     /// Since when, as time since the start.
     pub(super) since: Duration,
+    /// Those with lower ones come first: when he was served last; where there are no turns, since when he waits.
+    pub(super) rank: Duration,
     /// When he gives up, if he does not see to that himself.
     pub(super) deadline: Option<Instant>,
 }
@@ -78,50 +101,70 @@ pub(super) struct Due {
 }
 
 impl Line {
-    /// A place at its end.
+    /// A place for somebody: behind those whose turn it is if it is his as well, else behind those with lower ranks.
     pub(super) fn wait(&self, key: Key, waiting: Waiting) {
-        self.waiting.borrow_mut().entry(key).or_default().push_back(waiting);
+        let mut all = self.waiting.borrow_mut();
+        let Alike { in_turn, others } = all.entry(key).or_default();
+        if waiting.turn.is_on(waiting.since) {
+            return in_turn.push_back(waiting);
+        }
+        // Mostly it is the end.
+        let is_last = others.back().is_none_or(|last| last.rank <= waiting.rank);
+        let at = if is_last { others.len() } else { others.partition_point(|one| one.rank <= waiting.rank) };
+        others.insert(at, waiting);
     }
 
-    /// Gives a connection to the one who waits longest of those that it is good for. It comes back if there is nobody, or if it is
-    /// the turn of somebody else.
+    /// Gives a connection to whose turn it is of those that it is good for, or else to the one who was served longest ago. It comes back if there
+    /// is nobody, or if it is for somebody elsewhere.
     pub(super) fn hand_on(&self, worker: &Worker, key: Key, mut entry: Box<Entry>) -> Option<Box<Entry>> {
         let mut all = self.waiting.borrow_mut();
-        let Some(waiting) = all.get_mut(&key) else { return Some(entry) };
-        let mut at = 0;
-        while let Some(one) = waiting.get(at).filter(|_| at < LOOKS_MAX) {
-            if one.slot.is_closed() {
-                waiting.remove(at);
-            } else if !entry.is_good_for(worker, &one.wish) {
-                at += 1;
-            } else if self.has_to_yield(worker, &entry, one.since) {
-                return Some(entry);
-            } else if let Some(one) = if at == 0 { waiting.pop_front() } else { waiting.remove(at) } {
-                entry.leave();
-                one.slot.put(entry);
-                one.other.leave();
-                return None;
-            }
-        }
-        if waiting.is_empty() {
+        let Some(alike) = all.get_mut(&key) else { return Some(entry) };
+        let next = self.next(worker, alike, &entry);
+        if alike.is_empty() {
             all.remove(&key);
         }
-        Some(entry)
+        let Some(next) = next else { return Some(entry) };
+        entry.leave();
+        next.slot.put(entry);
+        next.other.leave();
+        None
     }
 
-    /// Whether it is the turn of somebody elsewhere, and not of the one here who has waited since then. Not for each connection: a
+    /// Takes who gets a connection out of the line.
+    fn next(&self, worker: &Worker, alike: &mut Alike, entry: &Entry) -> Option<Waiting> {
+        let Alike { in_turn, others } = alike;
+        let now = worker.shared.uptime();
+        if let Some(at) = first(worker, in_turn, entry) {
+            // They stand for those who let them pass.
+            let rank = others.front().or_else(|| in_turn.get(at))?.rank;
+            if self.has_to_yield(entry, rank, now) {
+                return None;
+            }
+            let next = in_turn.remove(at)?;
+            next.turn.go_on(now);
+            return Some(next);
+        }
+        let at = first(worker, others, entry)?;
+        if self.has_to_yield(entry, others.get(at)?.rank, now) {
+            return None;
+        }
+        let next = others.remove(at)?;
+        next.turn.begin(now.saturating_sub(next.since), now, worker.settings().connection_turn);
+        Some(next)
+    }
+
+    /// Whether it is the turn of somebody elsewhere who waits, and not of the one here with this rank. Not for each connection: a
     /// line that moves slowly needs a few more connections, not all.
-    fn has_to_yield(&self, worker: &Worker, entry: &Entry, since: Duration) -> bool {
-        let is_ahead = |oldest| since.saturating_sub(oldest) > AHEAD_MAX;
+    fn has_to_yield(&self, entry: &Entry, rank: Duration, now: Duration) -> bool {
+        let is_ahead = |oldest| rank.saturating_sub(oldest) > AHEAD_MAX;
         if let Some(quota) = entry.backend.connection().quota().filter(|quota| quota.waiting() > 0)
-            && quota.has_to_yield(since, worker.shared.uptime(), AHEAD_MAX)
+            && quota.has_to_yield(rank, now, AHEAD_MAX)
         {
             return true;
         }
         if !entry.backend.oldest_waiting().is_some_and(is_ahead) || !entry.backend.is_in_the_way() {
             return false;
         }
-        let now = worker.shared.uptime();
         let yields = now.saturating_sub(self.yielded.get()) > AHEAD_MAX;
         if yields {
             self.yielded.set(now);
@@ -137,8 +180,8 @@ impl Line {
     /// For whom it is time to look at `now`. Those who have waited as long as they may are told.
     pub(super) fn due(&self, now: Instant) -> Vec<Due> {
         let mut due = Vec::new();
-        for (Key { hostgroup, .. }, waiting) in self.waiting.borrow().iter() {
-            for one in waiting.iter().filter(|one| one.slot.is_looked_after()) {
+        for (Key { hostgroup, .. }, alike) in self.waiting.borrow().iter() {
+            for one in alike.iter().filter(|one| one.slot.is_looked_after()) {
                 if one.deadline.is_some_and(|deadline| deadline <= now) {
                     one.slot.give_up();
                 } else if one.slot.look.get().is_some_and(|look| look <= now)
@@ -155,15 +198,31 @@ impl Line {
     /// When somebody has to look for one of them next, or one of them gives up; nothing if nobody has to.
     pub(super) fn next_look(&self) -> Option<Instant> {
         let waiting = self.waiting.borrow();
-        let all = waiting.values().flatten().filter(|one| one.slot.is_looked_after());
+        let all = waiting.values().flat_map(Alike::iter).filter(|one| one.slot.is_looked_after());
         all.filter_map(|one| one.slot.look.get().into_iter().chain(one.deadline).min()).min()
     }
 
     /// Forgets those who do not wait any more.
     pub(super) fn sweep(&self) {
-        self.waiting.borrow_mut().retain(|_, waiting| {
-            waiting.retain(|one| !one.slot.is_closed());
-            !waiting.is_empty()
+        self.waiting.borrow_mut().retain(|_, alike| {
+            alike.in_turn.retain(|one| !one.slot.is_closed());
+            alike.others.retain(|one| !one.slot.is_closed());
+            !alike.is_empty()
         });
     }
+}
+
+/// Where the first one stands who still waits, and whom a connection is good for. Those in front who do not wait any more are forgotten.
+fn first(worker: &Worker, waiting: &mut VecDeque<Waiting>, entry: &Entry) -> Option<usize> {
+    let mut at = 0;
+    while let Some(one) = waiting.get(at).filter(|_| at < LOOKS_MAX) {
+        if one.slot.is_closed() {
+            waiting.remove(at);
+        } else if entry.is_good_for(worker, &one.wish) {
+            return Some(at);
+        } else {
+            at += 1;
+        }
+    }
+    None
 }

@@ -5,6 +5,7 @@
 
 use std::io;
 
+use sql::Dialect;
 use wire::auth::{Credential, Secret, as_client};
 use wire::compress::{Method, Peer};
 use wire::{Capabilities, Codec as _, command, packet};
@@ -106,7 +107,12 @@ pub(super) async fn log_in(
     if !user.is_own {
         worker.shared.servers.note_login(&target.endpoint, user, &secret);
     }
-    let greeted = Greeted { capabilities, plugin: greeting.auth_plugin.into(), nonce: greeting.nonce };
+    let greeted = Greeted {
+        capabilities,
+        plugin: greeting.auth_plugin.into(),
+        nonce: greeting.nonce,
+        dialect: Dialect::of(greeting.server_version),
+    };
     Ok((greeting.connection_id, greeted))
 }
 

@@ -107,7 +107,7 @@ impl InLine {
         let look = first_look(ticket.first_look(uptime), now, uptime).min(deadline);
         let (handed, slot) = Handed::new(worker, Some(look));
         let other = Other::Pool(ticket.deputy());
-        worker.kept.wait(asker, hostgroup, (other, slot), uptime, Some(deadline));
+        worker.kept.wait(worker, asker, hostgroup, (other, slot), uptime, Some(deadline));
         worker.kept.keeper.note(worker, look);
         let standing = Some(Standing { ticket, handed });
         Self { worker: Rc::clone(worker), hostgroup, began, standing, came: None, is_killed: false }

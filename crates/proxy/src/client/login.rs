@@ -19,7 +19,7 @@ use wire::{Capabilities, Codec as _, StatusFlags, packet};
 use crate::addresses::Place;
 use crate::arrival::Peer;
 use crate::audit::{self, Stranger};
-use crate::backend::{Backend, check_login};
+use crate::backend::{Backend, Turn, check_login};
 use crate::client::proof::{Claim, Proven};
 use crate::counts::Counter;
 use crate::door::Door;
@@ -62,6 +62,8 @@ pub(crate) struct Identity {
     pub(crate) backend: Option<Backend>,
     /// Its place among the clients of its address, where these are limited.
     pub(crate) place: Option<Box<Place>>,
+    /// Whether it comes before others that wait for a connection.
+    pub(crate) turn: Rc<Turn>,
 }
 
 /// A driver that takes a packet in more than two compressed frames for broken. Servers make frames of up to 16 MB where they
@@ -158,6 +160,7 @@ impl Identity {
             backlog: Vec::new(),
             backend: None,
             place: None,
+            turn: Rc::default(),
         })
     }
 }
@@ -346,6 +349,7 @@ async fn enter(
         backlog: Vec::new(),
         backend: None,
         place: None,
+        turn: Rc::new(Turn::new(worker.shared.uptime())),
     });
     let checked = Box::pin(check_login(worker, &identity)).await;
     identity.backend = checked.map_err(|refusal| dialogue.pass_refusal(&refusal))?;
