@@ -73,6 +73,8 @@ pub struct ReplyScanner {
     /// Whether results in front of the last one are told that tell of changes in the session.
     stops: bool,
     prepared: Option<Prepared>,
+    /// Columns of the result, if their definitions came.
+    columns: Option<u16>,
     header_len: u8,
     head_len: u8,
     header: [u8; HEADER_LEN],
@@ -112,6 +114,7 @@ impl ReplyScanner {
             warned: false,
             stops: false,
             prepared: None,
+            columns: None,
             header_len: 0,
             head_len: 0,
             header: [0; HEADER_LEN],
@@ -164,6 +167,9 @@ impl ReplyScanner {
                     continue;
                 }
                 Step::Next(phase) => {
+                    if let (Phase::First, Phase::Columns { left }) = (self.phase, phase) {
+                        self.columns = u16::try_from(left).ok();
+                    }
                     self.phase = phase;
                     continue;
                 }
@@ -252,8 +258,13 @@ impl ReplyScanner {
         self.prepared
     }
 
+    /// How many columns the last result has whose definitions were seen.
+    pub const fn columns(&self) -> Option<u16> {
+        self.columns
+    }
+
     const fn done(&mut self, end: End) -> Event {
-        let ends_rows = matches!(self.phase, Phase::Rows) && !matches!(end, End::Err { .. });
+        let ends_rows = matches!(self.phase, Phase::Rows | Phase::Fields) && !matches!(end, End::Err { .. });
         self.phase = Phase::Over;
         Event::Done(Outcome { end, rows: self.rows, ends_rows })
     }

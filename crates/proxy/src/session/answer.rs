@@ -71,7 +71,8 @@ impl Session {
             trace.answered(Instant::now());
         }
         note(&mut self.status, outcome);
-        if self.course.settle(&self.identity, outcome, reply.warned()) {
+        let dialect = self.backend.as_ref().and_then(|backend| backend.connection().dialect());
+        if self.course.settle(&self.identity, outcome, reply.warned(), dialect) {
             self.was_reset();
         }
         Ok(())

@@ -57,6 +57,7 @@ impl Session {
                 for reply in &replies {
                     note(&mut self.status, reply.outcome);
                     self.collect(reply);
+                    self.course.overhear(&self.identity, reply);
                 }
                 return Ok(Ok(replies));
             }

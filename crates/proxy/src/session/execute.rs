@@ -83,7 +83,9 @@ impl Session {
         let Some(prepared) = self.course.prepared.as_ref().and_then(|all| all.get(id)) else {
             return self.left_as(id).is_empty();
         };
-        if kind == Kind::StmtClose && prepared.is_elsewhere(self.course.hostgroup) {
+        if kind == Kind::StmtClose && prepared.is_elsewhere(self.course.hostgroup)
+            || !prepared.unsent.is_empty()
+        {
             return false;
         }
         let known_as = prepared.id_at(self.course.hostgroup);
@@ -126,12 +128,16 @@ impl Session {
         if is_told && (prepared.is_for_once(hostgroup) || self.is_away()) {
             self.close_here(id).await?;
         }
+        let parts = self.take_parts(kind, id);
         let known_as = self.course.prepared.as_ref().and_then(|all| all.get(id)?.id_at(hostgroup));
         let known_as = match known_as.or_else(|| self.adopt(id)) {
             Some(known_as) => known_as,
             None => match self.prepare_again(id).await? {
                 Ok(known_as) => known_as,
-                Err(NotPrepared::Lost(_)) if self.tries_again(decided) => return Ok(false),
+                Err(NotPrepared::Lost(_)) if self.tries_again(decided) => {
+                    self.put_parts_back(id, parts);
+                    return Ok(false);
+                }
                 Err(NotPrepared::Lost(error)) => {
                     self.refuse_here(kind, &error).await?;
                     return Ok(false);
@@ -155,6 +161,10 @@ impl Session {
                     self.refuse_here(kind, &ClientError::needs_preparing()).await?;
                     return Ok(false);
                 }
+                Err(NotPrepared::Refused(_)) if kind == Kind::SendLongData => {
+                    Box::pin(self.keep_part(id, parts)).await?;
+                    return Ok(false);
+                }
                 Err(NotPrepared::Refused(_)) if kind == Kind::StmtFetch => {
                     return Box::pin(self.refuse_fetch(id)).await;
                 }
@@ -168,6 +178,9 @@ impl Session {
                 Err(_) => return self.refuse_statement(kind, id).await,
             },
         };
+        if !parts.is_empty() && kind != Kind::StmtReset {
+            Box::pin(self.send_parts(known_as, parts)).await?;
+        }
         if self.rename(kind, id, known_as) {
             self.tell_columns(kind, id);
             decided.renamed = (known_as != id).then_some(id);
@@ -190,10 +203,12 @@ impl Session {
     fn tell_columns(&mut self, kind: Kind, id: u32) {
         let (caps, hostgroup, cursor) =
             (self.capabilities(), self.course.hostgroup, opens_cursor(front(&self.backlog)));
-        let prepared = self.course.prepared.as_mut().and_then(|all| all.get_mut(id));
-        if kind == Kind::StmtExecute && prepared.is_some_and(|prepared| prepared.tells_columns_of(hostgroup))
+        let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id));
+        let prepared = prepared.filter(|prepared| prepared.has_other_columns_at(hostgroup));
+        if kind == Kind::StmtExecute
+            && let Some(prepared) = prepared
         {
-            self.course.changed = Some(Box::new(Changed::new(caps, cursor)));
+            self.course.changed = Some(Box::new(Changed::new(caps, cursor, prepared.columns())));
         }
     }
 

@@ -10,7 +10,7 @@ use super::course::Course;
 use super::execute::keeps_definitions;
 use super::measure::answered;
 use super::owed::{Owed, Step};
-use crate::backend::{self, Backend};
+use crate::backend::Backend;
 use crate::client::login::Identity;
 use crate::control::Control;
 use crate::counts::Counter;
@@ -57,9 +57,9 @@ impl Ears<'_> {
                 *self.status = told.unwrap_or(*self.status);
                 input.get(heard..)
             }
-            Err(backend::Refused(payload)) => {
+            Err(refused) => {
                 self.worker.taken.clear();
-                self.course.refusal = Some(payload.into());
+                self.course.refusal = Some(Box::new(refused));
                 None
             }
         }
@@ -133,7 +133,8 @@ impl Ears<'_> {
     fn go_on(&mut self, reply: &mut ReplyScanner, outcome: Outcome) -> bool {
         let Some(next) = self.owed.pop() else { return false };
         note(self.status, outcome);
-        self.course.settle(self.identity, outcome, reply.warned());
+        let dialect = self.backend.connection().dialect();
+        self.course.settle(self.identity, outcome, reply.warned(), dialect);
         *reply = reply.next_answer(work_at(self.control, self.course, &next));
         true
     }
@@ -153,6 +154,9 @@ impl Ears<'_> {
     fn note_statements(&mut self, reply: &ReplyScanner, outcome: Outcome) {
         if outcome.status().is_some_and(|status| status.contains(StatusFlags::METADATA_CHANGED)) {
             self.backend.connection_mut().statements_mut().bind_all();
+            self.note_columns(reply);
+        } else if self.course.changed.is_some() {
+            self.note_columns(reply);
         }
         if self.control.running.kind() == Some(Kind::StmtPrepare)
             && let Some(registry) = &mut self.course.prepared
@@ -165,6 +169,19 @@ impl Ears<'_> {
             if let Some(prepared) = prepared {
                 self.backend.connection_mut().statements_mut().note(prepared, known.unwrap_or_default());
             }
+        }
+    }
+
+    /// The execution that was answered may have had other columns than the ones before. The client knows those now: a connection where the statement
+    /// has the old ones would have it told again.
+    fn note_columns(&mut self, reply: &ReplyScanner) {
+        let running = &self.control.running;
+        if running.kind() == Some(Kind::StmtExecute)
+            && let Some(columns) = reply.columns()
+            && let Some(registry) = &mut self.course.prepared
+            && let Some(prepared) = registry.at(running.statement(), self.course.hostgroup)
+        {
+            prepared.was_told_columns(self.course.hostgroup, columns);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Answers that tell the client that a prepared statement has other columns than it was told: so servers do it whose tables have changed,
-//! and so it is if the statement had to be prepared anew over another connection.
+//! and so it is if the statement had to be prepared anew over another connection. Where it was prepared with others than the client knows, what its
+//! server says of that is about those: it becomes what the client has to hear.
 
 use wire::codec::Reader;
 use wire::frame::HEADER_LEN;
@@ -19,13 +20,19 @@ pub(super) struct Changed {
     pass: usize,
     /// How many packets that end something are still to come.
     ends: u8,
+    /// How many columns the client knows of.
+    known: u16,
+    /// Whether the result has others; nothing before its first packet.
+    are_others: Option<bool>,
 }
 
 impl Changed {
-    /// An answer of rows before its first byte, for a client with these capabilities; `cursor` says whether the rows are fetched later.
-    pub(super) const fn new(capabilities: Capabilities, cursor: bool) -> Self {
+    /// An answer of rows before its first byte, for a client with these capabilities that knows of so many columns; `cursor` says whether the
+    /// rows are fetched later.
+    pub(super) const fn new(capabilities: Capabilities, cursor: bool, known: u16) -> Self {
         let is_classic = !capabilities.contains(Capabilities::DEPRECATE_EOF);
-        Self { capabilities, held: Vec::new(), pass: 0, ends: if is_classic && !cursor { 2 } else { 1 } }
+        let ends = if is_classic && !cursor { 2 } else { 1 };
+        Self { capabilities, held: Vec::new(), pass: 0, ends, known, are_others: None }
     }
 
     /// The bytes for the client, in place of these, the next ones of the server.
@@ -60,7 +67,7 @@ impl Changed {
         usize::try_from(u32::from_le_bytes([a, b, c, 0])).ok()
     }
 
-    /// Puts the flag into a packet that ends something.
+    /// Puts the flag into a packet that ends something, or takes it out.
     fn judge(&mut self, head: &mut [u8]) {
         let len = head.first_chunk::<HEADER_LEN>().map_or(0, |header| {
             usize::try_from(u32::from_le_bytes([header[0], header[1], header[2], 0])).unwrap_or_default()
@@ -69,6 +76,11 @@ impl Changed {
         self.pass = len.saturating_sub(payload.len());
         match payload.first() {
             Some(&Err::HEADER) => self.ends = 0,
+            // The first packet is the number of columns.
+            _ if self.are_others.is_none() => {
+                let columns = Reader::new(payload).lenenc("columns").ok();
+                self.are_others = Some(columns != Some(self.known.into()));
+            }
             // A row in binary begins with 0, a definition with the length of `def`.
             Some(&Eof::HEADER) => {
                 self.ends = self.ends.saturating_sub(1);
@@ -78,8 +90,11 @@ impl Changed {
                     status_of_ok(payload)
                 };
                 let high = at.and_then(|at| payload.get_mut(at + 1));
-                if let Some(high) = high {
-                    *high |= StatusFlags::METADATA_CHANGED.bits().to_le_bytes()[1];
+                let flag = StatusFlags::METADATA_CHANGED.bits().to_le_bytes()[1];
+                match (high, self.are_others) {
+                    (Some(high), Some(false)) => *high &= !flag,
+                    (Some(high), _) => *high |= flag,
+                    (None, _) => {}
                 }
             }
             _ => {}
@@ -110,9 +125,14 @@ mod tests {
 
     /// Whatever the reads are, the packets that end something have the flag, and all others are as they were.
     fn becomes(capabilities: Capabilities, cursor: bool, before: &[&[u8]], behind: &[&[u8]]) {
+        becomes_for(3, capabilities, cursor, before, behind);
+    }
+
+    /// The same for a client that knows of so many columns.
+    fn becomes_for(known: u16, capabilities: Capabilities, cursor: bool, before: &[&[u8]], behind: &[&[u8]]) {
         let (before, behind) = (answer(before), answer(behind));
         for cut in 0..before.len() {
-            let mut changed = Changed::new(capabilities, cursor);
+            let mut changed = Changed::new(capabilities, cursor, known);
             let (first, second) = before.split_at(cut);
             let told = [changed.rewrite(first), changed.rewrite(second)].concat();
             assert_eq!(told, behind, "cut at {cut}");
@@ -135,5 +155,16 @@ mod tests {
         becomes(caps, false, &[&[1], COLUMN, ROW, &ok(0)], &[&[1], COLUMN, ROW, &ok(4)]);
         let refusal = b"\xff\x7a\x04#42S02There is no such table".as_slice();
         becomes(none, false, &[refusal, EOF], &[refusal, EOF]);
+    }
+
+    #[test]
+    fn c15_a_client_that_knows_the_columns_is_not_told() {
+        let none = Capabilities::PROTOCOL_41;
+        let rows = [&[1][..], COLUMN, EOF_CHANGED, ROW, EOF_CHANGED];
+        becomes_for(1, none, false, &rows, &[&[1], COLUMN, EOF, ROW, EOF]);
+        becomes_for(1, none, true, &[&[1], COLUMN, EOF_CHANGED], &[&[1], COLUMN, EOF]);
+        let caps = none.union(Capabilities::DEPRECATE_EOF);
+        let ok = |status: u8| [b"\xfe\0\0\x02", &[status][..], b"\0\0"].concat();
+        becomes_for(1, caps, false, &[&[1], COLUMN, ROW, &ok(4)], &[&[1], COLUMN, ROW, &ok(0)]);
     }
 }

@@ -15,6 +15,7 @@ use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 
 use super::Session;
+use super::course::prepared::Prepared;
 use super::last_result::NOWHERE;
 use super::prepare::NotPrepared;
 use crate::backend::{Asked, only_row};
@@ -37,7 +38,7 @@ const VARIABLES: [&str; 3] = ["sql_mode", "character_set_client", "collation_con
 const NULL: u8 = 0xfb;
 
 /// What statements do that may tell the schema in which they were prepared, be it none: `DATABASE()`.
-const TELLS_SCHEMA: Effects = Effects::SERVER.with(Effects::UNKNOWN);
+pub(super) const TELLS_SCHEMA: Effects = Effects::SERVER.with(Effects::UNKNOWN);
 
 /// What texts mean at a time.
 #[derive(Debug, PartialEq, Eq)]
@@ -46,6 +47,13 @@ pub(super) struct Modes {
     set: Box<[u8]>,
     /// Empty if it was none: then texts that could be prepared mean the same in all of them.
     schema: Box<[u8]>,
+}
+
+impl Modes {
+    /// Whether it was none.
+    pub(super) fn is_in_no_schema(&self) -> bool {
+        self.schema.is_empty()
+    }
 }
 
 /// The modes that are in this row of text; `schema` is what is known of theirs. `None` if they make no sense, or could not be set again.
@@ -91,14 +99,14 @@ impl Session {
     }
 
     /// Has the statements that are not at the backend in use keep the modes in which they were prepared. False if they are to be prepared
-    /// there at once.
-    pub(super) async fn keep_modes(&mut self) -> Result<bool, Ending> {
+    /// there at once; `leaves` says that the command may take the session into a schema, and nothing leads out of all of them.
+    pub(super) async fn keep_modes(&mut self, leaves: bool) -> Result<bool, Ending> {
         let hostgroup = self.course.hostgroup;
         let Ok(Some(modes)) = self.ask_modes().await? else { return Ok(false) };
         let Some(all) = &mut self.course.prepared else { return Ok(false) };
         let missing: Vec<_> = all.missing_at(hostgroup).collect();
-        let tells = |id: &u32| all.get(*id).is_some_and(|one| one.what.effects.any_of(TELLS_SCHEMA));
-        if modes.schema.is_empty() && missing.iter().any(tells) {
+        let tells = |id: &u32| all.get(*id).is_some_and(Prepared::tells_schema);
+        if leaves && modes.is_in_no_schema() && missing.iter().any(tells) {
             return Ok(false);
         }
         let modes = Rc::new(modes);

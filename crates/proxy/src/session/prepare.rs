@@ -29,6 +29,11 @@ pub(super) enum NotPrepared {
     Cannot,
 }
 
+/// Whether a command may take the session into another schema.
+fn sets_schema(kind: Kind, decided: &Decided) -> bool {
+    kind == Kind::InitDb || decided.change.as_ref().is_some_and(|change| change.sets_schema())
+}
+
 impl Session {
     /// Whether the command changes what texts mean, while statements that were prepared before are not at the backend in use: they would
     /// be prepared as other ones afterwards.
@@ -36,12 +41,50 @@ impl Session {
         let Some(all) = &self.course.prepared else { return false };
         let sets_modes =
             kind == Kind::InitDb || decided.change.as_ref().is_some_and(|change| change.sets_modes());
-        sets_modes && all.missing_at(decided.hostgroup).next().is_some()
+        let leaves = || sets_schema(kind, decided) && self.course.caller.schema().is_empty();
+        let is_left = || leaves() && all.in_no_schema(decided.hostgroup).next().is_some();
+        sets_modes && (all.missing_at(decided.hostgroup).next().is_some() || is_left())
+    }
+
+    /// Does so in front of such a command, or has them keep their modes.
+    pub(super) async fn prepare_before(&mut self, kind: Kind, decided: &Decided) -> Result<(), Ending> {
+        let leaves = sets_schema(kind, decided);
+        if leaves && self.course.caller.schema().is_empty() {
+            self.prepare_in_no_schema().await?;
+        }
+        let all = self.course.prepared.as_ref();
+        let is_any_missing = all.is_some_and(|all| all.missing_at(decided.hostgroup).next().is_some());
+        if is_any_missing && !(self.prefers_modes() && self.keep_modes(leaves).await?) {
+            self.prepare_missing(leaves).await?;
+        }
+        Ok(())
+    }
+
+    /// Prepares those at the backend in use that tell that there is no schema, while there is none; from then on they bind the connection to
+    /// the session.
+    async fn prepare_in_no_schema(&mut self) -> Result<(), Ending> {
+        let hostgroup = self.course.hostgroup;
+        let all = self.course.prepared.as_ref();
+        let ids = all.map(|all| all.in_no_schema(hostgroup).collect::<Vec<_>>()).unwrap_or_default();
+        for id in ids {
+            let is_there =
+                |session: &Self| session.course.prepared.as_ref()?.get(id)?.id_at(hostgroup).map(drop);
+            if self.backend.is_some() && is_there(self).is_none() && self.adopt(id).is_none() {
+                // If that fails, it goes on keeping its modes.
+                let _ = self.prepare_again(id).await?;
+            }
+            if is_there(self).is_some()
+                && let Some(all) = &mut self.course.prepared
+            {
+                all.forget_modes(id);
+            }
+        }
+        Ok(())
     }
 
     /// Prepares them there; from then on they bind the connection to the session. Those that the server refuses now, while tables are
     /// locked, say, keep their modes, and are prepared when they are executed.
-    pub(super) async fn prepare_missing(&mut self) -> Result<(), Ending> {
+    async fn prepare_missing(&mut self, leaves: bool) -> Result<(), Ending> {
         let hostgroup = self.course.hostgroup;
         let missing = self.course.prepared.as_ref().map(|all| all.missing_at(hostgroup).collect::<Vec<_>>());
         let mut is_refused = false;
@@ -53,7 +96,7 @@ impl Session {
         if is_refused && self.backend.is_some() {
             // The client has not been refused anything.
             self.forget_warnings().await?;
-            self.keep_modes().await?;
+            self.keep_modes(leaves).await?;
         }
         Ok(())
     }

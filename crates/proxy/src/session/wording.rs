@@ -25,6 +25,10 @@ pub(super) fn wording<'a>(
 ) -> Cow<'a, [u8]> {
     let event = part.event;
     let told = told(ears.course, reply, event, part.bytes);
+    let told = match ears.course.overheard {
+        None => told,
+        Some(_) => with_overheard(ears, reply, event, told),
+    };
     let server = &ears.backend.server().endpoint().endpoint;
     let rewritten = match listing {
         None if past.named_threads && is_refused_kill(event) => {
@@ -50,6 +54,24 @@ fn told<'a>(course: &mut Course, reply: &ReplyScanner, event: Event, output: &'a
     gtids.trackers.pass(output, cut).map_or(output.into(), Cow::from)
 }
 
+/// The part with what the client is still to be told of its transaction, if it ends with the packet for that, and the packet is whole.
+#[cold]
+fn with_overheard<'a>(
+    ears: &mut Ears<'_>,
+    reply: &ReplyScanner,
+    event: Event,
+    told: Cow<'a, [u8]>,
+) -> Cow<'a, [u8]> {
+    let is_ok = matches!(event, Event::Done(Outcome { end: End::Ok { .. }, .. }));
+    // Of what was taken out nobody knows how long the last packet is now.
+    let len = reply.last_len().filter(|_| is_ok && matches!(told, Cow::Borrowed(_)));
+    let caps = ears.identity.capabilities;
+    let with = len.zip(ears.course.overheard.as_ref()).and_then(|(len, one)| one.told_in(&told, len, caps));
+    let Some(with) = with else { return told };
+    ears.course.overheard = None;
+    with.into()
+}
+
 /// What a server says of a prepared statement, in other words; nothing if they are good as they are. `is_last` says that the server has not
 /// got commands behind it.
 fn retold(output: &[u8], course: &mut Course, is_last: bool) -> Option<Vec<u8>> {
@@ -58,7 +80,7 @@ fn retold(output: &[u8], course: &mut Course, is_last: bool) -> Option<Vec<u8>> 
     }
     let rewritten = refusal_with_own_id(output, course);
     // Commands behind it may have asked about it already.
-    course.correction = rewritten.as_deref().filter(|_| is_last).and_then(correction);
+    course.correction = rewritten.as_deref().filter(|_| is_last).and_then(correction).map(Box::new);
     rewritten
 }
 

@@ -1,6 +1,7 @@
 //! Prepared statements that stay at a connection when it becomes another session's: who executes them there, and who must not.
 
 use config::Config;
+use wire::StatusFlags;
 use wire::command::Kind;
 
 use super::shared::{comes, config, two_of};
@@ -258,5 +259,46 @@ fn c15_the_types_of_an_execution_that_was_refused_are_those_of_the_next_one() {
         server.expect_command(Kind::StmtExecute, &[5, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 253, 0, 1, b'b']).await;
         server.ok().await;
         one.expect_ok().await;
+    });
+}
+
+/// The client is told once that a statement has other columns: a connection where it is prepared with the old ones would have it told again.
+#[test]
+fn c15_a_client_that_was_told_of_other_columns_executes_no_statement_with_the_old_ones() {
+    /// Two columns and no row.
+    async fn has_two(server: &mut Database, client: &mut Client) -> Vec<u8> {
+        server.send(&[2]).await;
+        server.send(&COLUMN).await;
+        server.send(&COLUMN).await;
+        server.end_of_rows().await;
+        for _ in 0..3 {
+            client.read().await;
+        }
+        client.read().await
+    }
+    let prepares = async |client: &mut Client, server: &mut Database, id| {
+        client.send_command(Kind::StmtPrepare, b"SELECT * FROM t").await;
+        server.expect_command(Kind::StmtPrepare, b"SELECT * FROM t").await;
+        prepared(server, id, 1).await;
+        client.read().await;
+        client.read().await;
+    };
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        prepares(&mut one, &mut server, 1).await;
+        one.send_command(Kind::StmtExecute, &execution(1)).await;
+        server.expect_command(Kind::StmtExecute, &execution(1)).await;
+        let plain = server.status;
+        server.status |= StatusFlags::METADATA_CHANGED;
+        has_two(&mut server, &mut one).await;
+        server.status = plain;
+        closes_and_runs(&mut two, &mut server, 1).await;
+        prepares(&mut two, &mut server, 2).await;
+        one.send_command(Kind::StmtExecute, &execution(1)).await;
+        server.expect_command(Kind::StmtPrepare, b"SELECT * FROM t").await;
+        prepared(&mut server, 3, 2).await;
+        server.expect_command(Kind::StmtExecute, &execution(3)).await;
+        let end = has_two(&mut server, &mut one).await;
+        assert_eq!(end, [0xfe, 0, 0, 2, 0, 0, 0], "it knows");
     });
 }

@@ -4,6 +4,7 @@
 use wire::command::Kind;
 
 use super::shared::{comes, two};
+use super::shared_sets::tells;
 use super::shared_traces::{EXECUTE, in_schema, prepared};
 use super::support::{Client, Database, play, run};
 
@@ -225,7 +226,7 @@ fn c16_a_statement_is_prepared_in_the_schema_of_its_time_where_that_of_now_is_no
 /// They were prepared when they were executed, and read the table of another schema.
 #[test]
 fn c16_statements_mean_what_they_meant_behind_what_may_change_the_schema() {
-    for sql in ["USE other; SELECT 1", "SET sql_mode = CONCAT('AN', 'SI')"] {
+    for (sql, is_asked) in [("USE other; SELECT 1", false), ("SET sql_mode = CONCAT('AN', 'SI')", true)] {
         play(async || {
             let (_stage, _servers, mut one, mut two, mut server) = in_schema("db").await;
             prepares_and_leaves(&mut one, &mut two, &mut server, "SELECT a FROM t").await;
@@ -233,6 +234,9 @@ fn c16_statements_mean_what_they_meant_behind_what_may_change_the_schema() {
             server.expect_command(Kind::StmtPrepare, b"SELECT a FROM t").await;
             prepared(&mut server, 3, 0).await;
             comes(&mut one, &mut server, sql).await;
+            if is_asked {
+                tells(&mut server, "sql_mode", "ANSI").await;
+            }
             one.send_command(Kind::StmtExecute, &EXECUTE).await;
             server.expect_command(Kind::StmtExecute, &[3, 0, 0, 0, 0, 1, 0, 0, 0]).await;
             server.ok().await;
@@ -335,5 +339,34 @@ fn c16_a_statement_that_tells_the_schema_is_prepared_while_there_is_none() {
         server.expect_command(Kind::StmtPrepare, b"SELECT database()").await;
         prepared(&mut server, 2, 0).await;
         comes(&mut one, &mut server, "USE b").await;
+    });
+}
+
+/// As long as the session is in no schema the statement can be prepared when it is executed, and the warnings stay. When it goes into one, it
+/// is prepared before, and is the session's from then on.
+#[test]
+fn c06_warnings_of_a_session_in_no_schema_outlive_a_set_of_modes() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        prepares_and_leaves(&mut one, &mut two, &mut server, "SELECT database()").await;
+        warns(&mut one, &mut server).await;
+        one.send_query("SET sql_mode = 'ANSI'").await;
+        modes_in(&mut server, "TRADITIONAL", None).await;
+        comes(&mut one, &mut server, "SET sql_mode = 'ANSI'").await;
+        run(&mut one, &mut server, "SHOW WARNINGS").await;
+        one.send_query("USE b").await;
+        modes_in(&mut server, "ANSI", None).await;
+        run_own(&mut server, &set_to("TRADITIONAL")).await;
+        server.expect_command(Kind::StmtPrepare, b"SELECT database()").await;
+        prepared(&mut server, 2, 0).await;
+        run_own(&mut server, &set_to("ANSI")).await;
+        comes(&mut one, &mut server, "USE b").await;
+        run(&mut one, &mut server, "SELECT a FROM t").await;
+        two.send_query("SELECT 2").await;
+        two.expect_err(9001).await;
+        one.send_command(Kind::StmtExecute, &EXECUTE).await;
+        server.expect_command(Kind::StmtExecute, &[2, 0, 0, 0, 0, 1, 0, 0, 0]).await;
+        server.ok().await;
+        one.expect_ok().await;
     });
 }

@@ -62,7 +62,7 @@ pub struct Outcome {
     pub end: End,
     /// Rows in all results of the answer.
     pub rows: u64,
-    /// Whether the last packet ends rows, of which there may be none.
+    /// Whether the last packet ends rows, of which there may be none, or a list of fields.
     pub ends_rows: bool,
 }
 

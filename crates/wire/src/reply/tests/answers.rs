@@ -320,8 +320,21 @@ fn a_field_list_has_no_count() {
         for fields in [0, 1, 5] {
             let script = Script::new(caps).definitions(fields).end(PLAIN);
             let got = outcome(Answer::FieldList, caps, &script.bytes);
-            assert_eq!(got, Outcome { end: end(caps, PLAIN), rows: 0, ends_rows: false });
+            assert_eq!(got, Outcome { end: end(caps, PLAIN), rows: 0, ends_rows: true });
         }
+    }
+}
+
+#[test]
+fn the_columns_of_a_result_are_counted() {
+    for caps in BOTH {
+        let scanner = |bytes: &[u8]| {
+            let mut scanner = ReplyScanner::new(Answer::Result, caps);
+            scanner.scan(bytes).unwrap();
+            scanner.columns()
+        };
+        assert_eq!(scanner(&Script::new(caps).columns(3).rows(1).end(PLAIN).bytes), Some(3));
+        assert_eq!(scanner(&Script::new(caps).ok(PLAIN).bytes), None);
     }
 }
 

@@ -41,7 +41,12 @@ pub(super) fn slow_scan(answer: Answer, caps: Capabilities, bytes: &[u8]) -> (us
         },
         Answer::Fetch => rows_of(&mut messages, caps, &mut rows).map(only),
         Answer::Prepare => prepare(&mut messages, caps),
-        Answer::FieldList => rows_of(&mut messages, caps, &mut Rows::default()).map(only),
+        Answer::FieldList => {
+            let mut fields = Rows::default();
+            let end = rows_of(&mut messages, caps, &mut fields).map(only);
+            rows.are_last = fields.are_last;
+            end
+        }
         Answer::Statistics => messages.next().map(|message| last(&message, caps).unwrap_or(End::Other)),
         Answer::Single => messages.next().and_then(|message| last(&message, caps)),
         Answer::Auth | Answer::Endless => unreachable!("not generated"),

@@ -1,0 +1,66 @@
+//! Parts of values (`COM_STMT_SEND_LONG_DATA`) of a statement that the backend in use does not have and refuses to prepare now: the next
+//! transaction may only read, say. Nobody answers that command. So the parts are kept, and go out as soon as the statement is there, at the
+//! latest in front of its execution.
+
+use std::future::poll_fn;
+use std::task::Poll;
+
+use wire::command::Kind;
+use wire::frame::{HEADER_LEN, Header, put_message};
+
+use super::Session;
+use super::backlog::whole_front;
+use super::execute::ID;
+use crate::ending::Ending;
+use crate::limits::PARTS_BYTES_MAX;
+
+impl Session {
+    /// The parts that are kept for this statement, if the command is one that needs them, or that forgets them.
+    pub(super) fn take_parts(&mut self, kind: Kind, id: u32) -> Vec<u8> {
+        let needs =
+            matches!(kind, Kind::SendLongData | Kind::StmtExecute | Kind::StmtBulkExecute | Kind::StmtReset);
+        let prepared = self.course.prepared.as_mut().filter(|_| needs).and_then(|all| all.get_mut(id));
+        prepared.map(|prepared| std::mem::take(&mut prepared.unsent)).unwrap_or_default()
+    }
+
+    /// Keeps them again.
+    pub(super) fn put_parts_back(&mut self, id: u32, parts: Vec<u8>) {
+        if let Some(prepared) = self.course.prepared.as_mut().and_then(|all| all.get_mut(id)) {
+            prepared.unsent = parts;
+        }
+    }
+
+    /// Keeps the part in the backlog behind these, if they are not too many.
+    pub(super) async fn keep_part(&mut self, id: u32, mut parts: Vec<u8>) -> Result<(), Ending> {
+        let len = self.backlog.first_chunk().map_or(0, |header| Header::parse(*header).len as usize);
+        if parts.len() + HEADER_LEN + len <= PARTS_BYTES_MAX {
+            self.complete_front().await?;
+            if let Some(payload) = whole_front(&self.backlog) {
+                put_message(&mut parts, 0, payload);
+            }
+            self.put_parts_back(id, parts);
+        }
+        self.skip_command().await?;
+        if !self.has_warnings() {
+            // The client has not been refused anything.
+            self.forget_warnings().await?;
+        }
+        Ok(())
+    }
+
+    /// Sends parts to the backend in use, which knows the statement by this number.
+    pub(super) async fn send_parts(&mut self, known_as: u32, mut parts: Vec<u8>) -> Result<(), Ending> {
+        let mut rest = &mut parts[..];
+        while let Some((header, behind)) = rest.split_first_chunk_mut::<HEADER_LEN>() {
+            let len = Header::parse(*header).len as usize;
+            let Some((payload, behind)) = behind.split_at_mut_checked(len) else { break };
+            if let Some(id) = payload.get_mut(ID) {
+                id.copy_from_slice(&known_as.to_le_bytes());
+            }
+            self.note_prepared(Kind::SendLongData, payload);
+            rest = behind;
+        }
+        self.note_at_server(Kind::SendLongData);
+        poll_fn(|cx| Poll::Ready(self.send_to_backend(cx, &parts))).await
+    }
+}
