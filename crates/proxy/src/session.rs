@@ -13,6 +13,7 @@
 //! - [`route`]: where a command goes, [`switch`]: getting there, [`execute`]: with a prepared statement;
 //! - [`correction`](mod@correction): errors that are told in other words than the server's;
 //! - [`course`]: what the session remembers for that, [`errand`]: what the proxy itself has to ask a server;
+//! - [`told`]: what a `SET` has set that is not written in it;
 //! - [`tell`]: answers about where statements go, [`trace`]: where the last one went, and how long that took;
 //! - [`backlog`]: the command that has come and is not sent yet;
 //! - [`fast_forward`]: sessions whose commands nobody looks at;
@@ -68,11 +69,13 @@ mod overdue;
 mod owed;
 mod own;
 mod pace;
+mod parts;
 mod prepare;
 mod renew;
 mod route;
 mod switch;
 mod tell;
+mod told;
 mod trace;
 mod unanswered;
 mod warnings;
@@ -231,6 +234,9 @@ impl Session {
             }
             if let Some(warned) = self.control.running.take_warned() {
                 Box::pin(self.log_warnings(warned)).await?;
+            }
+            if let Some(name) = self.course.asks.take() {
+                Box::pin(self.ask_what_is_set(&name)).await?;
             }
             if self.course.refused.is_some() {
                 Box::pin(self.say_again()).await?;

@@ -2,13 +2,17 @@
 //!
 //! - [`settings`]: what the client has set, to be said again elsewhere; [`set`]: which statements set something; [`switches`]: which of that takes the
 //!   place of what was set before;
-//! - [`pins`]: what cannot be said again elsewhere, and binds the session to a connection; [`marks`]: which statements do that;
+//! - [`pins`]: what cannot be said again elsewhere, and binds the session to a connection; [`marks`]: which statements do that; [`named`]: statements that are prepared
+//!   by name;
 //! - [`results`]: what later statements may ask about earlier ones, and [`substitute`]: putting the answer into a question;
 //! - [`gtids`]: the last transactions that servers have told of; [`trackers`]: the packets that tell them;
+//! - [`overheard`]: what the proxy was told of a transaction in the client's place;
 //! - [`words`]: the tokens of a statement.
 
 pub(crate) mod gtids;
 pub(crate) mod marks;
+pub(crate) mod named;
+pub(crate) mod overheard;
 pub(crate) mod pins;
 pub(crate) mod results;
 pub(crate) mod set;

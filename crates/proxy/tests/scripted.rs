@@ -70,7 +70,9 @@ mod scripted {
     mod shared;
     mod shared_asks;
     mod shared_modes;
+    mod shared_named;
     mod shared_new;
+    mod shared_sets;
     mod shared_state;
     mod shared_traces;
     mod split;

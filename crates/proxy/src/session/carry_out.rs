@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use route::{Effects, Sighting};
+use route::Sighting;
 use tokio::time::Instant;
 use wire::command::Kind;
 use wire::reply::Answer;
@@ -89,11 +89,11 @@ impl Session {
         if decided.effects.any_of(NEEDS_LAST_ID) && !self.bring_last_id(kind, &mut decided).await? {
             return self.keep(decided);
         }
-        if decided.effects.any_of(Effects::LAST_RESULT) && self.hears_of_others() {
+        if decided.asks_for_last() && self.hears_of_others() {
             self.tell_last_result(kind).await?;
         }
-        if self.has_to_prepare(kind, &decided) && !(self.prefers_modes() && self.keep_modes().await?) {
-            Box::pin(self.prepare_missing()).await?;
+        if self.has_to_prepare(kind, &decided) {
+            Box::pin(self.prepare_before(kind, &decided)).await?;
         }
         if names_statement(kind) && !self.bring_statement(kind, &mut decided).await? {
             return self.keep(decided);

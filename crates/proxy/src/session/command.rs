@@ -11,10 +11,11 @@ use wire::{Capabilities, Codec as _};
 use super::Session;
 use super::aside::Sent;
 use super::course::decided::Decided;
-use super::execute::opens_cursor;
+use super::execute::{ID, opens_cursor};
 use super::ids::Look;
 use super::lost::is_about_transactions;
 use super::owed::Step;
+use super::route::names_statement;
 use crate::control::running::Also;
 use crate::ending::Ending;
 use crate::error::ClientError;
@@ -375,6 +376,11 @@ fn is_visible(input: &[u8]) -> bool {
         [0, 0, 0, _, ..] => true,
         [len, 0, 0, _, EXECUTE, ..] => input.len() >= HEADER_LEN + EXECUTE_HEAD.min((*len).into()),
         [_, _, _, _, EXECUTE, ..] => input.len() >= HEADER_LEN + EXECUTE_HEAD,
+        // Which statement it is about decides where it goes, and as what.
+        [len, middle, high, _, kind, ..] if Kind::try_from(*kind).is_ok_and(names_statement) => {
+            let is_short = (*middle, *high) == (0, 0) && usize::from(*len) < ID.end;
+            is_short || input.len() >= HEADER_LEN + ID.end
+        }
         _ => input.len() > HEADER_LEN,
     }
 }

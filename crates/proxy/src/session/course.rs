@@ -18,7 +18,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use pool::ShelfTicket;
-use route::{Account, Caller, Destination, Effects, Why};
+use route::{Account, Caller, Destination, Effects, Facts, Why};
+use sql::Condition;
 use tokio::time::Instant;
 use wire::StatusFlags;
 
@@ -31,11 +32,13 @@ use crate::error::ClientError;
 use crate::fresh::Wanted;
 use crate::limit::Place;
 use crate::mirror::comparison::Watched;
-use crate::routing::{Judged, Reading};
+use crate::routing::{Judged, Reading, look};
 use crate::state::gtids::{Gtids, TRACK_GTIDS};
+use crate::state::named::{self, Executed};
+use crate::state::overheard::Overheard;
 use crate::state::substitute::Counted;
 use crate::state::{Mark, OPTION, Pin, Pins, Results, SCHEMA, Setting, Settings};
-use crate::statement::class::classify;
+use crate::statement::class::{Class, classify};
 use crate::throttle::Throttle;
 
 use super::again::Refused;
@@ -137,10 +140,14 @@ pub(super) struct Course {
     pub(super) refused: Option<Box<Refused>>,
     /// The answer that is on its way, if it tells that a prepared statement has other columns than the client knows.
     pub(super) changed: Option<Box<Changed>>,
+    /// What the client is to be told of its transaction with the next OK packet.
+    pub(super) overheard: Option<Box<Overheard>>,
+    /// The variable that the server is asked for, of which the statement that ran does not tell what it has set.
+    pub(super) asks: Option<Box<Box<str>>>,
     /// What has to be said for the server to have told an error as the client was told it.
-    pub(super) correction: Option<Box<[u8]>>,
-    /// What a server has against a setting that it had taken before: the payload of its ERR packet.
-    pub(super) refusal: Option<Box<[u8]>>,
+    pub(super) correction: Option<Box<Box<[u8]>>>,
+    /// What a server has against a setting that it had taken before.
+    pub(super) refusal: Option<Box<crate::backend::Refused>>,
     /// How long that may be said again.
     pub(super) again_until: Option<Box<Instant>>,
     /// The statement in the backlog, if it was sent before, and goes on: it was counted then.
@@ -237,6 +244,8 @@ impl Course {
             watched: None,
             refused: None,
             changed: None,
+            overheard: None,
+            asks: None,
             correction: None,
             refusal: None,
             again_until: None,
@@ -336,12 +345,22 @@ impl Course {
         let Judged { digest, facts, several, destination, screened, orders } = judged;
         // Rules may have made another statement of it.
         let text = orders.as_ref().and_then(|orders| orders.text.as_deref()).unwrap_or(text);
-        let class = classify(text);
+        let executed = if several { None } else { self.executed(text, status) };
+        let (text, facts) = executed.as_ref().map_or((text, facts), |(inner, facts)| (&**inner, *facts));
+        let conditional = Condition::of(text);
+        let (class, text) = match conditional {
+            Some((inside, _)) if classify(inside) == Class::Set => (Class::Set, inside),
+            _ => (classify(text), text),
+        };
         let at = At { schema: self.caller.schema(), two_byte_quotes: self.two_byte_quotes };
         let change = if several {
             Change::of_several(facts.effects, class, text)
         } else {
             Change::of_one(facts, class, text, at)
+        };
+        let change = match conditional {
+            Some((_, condition)) if !change.is_empty() => Change::within(condition, change),
+            _ => change,
         };
         // It may be that variable which is set.
         let is_unknown_setting = change.marks.contains(&Mark::begin(Pin::Setting));
@@ -371,6 +390,7 @@ impl Course {
             tables: facts.tables,
             digest,
             class: Some(class),
+            is_by_name: executed.is_some(),
             orders,
             screened,
             change,
@@ -381,6 +401,21 @@ impl Course {
             lost: 0,
             renamed: None,
         }
+    }
+
+    /// The statement that an `EXECUTE` executes, and what it does; nothing if that is not known, or not the same everywhere.
+    fn executed(&self, text: &[u8], status: StatusFlags) -> Option<(Box<[u8]>, Facts)> {
+        if classify(text) != Class::Execute {
+            return None;
+        }
+        let inner = match named::executed(text)? {
+            Executed::Name(name) => self.pins.text_of(&name)?.into(),
+            Executed::Text(text) => text,
+        };
+        let is_plain = !self.two_byte_quotes || inner.is_ascii();
+        let names_others = matches!(classify(&inner), Class::Prepare | Class::Execute | Class::Deallocate);
+        let (facts, several) = look(&inner, true, self.reading(status));
+        (is_plain && !names_others && !several).then_some((inner, facts))
     }
 
     /// Who the session is when it asks for a connection that others have laid aside.

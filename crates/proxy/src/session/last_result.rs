@@ -44,7 +44,7 @@ impl Session {
     }
 
     /// Whether what the backend in use has to say is about the session's statements.
-    fn has_warnings(&self) -> bool {
+    pub(super) fn has_warnings(&self) -> bool {
         self.course.pins.holds(Pin::Warnings, self.course.hostgroup)
     }
 

@@ -139,7 +139,8 @@ impl Session {
             return Err(ending);
         };
         self.flush_client().await?;
-        let (unanswered, refusal) = (self.sent().unanswered(), self.course.refusal.take());
+        let (unanswered, refused) = (self.sent().unanswered(), self.course.refusal.take());
+        let refusal = refused.map(|refused| refused.0);
         let (kind, again) = (self.control.running.kind(), self.again(unanswered, refusal.as_deref()));
         tracing::info!(%server, %gone, ?kind, ?unanswered, again = again.is_some(), "a server is lost while it owes an answer");
         if is_off {

@@ -64,7 +64,7 @@ impl Session {
     }
 
     /// Whether all statements of the session go to one hostgroup, but for hints.
-    fn has_one_way(&self) -> bool {
+    pub(super) fn has_one_way(&self) -> bool {
         let hostgroup = self.course.account.default_hostgroup;
         self.worker.routing.borrow().routes().are_trivial_for(hostgroup)
     }
@@ -100,7 +100,7 @@ impl Session {
         }
         let ordered = decided.orders.as_ref().is_some_and(|orders| orders.come_first());
         let effects = decided.effects;
-        let asks = effects.any_of(Effects::LAST_RESULT) && self.hears_of_others()
+        let asks = decided.asks_for_last() && self.hears_of_others()
             || effects.any_of(NEEDS_LAST_ID) && !self.has_last_id();
         if ordered
             || asks

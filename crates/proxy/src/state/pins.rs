@@ -3,6 +3,7 @@
 
 use route::Hold;
 
+use super::named::Named;
 use crate::limits::PINS_MAX;
 
 macro_rules! pins {
@@ -35,7 +36,7 @@ pins! {
     /// An XA transaction is.
     Xa = "xa", "`XA START`", "`XA COMMIT`, `XA ROLLBACK`";
     /// Something was said for the next transaction only.
-    NextTransaction = "next_transaction", "`SET TRANSACTION` without `SESSION`; a `SET` of `autocommit` that ends a transaction that only reads, or any where `SET SESSION TRANSACTION` has said whether they only read; an error that ends one, if rows are not followed by what session trackers say; without `autocommit`, a write into a table that knows no transactions", "the transaction";
+    NextTransaction = "next_transaction", "`SET TRANSACTION` without `SESSION`, `SET @@transaction_isolation` without a scope; a `SET` of `autocommit` that ends a transaction that only reads, or any where `SET SESSION TRANSACTION` has said whether they only read; an error that ends one, if rows are not followed by what session trackers say; without `autocommit`, a write into a table that knows no transactions", "the transaction";
     /// It has temporary tables.
     TemporaryTable = "temporary_table", "`CREATE TEMPORARY TABLE`", "`DROP TABLE` of each";
     /// It has locked tables, or the server.
@@ -55,11 +56,11 @@ pins! {
     /// It has set user variables to what is not written in the statement.
     UserVariable = "user_variable", "a user variable set to anything but a literal, or by a statement that is prepared", "a reset";
     /// It has set something that cannot be repeated elsewhere.
-    Setting = "setting", "a `SET` of anything but literals, or an SQL mode that is what it was with modes added or taken out (`CONCAT(@@sql_mode, ',STRICT_ALL_TABLES')`, `REPLACE(@@sql_mode, 'NO_ZERO_DATE', '')`)", "a reset";
+    Setting = "setting", "a `SET` of anything but literals, a variable's own global value, or an SQL mode that is what it was, or the global one, with modes added or taken out (`CONCAT(@@sql_mode, ',STRICT_ALL_TABLES')`, `(SELECT REPLACE(@@sql_mode, 'NO_ZERO_DATE', ''))`)", "its server's word on a single variable, a `SET` of that to a literal, a reset";
     /// It is in a schema of which the name is not certain.
     Schema = "schema", "a `USE` among several statements in one text, or of which the schema is not certain; a `DROP DATABASE` of the schema that it is in", "another `USE`, not a reset";
     /// Stored code has run.
-    StoredCode = "stored_code", "`CALL`, `EXECUTE`, a statement that is not understood", "a reset";
+    StoredCode = "stored_code", "`CALL`, `EXECUTE` of a statement of which the text is not known, one that is not understood", "a reset";
     /// A function was called that is not built in.
     Function = "function", "a stored function, or one that is not known", "a reset";
     /// It was told the server's number of its connection.
@@ -104,6 +105,8 @@ pub(crate) enum Mark {
     End(Pin, Box<[u8]>),
     /// All of its kind end.
     EndAll(Pin),
+    /// What a statement that is prepared by name is, if its text is known. Without a name it may be any of them.
+    Text(Option<Named>),
 }
 
 impl Mark {
@@ -116,7 +119,7 @@ impl Mark {
     pub(crate) const fn is_quiet(&self) -> bool {
         match self {
             Self::Begin(pin, _) => !pin.locks() && !matches!(pin, Pin::NextTransaction | Pin::Xa),
-            Self::End(..) | Self::EndAll(_) => false,
+            Self::End(..) | Self::EndAll(_) | Self::Text(_) => false,
         }
     }
 }
@@ -130,6 +133,8 @@ struct Pinned {
     pin: Pin,
     name: Box<[u8]>,
     hostgroup: u32,
+    /// What is prepared there by this name.
+    text: Option<Box<[u8]>>,
 }
 
 impl Pins {
@@ -141,8 +146,12 @@ impl Pins {
                 let name = if self.0.len() < PINS_MAX { name } else { Box::default() };
                 // Only locks are taken more than once under one name.
                 let counts = pin == Pin::NamedLock && !name.is_empty();
+                // They may have prepared others by any name.
+                if pin == Pin::StoredCode || pin == Pin::Setting && name.is_empty() {
+                    self.set_text(None);
+                }
                 if counts || !self.has(pin, &name, hostgroup) {
-                    self.0.push(Pinned { pin, name, hostgroup });
+                    self.0.push(Pinned { pin, name, hostgroup, text: None });
                 }
             }
             Mark::End(pin, name) => {
@@ -152,7 +161,23 @@ impl Pins {
                 }
             }
             Mark::EndAll(pin) => self.0.retain(|one| one.pin != pin || one.hostgroup != hostgroup),
+            Mark::Text(named) => self.set_text(named),
         }
+    }
+
+    /// A statement was prepared by name, or some were.
+    fn set_text(&mut self, named: Option<Named>) {
+        let (name, text) = named.map_or((None, None), |(name, text)| (Some(name), text));
+        for one in self.0.iter_mut().filter(|one| one.pin == Pin::Prepare) {
+            if name.as_ref().is_none_or(|name| *name == one.name) {
+                one.text.clone_from(&text);
+            }
+        }
+    }
+
+    /// What is prepared by this name, if that is known.
+    pub(crate) fn text_of(&self, name: &[u8]) -> Option<&[u8]> {
+        self.0.iter().find(|one| one.pin == Pin::Prepare && *one.name == *name)?.text.as_deref()
     }
 
     fn has(&self, pin: Pin, name: &[u8], hostgroup: u32) -> bool {
@@ -229,6 +254,31 @@ mod tests {
         assert_eq!(pins.at(0), Some(Pin::LockedTables));
         pins.note(Mark::EndAll(Pin::LockedTables), 0);
         assert!(pins.is_empty());
+    }
+
+    #[test]
+    fn what_is_prepared_by_name_is_known_as_long_as_nobody_may_have_prepared_another() {
+        let name = || Box::from(b"a".as_slice());
+        let text = || Mark::Text(Some((name(), Some(b"SELECT 1".as_slice().into()))));
+        let known = |marks: Vec<Mark>| {
+            let mut pins = Pins::default();
+            let prepared = [named(Pin::Prepare, "a"), text(), named(Pin::Prepare, "b")];
+            prepared.into_iter().chain(marks).for_each(|mark| pins.note(mark, 0));
+            assert_eq!(pins.text_of(b"b"), None);
+            pins.text_of(b"a").is_some()
+        };
+        assert!(known(vec![]));
+        assert!(known(vec![named(Pin::Setting, "sql_mode"), Mark::begin(Pin::Function)]));
+        for mark in [
+            Mark::begin(Pin::StoredCode),
+            Mark::begin(Pin::Setting),
+            Mark::Text(None),
+            Mark::Text(Some((name(), None))),
+            Mark::End(Pin::Prepare, name()),
+        ] {
+            assert!(!known(vec![mark.clone()]), "{mark:?}");
+            assert!(known(vec![mark, named(Pin::Prepare, "a"), text()]));
+        }
     }
 
     #[test]

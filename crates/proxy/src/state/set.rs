@@ -1,8 +1,8 @@
 //! What a `SET` does to the session, from its text.
 //!
 //! Only what means the same on every server is a [setting](super::settings): literals, names of character sets, `DEFAULT`,
-//! and an SQL mode that is [what it was and more](super::sql_mode).
-//! Everything else is [`Change::Unknown`].
+//! the global value, which is the same, and an SQL mode that is [what it was and more](super::sql_mode).
+//! What a single variable is else, its server can be asked for. Everything else is [`Change::Unknown`].
 
 use sql::lexer::Kind;
 
@@ -21,6 +21,8 @@ pub(crate) enum Change {
     NextTransaction,
     /// Nothing that another server would have to know: it is about the server, or an account.
     Nothing,
+    /// It sets this variable of the session, and nothing else, to what the server knows.
+    Told(Box<str>),
     /// Something that cannot be said again elsewhere.
     Unknown,
 }
@@ -49,6 +51,14 @@ const NOT_SETTINGS: &[&str] = &[
 /// The variable that makes servers answer with what the session did there before, unless it is off.
 const ASKS_FOR_LAST_ID: &str = "sql_auto_is_null";
 
+/// Variables that are not what was set, that change others with them, or that are another thing than their value: the server is not asked for
+/// these. So are [lists of switches](switches), of which an older server may lack some, and those of [transactions](OF_TRANSACTIONS).
+const NOT_ASKED: [&str; 4] = ["max_join_size", "sql_max_join_size", "session_track_gtids", "timestamp"];
+
+/// Variables that with `@@` and without a scope are about the next transaction alone. Source: *SET TRANSACTION* of MySQL's manual.
+const OF_TRANSACTIONS: [&str; 4] =
+    ["transaction_isolation", "transaction_read_only", "tx_isolation", "tx_read_only"];
+
 /// What this `SET` does to the session.
 pub(crate) fn change(text: &[u8]) -> Change {
     let Some(tokens) = whole_tokens(text) else { return Change::Unknown };
@@ -71,10 +81,18 @@ pub(crate) fn has_use(text: &[u8]) -> bool {
     statements.any(|tokens| Words::new(text, tokens).is(0, "use"))
 }
 
+/// Whether a variable, as it is written, is that of the next transaction.
+fn is_of_next_transaction(name: &str) -> bool {
+    name.strip_prefix("@@").is_some_and(|name| OF_TRANSACTIONS.contains(&name))
+}
+
 /// What the forms do that are no list of assignments.
 fn whole(words: &Words<'_>) -> Option<Change> {
     match words.lower(0).as_str() {
         "transaction" => Some(Change::NextTransaction),
+        name if is_of_next_transaction(name) && words.split_at_commas().count() == 1 => {
+            Some(Change::NextTransaction)
+        }
         "session" | "local" if words.is(1, "transaction") => Some(characteristics(words)),
         "global" | "persist" | "persist_only" if words.is(1, "transaction") => Some(Change::Nothing),
         "password" | "default" | "statement" => Some(Change::Nothing),
@@ -102,7 +120,7 @@ fn assignments(words: &Words<'_>) -> Change {
             Some(Assignment::Session(setting)) => settings.push(setting),
             Some(Assignment::Global) => global = true,
             Some(Assignment::UserVariable) => unknown_value = true,
-            None => return Change::Unknown,
+            None => return told(words).map_or(Change::Unknown, Change::Told),
         }
     }
     match (unknown_value, settings.is_empty()) {
@@ -128,8 +146,7 @@ fn assignment(words: &Words<'_>) -> Option<Assignment> {
         let text = [&b"SET "[..], text].concat().into();
         Some(Assignment::Session(Setting { key: key.into(), text }))
     };
-    let (lower, mut at) = (words.lower(0), 1);
-    let charset = match lower.as_str() {
+    let charset = match words.lower(0).as_str() {
         "names" | "charset" => 1,
         "character" if words.is(1, "set") => 2,
         _ => 0,
@@ -140,28 +157,81 @@ fn assignment(words: &Words<'_>) -> Option<Assignment> {
             words.len() == charset + 1 || words.is(charset + 1, "collate") && words.len() == charset + 3;
         return if value && ends { said("names", words.source()) } else { None };
     }
-    let mut name = lower;
+    match target(words)? {
+        Target::Global => Some(Assignment::Global),
+        Target::Session { name, at } => to_value(words, &name, at).map(Assignment::Session),
+    }
+}
+
+/// A system variable that is set.
+enum Target {
+    Global,
+    /// That of the session, in lower case, and the place behind it.
+    Session {
+        name: String,
+        at: usize,
+    },
+}
+
+/// Which variable is set; `None` if it is none of which the session keeps what was set.
+fn target(words: &Words<'_>) -> Option<Target> {
+    let (mut name, mut at) = (words.lower(0), 1);
     match name.as_str() {
-        "global" | "persist" | "persist_only" => return Some(Assignment::Global),
+        "global" | "persist" | "persist_only" => return Some(Target::Global),
         "session" | "local" => {
             name = words.lower(1);
             at = 2;
         }
         _ => {}
     }
-    if let Some(variable) = name.strip_prefix("@@") {
-        let (scope, variable) = variable.split_once('.').unwrap_or(("session", variable));
-        match scope {
-            "global" | "persist" | "persist_only" => return Some(Assignment::Global),
-            "session" | "local" => name = variable.to_owned(),
-            _ => return None,
-        }
-    }
-    let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    if name.is_empty() || !is_name || NOT_SETTINGS.contains(&name.as_str()) {
+    if is_of_next_transaction(&name) {
         return None;
     }
-    to_value(words, &name, at).map(Assignment::Session)
+    if let Some(variable) = name.strip_prefix("@@") {
+        let (scope, variable) = variable.split_once('.').unwrap_or(("session", variable));
+        name = match scope {
+            "global" | "persist" | "persist_only" => return Some(Target::Global),
+            "session" | "local" => variable.to_owned(),
+            _ => return None,
+        };
+    }
+    let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let is_kept = !name.is_empty() && is_name && !NOT_SETTINGS.contains(&name.as_str());
+    is_kept.then_some(Target::Session { name, at })
+}
+
+/// The only variable that is set, if its server can be asked what it is then.
+fn told(words: &Words<'_>) -> Option<Box<str>> {
+    let Target::Session { name, at } = target(words)? else { return None };
+    let at = at + usize::from(words.is_sign(at, b':'));
+    let value = words.part(at + 1..);
+    // Within a value, `:=` sets a user variable.
+    let is_value = words.is_sign(at, b'=') && value.len() > 0 && !value.has_sign(b':');
+    let is_alone = words.split_at_commas().count() == 1;
+    let is_not = NOT_ASKED.contains(&name.as_str())
+        || OF_TRANSACTIONS.contains(&name.as_str())
+        || switches::is_list(&name);
+    (is_value && is_alone && !is_not).then(|| name.into())
+}
+
+/// The setting of a variable that a server has told to be this. `is_number` says whether that is one; nothing stands for `NULL`.
+pub(crate) fn of_told(name: &str, value: Option<&[u8]>, is_number: bool) -> Option<Setting> {
+    let value = match value {
+        None => "NULL".to_owned(),
+        Some(value) => {
+            let text = std::str::from_utf8(value).ok()?;
+            let is_plain = |byte: u8| (b' '..=b'~').contains(&byte) && !matches!(byte, b'\'' | b'\\');
+            if !text.bytes().all(is_plain) || is_number && text.is_empty() {
+                return None;
+            }
+            if is_number { text.to_owned() } else { format!("'{text}'") }
+        }
+    };
+    if name == ASKS_FOR_LAST_ID && value != "0" {
+        return None;
+    }
+    let text = format!("SET SESSION {name} = {value}").into_bytes();
+    Some(Setting { key: name.into(), text: text.into() })
 }
 
 /// What stands behind the name of a session variable: `=` or `:=`, and a value that means the same wherever it is said.
@@ -179,7 +249,8 @@ fn to_value(words: &Words<'_>, name: &str, at: usize) -> Option<Setting> {
         return Some(setting(key));
     }
     let signed = usize::from(words.is_sign(value, b'-') || words.is_sign(value, b'+'));
-    if !is_literal(words, value + signed) || words.len() != value + signed + 1 {
+    let is_value = is_literal(words, value + signed) || words.lower(value) == format!("@@global.{name}");
+    if !is_value || words.len() != value + signed + 1 {
         return None;
     }
     if name == ASKS_FOR_LAST_ID && !["0", "off", "false"].contains(&words.lower(value).as_str()) {

@@ -1,8 +1,10 @@
 //! A `sql_mode` that is what it was, with modes added or taken out: `CONCAT(@@sql_mode, ',STRICT_ALL_TABLES')`,
-//! `REPLACE(@@sql_mode, 'ONLY_FULL_GROUP_BY', '')`. Ruby on Rails says such a thing at the beginning of each session.
+//! `REPLACE(@@sql_mode, 'ONLY_FULL_GROUP_BY', '')`. Ruby on Rails says such a thing at the beginning of each session. The same may stand in
+//! parentheses, or be selected: `(SELECT REPLACE(@@sql_mode, 'ONLY_FULL_GROUP_BY', ''))`.
 //!
 //! What comes of it depends on what was set before. So it does not take the place of that, but is said behind it. Modes are a set: to do the
-//! same once more changes nothing, and of two such changes that are made in turn the last of each is enough.
+//! same once more changes nothing, and of two such changes that are made in turn the last of each is enough. What begins with the global
+//! value does not depend on what was set before.
 
 use sql::lexer::Kind;
 
@@ -20,10 +22,31 @@ const DEPTH_MAX: u8 = 8;
 /// The variable's value in the session.
 const OWN: [&str; 3] = ["@@sql_mode", "@@session.sql_mode", "@@local.sql_mode"];
 
+/// The server's value for sessions that begin.
+const GLOBAL: &str = "@@global.sql_mode";
+
 /// The key of the setting of the variable to `value`, all of which is such an expression; nothing if it is not.
 pub(super) fn key(value: &Words<'_>) -> Option<String> {
-    let end = expression(value, 0, DEPTH_MAX)?;
-    (end == value.len()).then(|| format!("{RELATIVE}{}", String::from_utf8_lossy(value.source())))
+    let words = unwrapped(*value);
+    if expression(&words, 0, DEPTH_MAX)? != words.len() {
+        return None;
+    }
+    let is_absolute = (0..words.len()).any(|at| words.is(at, GLOBAL));
+    Some(if is_absolute {
+        NAME.to_owned()
+    } else {
+        format!("{RELATIVE}{}", String::from_utf8_lossy(value.source()))
+    })
+}
+
+/// What is in parentheses, or selected there.
+fn unwrapped(mut words: Words<'_>) -> Words<'_> {
+    while let Some(last) =
+        words.len().checked_sub(1).filter(|last| words.is_sign(0, b'(') && words.is_sign(*last, b')'))
+    {
+        words = words.part(1 + usize::from(words.is(1, "select"))..last);
+    }
+    words
 }
 
 /// Whether a setting with this key is over when the variable is set to something that does not depend on what it was.
@@ -34,7 +57,8 @@ pub(super) fn is_relative(key: &str) -> bool {
 /// The place behind the expression at `at`.
 fn expression(words: &Words<'_>, at: usize, depth: u8) -> Option<usize> {
     if words.kind(at) == Some(Kind::SystemVariable) {
-        return OWN.contains(&words.lower(at).as_str()).then_some(at + 1);
+        let name = words.lower(at);
+        return (OWN.contains(&name.as_str()) || name == GLOBAL).then_some(at + 1);
     }
     let depth = depth.checked_sub(1)?;
     if words.is_call(at, "concat") {
@@ -104,8 +128,23 @@ mod tests {
             "CONCAT(CONCAT(@@sql_mode, ',A'), ',B')",
             "REPLACE(@@sql_mode, 'ONLY_FULL_GROUP_BY,', '')",
             "REPLACE(CONCAT(@@sql_mode, ',A'), 'B', '')",
+            "(SELECT REPLACE(@@sql_mode, 'ONLY_FULL_GROUP_BY', ''))",
+            "( select ( CONCAT(@@sql_mode, ',A') ) )",
+            "(@@sql_mode)",
         ] {
             assert!(is_relative_to_itself(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_begins_with_the_global_value_does_not_depend_on_what_was_before() {
+        for text in [
+            "@@global.sql_mode",
+            "CONCAT(@@GLOBAL.sql_mode, ',A')",
+            "(SELECT REPLACE(@@global.sql_mode, 'A', ''))",
+        ] {
+            let tokens = whole_tokens(text.as_bytes()).unwrap();
+            assert_eq!(key(&Words::new(text.as_bytes(), &tokens)).as_deref(), Some(NAME), "{text}");
         }
     }
 
@@ -114,7 +153,7 @@ mod tests {
         let deep = format!("{}@@sql_mode{}", "CONCAT(".repeat(1_000), ")".repeat(1_000));
         for text in [
             "'A'",
-            "@@global.sql_mode",
+            "CONCAT(@@global.sql_mode, @@sql_mode)",
             "@@time_zone",
             "@sql_mode",
             "CONCAT(@@sql_mode, 'A')",
@@ -132,7 +171,10 @@ mod tests {
             "REPLACE(@@sql_mode, 'A', 'B')",
             "REPLACE(@@sql_mode, '', '')",
             "REPLACE(@@sql_mode, 'A')",
-            "(SELECT @@sql_mode)",
+            "(SELECT @@sql_mode FROM t)",
+            "(SELECT @@sql_mode",
+            "(SELECT @@sql_mode) UNION (SELECT 1)",
+            "()",
             "",
             &deep,
         ] {

@@ -7,6 +7,11 @@ const LISTS: [&str; 2] = ["optimizer_switch", "optimizer_trace_features"];
 /// What settings of such variables are called, besides the names of the switches.
 pub(super) const GROUP: &str = "optimizer_";
 
+/// Whether a variable, in lower case, is one.
+pub(super) fn is_list(name: &str) -> bool {
+    LISTS.contains(&name)
+}
+
 /// What the setting of variable `name`, in lower case, to the literal `value` takes the place of; nothing if that is not certain.
 pub(super) fn key(name: &str, value: &[u8]) -> Option<String> {
     // A word or a number is about all switches.

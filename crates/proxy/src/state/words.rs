@@ -86,6 +86,11 @@ impl<'a> Words<'a> {
         self.kind(at) == Some(Kind::Sign(sign))
     }
 
+    /// Whether it is anywhere.
+    pub(super) fn has_sign(&self, sign: u8) -> bool {
+        (0..self.len()).any(|at| self.is_sign(at, sign))
+    }
+
     /// Whether a function of this name is called here.
     pub(super) fn is_call(&self, at: usize, function: &str) -> bool {
         self.is(at, function) && self.is_sign(at + 1, b'(')

@@ -136,6 +136,7 @@ fn pins_begin_and_end() {
         ("XA START 'a'", Some("XA ROLLBACK 'a'")),
         ("SET TRANSACTION READ ONLY", Some("COMMIT")),
         ("SET TRANSACTION READ WRITE", Some("UPDATE t SET a = 1")),
+        ("SET @@transaction_read_only = 1", Some("COMMIT")),
         ("SET TRANSACTION ISOLATION LEVEL READ COMMITTED", Some("SELECT a FROM t")),
         ("SELECT @a := 1", None),
         ("SET @a = @@sql_mode", None),

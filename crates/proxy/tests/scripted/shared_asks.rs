@@ -2,12 +2,14 @@
 //! heard it.
 
 use testkit::client::{CAPABILITIES, Options};
-use wire::Capabilities;
 use wire::command::Kind;
+use wire::packet::{self, SessionState, StateChange};
+use wire::{Capabilities, Codec as _, StatusFlags};
 
 use super::shared::{asked, comes, config, takes_back, two, two_of};
+use super::shared_state::insert;
 use super::shared_traces::{EXECUTE, prepared};
-use super::support::{Client, Database, options, play, run};
+use super::support::{Client, Database, options, play, run, settle};
 
 /// The first session prepares this as its statement 1, and the other one has the connection then, where it was closed.
 async fn prepares_and_leaves(one: &mut Client, two: &mut Client, server: &mut Database, sql: &str) {
@@ -166,5 +168,124 @@ fn c06_an_option_that_is_set_counts_as_rows() {
         server.expect_command(Kind::SetOption, &[1, 0]).await;
         server.end_of_rows().await;
         comes(&mut one, &mut server, "SELECT COALESCE(-1, ROW_COUNT()) AS `ROW_COUNT()`").await;
+    });
+}
+
+/// Servers end it as they end rows, with one packet or the other, and count it as rows. Where the key that was generated last is brought to
+/// the connection behind it, that has to be told.
+#[test]
+fn c06_a_list_of_fields_counts_as_rows() {
+    for capabilities in [CAPABILITIES, CAPABILITIES - Capabilities::DEPRECATE_EOF] {
+        play(async || {
+            let options = options().capabilities(capabilities);
+            let (_stage, _servers, mut one, mut two, mut server) = two_of(config(), &options, &options).await;
+            insert(&mut one, &mut server, 7).await;
+            two.send_query("INSERT INTO t VALUES ()").await;
+            asked(&mut server, "7").await;
+            server.expect_query("SET last_insert_id = 0").await;
+            server.ok().await;
+            server.expect_query("INSERT INTO t VALUES ()").await;
+            server.ok_with(1, 9).await;
+            two.expect_ok().await;
+            one.send_command(Kind::FieldList, b"t\0").await;
+            asked(&mut server, "9").await;
+            server.expect_command(Kind::FieldList, b"t\0").await;
+            server.end_of_rows().await;
+            one.read().await;
+            one.send_query("SELECT LAST_INSERT_ID(), ROW_COUNT()").await;
+            server.expect_query("SET last_insert_id = 7").await;
+            server.ok().await;
+            let told = "SELECT LAST_INSERT_ID(), COALESCE(-1, ROW_COUNT()) AS `ROW_COUNT()`";
+            comes(&mut one, &mut server, told).await;
+        });
+    }
+}
+
+/// Behind an error that has ended a transaction servers tell session trackers of it with the next OK, be it the answer to what the proxy
+/// has said.
+#[test]
+fn c06_what_a_server_tells_the_proxy_of_a_transaction_the_client_is_told() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        insert(&mut one, &mut server, 7).await;
+        two.send_query("INSERT INTO t VALUES ()").await;
+        asked(&mut server, "7").await;
+        server.expect_query("SET last_insert_id = 0").await;
+        server.ok().await;
+        server.expect_query("INSERT INTO t VALUES ()").await;
+        server.ok_with(1, 9).await;
+        two.expect_ok().await;
+        one.send_query("BEGIN").await;
+        asked(&mut server, "9").await;
+        server.status |= StatusFlags::IN_TRANSACTION;
+        comes(&mut one, &mut server, "BEGIN").await;
+        one.send_query("LOCK TABLES t READ").await;
+        server.expect_query("LOCK TABLES t READ").await;
+        server.err(1146, "42S02", "Table 't' doesn't exist").await;
+        one.expect_err(1146).await;
+        server.status -= StatusFlags::IN_TRANSACTION;
+        one.send_query("SELECT LAST_INSERT_ID()").await;
+        server.expect_query("SET last_insert_id = 7").await;
+        let over = SessionState::encode(&[StateChange::TransactionState(b"________")]);
+        let told = packet::Ok {
+            session_state: Some(SessionState::new(&over)),
+            ..packet::Ok::plain(server.status | StatusFlags::SESSION_STATE_CHANGED)
+        };
+        let told = told.encode(server.capabilities());
+        server.send(&told).await;
+        server.expect_query("SELECT LAST_INSERT_ID()").await;
+        server.ok().await;
+        assert_eq!(one.read().await, told);
+        run(&mut one, &mut server, "SELECT 1").await;
+    });
+}
+
+/// Nobody answers a part of a value. Where the statement cannot be prepared when it comes, it goes out when the statement is executed.
+#[test]
+fn c15_a_value_sent_in_parts_waits_for_its_statement() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        prepares_and_leaves(&mut one, &mut two, &mut server, "INSERT INTO t VALUES (?)").await;
+        run(&mut one, &mut server, "SET TRANSACTION READ ONLY").await;
+        for part in [b'x', b'y'] {
+            one.send_command(Kind::SendLongData, &[1, 0, 0, 0, 0, 0, part]).await;
+            server.expect_command(Kind::StmtPrepare, b"INSERT INTO t VALUES (?)").await;
+            server.err(1792, "25006", "Cannot execute statement in a READ ONLY transaction.").await;
+            server.expect_query("SELECT 1 FROM (SELECT 1) AS pointsman").await;
+            server.ok().await;
+        }
+        run(&mut one, &mut server, "SELECT a FROM t").await;
+        one.send_command(Kind::StmtExecute, &EXECUTE).await;
+        server.expect_command(Kind::StmtPrepare, b"INSERT INTO t VALUES (?)").await;
+        prepared(&mut server, 3, 0).await;
+        for part in [b'x', b'y'] {
+            server.expect_command(Kind::SendLongData, &[3, 0, 0, 0, 0, 0, part]).await;
+        }
+        server.expect_command(Kind::StmtExecute, &[3, 0, 0, 0, 0, 1, 0, 0, 0]).await;
+        server.ok().await;
+        one.expect_ok().await;
+        two.send_query("SELECT 2").await;
+        server.expect_command(Kind::StmtClose, &3_u32.to_le_bytes()).await;
+        comes(&mut two, &mut server, "SELECT 2").await;
+    });
+}
+
+/// Where only the beginning of its number had come, a part of a value went to whatever the server knows by the client's number.
+#[test]
+fn c15_a_command_that_is_cut_in_the_number_of_its_statement_is_about_that_statement() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        prepares_and_leaves(&mut one, &mut two, &mut server, "INSERT INTO t VALUES (?)").await;
+        one.send_command(Kind::StmtExecute, &EXECUTE).await;
+        server.expect_command(Kind::StmtPrepare, b"INSERT INTO t VALUES (?)").await;
+        prepared(&mut server, 3, 0).await;
+        server.expect_command(Kind::StmtExecute, &[3, 0, 0, 0, 0, 1, 0, 0, 0]).await;
+        server.ok().await;
+        one.expect_ok().await;
+        for piece in [&[8, 0, 0, 0, Kind::SendLongData as u8, 1][..], &[0, 0, 0, 0, 0, b'x']] {
+            one.send_bytes(piece).await;
+            settle().await;
+        }
+        server.expect_command(Kind::SendLongData, &[3, 0, 0, 0, 0, 0, b'x']).await;
     });
 }

@@ -7,7 +7,7 @@ use super::shared::{CHARSET, asked, comes, config, question, takes_back, two, tw
 use super::support::{Client, Database, first_query, log_in, options, play, rule, run, settle, stage};
 
 /// A statement that makes a key, of which the server says that it is this.
-async fn insert(client: &mut Client, server: &mut Database, id: u64) {
+pub(super) async fn insert(client: &mut Client, server: &mut Database, id: u64) {
     client.send_query("INSERT INTO t VALUES ()").await;
     server.expect_query("INSERT INTO t VALUES ()").await;
     server.ok_with(1, id).await;

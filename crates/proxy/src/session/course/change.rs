@@ -1,10 +1,11 @@
 //! What a statement changes for those behind it: what it sets, and what it leaves at its server or takes away from there.
 
 use route::{Effects, Facts};
+use sql::{Condition, Dialect};
 
 use crate::limits::JUDGED_BYTES_MAX;
 use crate::state::marks::{by_name, drops_schema, flushes_status, is_handler, marks};
-use crate::state::{Mark, OPTION, Pin, SCHEMA, Setting, set};
+use crate::state::{Mark, OPTION, Pin, SCHEMA, Setting, named, set};
 use crate::statement::class::{Class, used_schema};
 use crate::statement::{Xa, xa};
 
@@ -46,6 +47,10 @@ pub(in crate::session) struct Change {
     pub(super) anyway: bool,
     /// What it sets nobody knows, and it may be what decides what texts mean.
     may_set_modes: bool,
+    /// The variable that its server is asked for behind it.
+    pub(super) asks: Option<Box<str>>,
+    /// It stands in a comment, and is nothing to servers that do not execute that.
+    pub(super) within: Option<Condition>,
 }
 
 /// What `SET TRANSACTION` says of the next transaction.
@@ -99,9 +104,18 @@ impl Change {
         self.may_set_modes || self.settings.iter().any(Setting::is_mode) || self.marks.iter().any(is_schema)
     }
 
+    /// Whether the session may be in another schema behind it.
+    pub(in crate::session) fn sets_schema(&self) -> bool {
+        let is_schema = |mark: &Mark| matches!(mark, Mark::Begin(Pin::Schema, _));
+        self.settings.iter().any(|setting| &*setting.key == SCHEMA) || self.marks.iter().any(is_schema)
+    }
+
     /// Whether statements behind it need not wait for it.
     pub(in crate::session) fn is_quiet(&self) -> bool {
-        self.settings.is_empty() && !self.resets && self.marks.iter().all(Mark::is_quiet)
+        self.settings.is_empty()
+            && !self.resets
+            && self.within.is_none()
+            && self.marks.iter().all(Mark::is_quiet)
     }
 
     /// What `COM_SET_OPTION` changes, with its payload.
@@ -117,6 +131,22 @@ impl Change {
     /// What `COM_RESET_CONNECTION` changes.
     pub(super) fn of_reset() -> Self {
         Self { resets: true, ..Self::default() }
+    }
+
+    /// What a statement changes that stands in a comment, where a server executes it.
+    pub(in crate::session) fn within(condition: Condition, change: Self) -> Self {
+        Self { within: Some(condition), ..change }
+    }
+
+    /// The same at the server that has executed it, or has not.
+    pub(super) fn at(self, dialect: Option<Dialect>) -> Self {
+        match self.within.map(|condition| condition.holds_at(dialect)) {
+            Some(Some(false)) => Self::default(),
+            // It is set, or is not.
+            Some(None) if !self.settings.is_empty() || self.asks.is_some() => Self::pinned(Pin::Setting),
+            // It is what it seems to be, or was taken for the worst already.
+            _ => self,
+        }
     }
 
     /// What a statement changes if it succeeds.
@@ -155,6 +185,10 @@ impl Change {
             // Their first words are certain where the rest is not.
             Class::Prepare | Class::Deallocate => {
                 change.marks.push(by_name(text).unwrap_or_else(|| Mark::begin(Pin::Prepare)));
+                if class == Class::Prepare {
+                    let is_plain = !at.two_byte_quotes || text.is_ascii();
+                    change.marks.push(Mark::Text(named::prepared(text).filter(|_| is_plain)));
+                }
             }
             Class::Load if effects.any_of(Effects::UNKNOWN) && text.contains(&b'@') => {
                 change.marks.push(Mark::begin(Pin::UserVariable));
@@ -218,6 +252,11 @@ impl Change {
                 self.marks.push(Mark::Begin(Pin::NextTransaction, name.into()));
             }
             set::Change::Nothing => {}
+            set::Change::Told(name) => {
+                self.marks.push(Mark::Begin(Pin::Setting, name.as_bytes().into()));
+                self.may_set_modes = names_mode(text);
+                self.asks = Some(name);
+            }
             set::Change::Unknown => {
                 self.marks.push(Mark::begin(Pin::Setting));
                 self.may_set_modes = names_mode(text);

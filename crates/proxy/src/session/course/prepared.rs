@@ -228,6 +228,12 @@ impl Registry {
         self.by_id.iter().filter(is_missing).map(|(id, _)| *id)
     }
 
+    /// Those that live at this hostgroup, keep the modes of a session in no schema, and tell that: in one they could not be prepared.
+    pub(in crate::session) fn in_no_schema(&self, hostgroup: u32) -> impl Iterator<Item = u32> {
+        let is_it = move |(_, one): &(&u32, &Prepared)| one.home == hostgroup && one.tells_none();
+        self.by_id.iter().filter(is_it).map(|(id, _)| *id)
+    }
+
     /// Whether a number in a command means a statement that is being prepared.
     pub(in crate::session) fn is_awaited(&self, id: u32) -> bool {
         id == LAST_STATEMENT && !self.awaiting.is_empty()
@@ -338,6 +344,15 @@ impl Registry {
         let Some(prepared) = self.by_id.get_mut(&id) else { return };
         self.sites.unsettle(prepared.home, prepared.freedom());
         prepared.keep_modes(modes);
+        self.sites.settle(prepared.home, prepared.freedom());
+    }
+
+    /// From now on the statement that the client knows as `id` binds the connection to this hostgroup, which has it, as soon as texts mean
+    /// something else.
+    pub(in crate::session) fn forget_modes(&mut self, id: u32) {
+        let Some(prepared) = self.by_id.get_mut(&id) else { return };
+        self.sites.unsettle(prepared.home, prepared.freedom());
+        prepared.forget_modes();
         self.sites.settle(prepared.home, prepared.freedom());
     }
 

@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use route::{Effects, Multiplex};
+use sql::Dialect;
 use wire::reply::{End, Outcome};
 use wire::{Capabilities, StatusFlags};
 
@@ -11,8 +12,10 @@ use super::change::{ACCESS_MODE, Change, ISOLATION_LEVEL};
 use super::decided::Decided;
 use super::{Course, Ran, TWO_BYTE_QUOTES};
 use crate::alike::{Beginning, caller, with_first};
+use crate::backend::Reply;
 use crate::client::login::Identity;
 use crate::state::gtids::{Gtids, TRACK_GTIDS};
+use crate::state::overheard::Overheard;
 use crate::state::{Mark, Pin, SCHEMA, Setting};
 use crate::statement::class::Class;
 
@@ -76,9 +79,15 @@ impl Course {
         self.propose_change(Some(Box::new(Change::of_reset())));
     }
 
-    /// The statement that ran is over; `warned` says whether there were warnings in front of its last packet. Returns whether
-    /// the other connections are of no use any more.
-    pub(in crate::session) fn settle(&mut self, identity: &Identity, outcome: Outcome, warned: bool) -> bool {
+    /// The statement that ran is over; `warned` says whether there were warnings in front of its last packet, `dialect` which comments its server
+    /// executes. Returns whether the other connections are of no use any more.
+    pub(in crate::session) fn settle(
+        &mut self,
+        identity: &Identity,
+        outcome: Outcome,
+        warned: bool,
+        dialect: Option<Dialect>,
+    ) -> bool {
         self.last = Some(self.hostgroup);
         let is_statement = self.ran.is_unanswered;
         let ends_rows = outcome.ends_rows || self.proposed.as_ref().is_some_and(|change| change.is_option());
@@ -88,7 +97,7 @@ impl Course {
         if warned {
             self.pins.note(Mark::begin(Pin::Warnings), self.hostgroup);
         }
-        let Some(change) = self.proposed.take() else { return false };
+        let Some(change) = self.proposed.take().map(|change| change.at(dialect)) else { return false };
         if let End::Err { code } = outcome.end
             && !change.anyway
         {
@@ -136,6 +145,7 @@ impl Course {
             return true;
         }
         self.note(change.marks);
+        self.asks = change.asks.map(Box::new);
         if !change.settings.is_empty() {
             self.set(identity, change.settings);
         }
@@ -225,6 +235,21 @@ impl Course {
         }
     }
 
+    /// A server has answered a command of the proxy's own. If a transaction is over that was open, an error has ended it, and of that the server
+    /// has told here rather than to the client.
+    pub(in crate::session) fn overhear(&mut self, identity: &Identity, reply: &Reply) {
+        let is_over =
+            |status: StatusFlags| self.in_transaction && !status.contains(StatusFlags::IN_TRANSACTION);
+        let caps = identity.capabilities;
+        if caps.contains(Capabilities::SESSION_TRACK)
+            && reply.outcome.status().is_some_and(is_over)
+            && let Some(overheard) = Overheard::in_answer(&reply.bytes, caps)
+        {
+            self.in_transaction = false;
+            self.overheard = Some(Box::new(overheard));
+        }
+    }
+
     /// Whether the statement that ran, one alone, ends a transaction or was one. Reads may not have been: at MariaDB those of tables
     /// that know none leave it to the next one that it may only read.
     fn ends_transaction(&self) -> bool {
@@ -251,9 +276,16 @@ impl Course {
         }
     }
 
+    /// Its server has told what was set.
+    pub(in crate::session) fn note_told(&mut self, identity: &Identity, setting: Setting) {
+        self.set(identity, vec![setting]);
+    }
+
     fn set(&mut self, identity: &Identity, settings: Vec<Setting>) {
         let mut besides = None;
         for mut setting in settings {
+            // Whatever it was before.
+            self.pins.note(Mark::End(Pin::Setting, setting.key.as_bytes().into()), self.hostgroup);
             if &*setting.key == TRACK_GTIDS {
                 (setting, besides) = self.track(identity, setting);
             }
@@ -261,6 +293,8 @@ impl Course {
                 self.caller = Arc::new(caller(identity, &setting.text));
                 self.who = None;
                 self.pins.note(Mark::EndAll(Pin::Schema), self.hostgroup);
+                // What was prepared by name means what it did there.
+                self.pins.note(Mark::Text(None), self.hostgroup);
             }
             if matches!(&*setting.key, "names" | "character_set_client") {
                 let text = String::from_utf8_lossy(&setting.text).to_ascii_lowercase();

@@ -151,24 +151,84 @@ fn user_variables_may_get_what_is_not_written_there() {
 #[test]
 fn what_servers_would_understand_differently_is_unknown() {
     for text in [
-        "SET sql_mode = CONCAT(@@sql_mode, @more)",
-        "SET time_zone = CONCAT(@@sql_mode, ',ANSI')",
-        "SET time_zone = @old",
-        "SET sql_mode = @@global.sql_mode",
+        "SET time_zone = @old, sql_notes = 1",
+        "SET sql_mode = (@old := @@sql_mode)",
+        "SET time_zone =",
+        "SET optimizer_switch = @old",
+        "SET transaction_isolation = @old",
+        "SET @@transaction_isolation = 'SERIALIZABLE', time_zone = '+00:00'",
+        "SET max_join_size = @@max_seeks_for_key",
         "SET insert_id = 5",
         "SET profiling = 1",
-        "SET sql_auto_is_null = 1",
         "SET gtid_next = 'AUTOMATIC'",
         "SET ROLE admin",
         "SET a = 1; DROP TABLE t",
         "/*!40101 SET NAMES utf8 */",
         "SET GLOBAL a = 1, b = 2",
         "SET NAMES",
-        "SET x = (SELECT 1)",
         "SET x.y = 1",
         "SET x = 'unterminated",
     ] {
         assert_eq!(change(text.as_bytes()), Change::Unknown, "{text}");
+    }
+}
+
+#[test]
+fn the_global_value_is_what_default_is() {
+    let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+    for (text, key, said) in [
+        ("SET sql_mode = @@global.sql_mode", "sql_mode", "SET SESSION sql_mode = @@global.sql_mode"),
+        (
+            "SET @@SESSION.Time_Zone := @@GLOBAL.time_zone",
+            "time_zone",
+            "SET SESSION time_zone = @@GLOBAL.time_zone",
+        ),
+        (
+            "SET optimizer_switch = @@global.optimizer_switch",
+            "optimizer_switch",
+            "SET SESSION optimizer_switch = @@global.optimizer_switch",
+        ),
+        (
+            "SET sql_mode = (SELECT CONCAT(@@global.sql_mode, ',ANSI'))",
+            "sql_mode",
+            "SET SESSION sql_mode = (SELECT CONCAT(@@global.sql_mode, ',ANSI'))",
+        ),
+    ] {
+        assert_eq!(one(text), pair(key, said));
+    }
+}
+
+#[test]
+fn what_one_variable_is_the_server_knows() {
+    for (text, name) in [
+        ("SET group_concat_max_len = @@max_allowed_packet", "group_concat_max_len"),
+        ("SET SQL_MODE=@OLD_SQL_MODE", "sql_mode"),
+        ("SET @@local.sql_mode := CONCAT(@@sql_mode, @more);", "sql_mode"),
+        ("SET SESSION time_zone = IFNULL(@old, 'SYSTEM')", "time_zone"),
+        ("SET character_set_client = ?", "character_set_client"),
+        ("SET sql_auto_is_null = 1", "sql_auto_is_null"),
+        ("SET x = -f(1, 2)", "x"),
+    ] {
+        assert_eq!(change(text.as_bytes()), Change::Told(name.into()), "{text}");
+    }
+}
+
+#[test]
+fn what_a_server_tells_is_said_elsewhere() {
+    let of = |name: &str, value: Option<&str>, is_number| {
+        let setting = of_told(name, value.map(str::as_bytes), is_number)?;
+        Some(String::from_utf8(setting.text.into()).unwrap())
+    };
+    assert_eq!(of("a", Some("17"), true).as_deref(), Some("SET SESSION a = 17"));
+    assert_eq!(of("a", Some("10.000000"), true).as_deref(), Some("SET SESSION a = 10.000000"));
+    assert_eq!(of("a", Some("17"), false).as_deref(), Some("SET SESSION a = '17'"));
+    assert_eq!(of("a", Some(""), false).as_deref(), Some("SET SESSION a = ''"));
+    assert_eq!(of("a", None, false).as_deref(), Some("SET SESSION a = NULL"));
+    assert_eq!(of("sql_auto_is_null", Some("0"), true).as_deref(), Some("SET SESSION sql_auto_is_null = 0"));
+    for (name, value) in
+        [("sql_auto_is_null", "1"), ("a", ""), ("a", "'"), ("a", "\\"), ("a", "\u{e4}"), ("a", "\n")]
+    {
+        assert_eq!(of(name, Some(value), value != "\n"), None, "{name} {value}");
     }
 }
 
@@ -178,4 +238,8 @@ fn what_is_not_of_the_session_changes_nothing() {
         assert_eq!(change(text.as_bytes()), Change::Nothing, "{text}");
     }
     assert_eq!(change(b"SET TRANSACTION READ ONLY"), Change::NextTransaction);
+    assert_eq!(change(b"SET @@transaction_isolation = 'SERIALIZABLE'"), Change::NextTransaction);
+    assert_eq!(change(b"SET @@tx_read_only := 1;"), Change::NextTransaction);
+    assert_eq!(one("SET tx_read_only = 1").0, "tx_read_only");
+    assert_eq!(one("SET @@session.tx_read_only = 1").0, "tx_read_only");
 }

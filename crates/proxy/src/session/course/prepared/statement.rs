@@ -9,7 +9,7 @@ use super::definitions::Definitions;
 use super::sites::Freedom;
 use crate::backend::Origin;
 use crate::ledger::{Entry, Opened};
-use crate::session::modes::Modes;
+use crate::session::modes::{Modes, TELLS_SCHEMA};
 
 /// A prepared statement.
 #[derive(Debug)]
@@ -33,6 +33,8 @@ pub(in crate::session) struct Prepared {
     is_at_home: bool,
     /// Parts of values were sent since the last execution.
     has_parts: bool,
+    /// Parts that its server has not got: it refuses to prepare the statement now. Packets with headers.
+    pub(in crate::session) unsent: Vec<u8>,
     /// The last execution had values that were sent in parts: it cannot be sent again.
     ran_with_parts: bool,
     /// What its text means, if that is to be said when it is prepared anew.
@@ -65,6 +67,7 @@ impl Prepared {
             types_version: 0,
             is_at_home: false,
             has_parts: false,
+            unsent: Vec::new(),
             ran_with_parts: false,
             modes: None,
         }
@@ -123,6 +126,21 @@ impl Prepared {
         self.modes.clone()
     }
 
+    /// From now on it can be prepared only where texts mean what they did.
+    pub(super) fn forget_modes(&mut self) {
+        self.modes = None;
+    }
+
+    /// Whether it tells the schema in which it was prepared.
+    pub(in crate::session) fn tells_schema(&self) -> bool {
+        self.what.effects.any_of(TELLS_SCHEMA)
+    }
+
+    /// Whether it keeps that it was prepared in no schema, and tells that.
+    pub(super) fn tells_none(&self) -> bool {
+        self.tells_schema() && self.modes.as_ref().is_some_and(|modes| modes.is_in_no_schema())
+    }
+
     /// Whether it can be prepared anew where texts mean what they do in `modes`.
     pub(in crate::session) fn is_preparable_in(&self, modes: u64) -> bool {
         self.what.text.is_some() && (self.modes.is_some() || self.what.modes == modes)
@@ -178,10 +196,12 @@ impl Prepared {
         self.at(hostgroup).is_some_and(|place| place.statement.columns != self.columns)
     }
 
-    /// The client is told of the columns that it has at this hostgroup; false if it knows them.
-    pub(in crate::session) fn tells_columns_of(&mut self, hostgroup: u32) -> bool {
-        let columns = self.at(hostgroup).map_or(self.columns, |place| place.statement.columns);
-        std::mem::replace(&mut self.columns, columns) != columns
+    /// An execution at this hostgroup has told the client of so many columns. That is what its server has prepared now.
+    pub(in crate::session) fn was_told_columns(&mut self, hostgroup: u32, columns: u16) {
+        self.columns = columns;
+        if let Some(place) = self.places.iter_mut().find(|place| place.hostgroup == hostgroup) {
+            place.statement.columns = columns;
+        }
     }
 
     /// What it is made of; nothing if it must not outlive its session.
