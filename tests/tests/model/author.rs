@@ -35,6 +35,9 @@ pub(crate) struct Scope {
     /// They do so at MySQL: which types user variables have in a prepared statement follows from when it was executed first, and warnings may
     /// be gone behind a `COM_INIT_DB`.
     pub(crate) forgets_types: bool,
+    /// They are MySQL's: behind a key that was named, keys are counted in the steps of whoever had the table open before, until somebody says
+    /// `FLUSH TABLES`.
+    pub(crate) inherits_steps: bool,
 }
 
 /// Who writes the script of one client.
@@ -45,6 +48,7 @@ pub(crate) struct Author {
     /// Whether what is not certain for sessions that share connections is left out.
     is_certain: bool,
     forgets_types: bool,
+    inherits_steps: bool,
     client: usize,
     /// The client's schema; there is another with a `b` behind its name.
     db: String,
@@ -124,6 +128,7 @@ impl Author {
             gaps: scope.gaps,
             is_certain: scope.shares && !scope.gaps,
             forgets_types: scope.forgets_types && !scope.gaps,
+            inherits_steps: scope.inherits_steps && !scope.gaps,
             client,
             db: db.to_owned(),
             steps: Vec::new(),
@@ -180,9 +185,8 @@ impl Author {
                 self.say(Command::Query(read));
             }
         }
-        if self.forgets_types {
-            // The key behind it is counted in the steps of whoever had the table open before.
-            sql = sql.replace("SET insert_id", "SET @insert_id");
+        if self.inherits_steps {
+            sql = sql.replace("SET auto_increment_increment", "SET @increment");
         }
         let command = self.spelled(sql);
         self.say(command);

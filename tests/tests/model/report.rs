@@ -57,8 +57,10 @@ impl fmt::Display for Difference {
 /// Packets, a line each.
 fn listed(answer: &Answer) -> String {
     let mut out = String::new();
-    // The difference is in the last packet, or near.
     let from = answer.frames.len().saturating_sub(FRAMES_MAX);
+    if from > 0 {
+        let _ = writeln!(out, "    ({from} more)");
+    }
     for frame in &answer.frames[from..] {
         // Writing to a string cannot fail.
         let _ = writeln!(out, "    {}", shown(frame));

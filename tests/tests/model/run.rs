@@ -51,6 +51,7 @@ pub(crate) async fn seed(world: &Arc<World>, seed: u64, commands: usize) -> usiz
                 gaps: number("POINTSMAN_MODEL_GAPS").is_some(),
                 shares,
                 forgets_types: shares && !world.mixes_engines,
+                inherits_steps: !world.is_mariadb,
             };
             let script = Author::script(seed, client, scope, &schema, commands / CLIENTS);
             world.clear(&schema).await;

@@ -81,6 +81,8 @@ pub(crate) struct World {
     /// Whether there are tables of more than one engine. Behind a statement that has written into one of `MyISAM`, MySQL warns of the next one
     /// on the same connection, whoever says it, that it mixes engines (6414).
     pub(crate) mixes_engines: bool,
+    /// What kind of servers they are.
+    pub(crate) is_mariadb: bool,
     /// Who may have a statement that sleeps.
     pub(crate) sleepers: Semaphore,
     watchers: [Mutex<Client>; 2],
@@ -118,6 +120,7 @@ impl World {
             proxy,
             connections,
             mixes_engines: pair.is_mariadb || connections >= crate::run::CLIENTS,
+            is_mariadb: pair.is_mariadb,
             sleepers: Semaphore::new(SLEEPERS),
             watchers,
             tags: AtomicUsize::new(0),
