@@ -217,8 +217,11 @@ pub(crate) const SETTINGS_MAX: usize = 64;
 pub(crate) const PINS_MAX: usize = 64;
 
 /// Length of a statement that is prepared by name, in text, if it is to be known what its execution does. There are no more of them than
-/// [`PINS_MAX`].
+/// [`PINS_MAX`] and [`NAMED_MAX`].
 pub(crate) const NAMED_TEXT_MAX: usize = 4 << 10;
+
+/// Statements that a session has prepared by name, and that do not bind it to its connection. Who has more is bound by those.
+pub(crate) const NAMED_MAX: usize = 16;
 
 /// Bytes of all of them.
 pub(crate) const SETTINGS_BYTES_MAX: usize = 16 * 1024;

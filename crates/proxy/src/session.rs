@@ -15,6 +15,7 @@
 //! - [`course`]: what the session remembers for that, [`errand`]: what the proxy itself has to ask a server;
 //! - [`told`]: what a `SET` has set that is not written in it;
 //! - [`tell`]: answers about where statements go, [`trace`]: where the last one went, and how long that took;
+//! - [`by_name`]: statements that are prepared by name, brought to where they are needed;
 //! - [`backlog`]: the command that has come and is not sent yet;
 //! - [`fast_forward`]: sessions whose commands nobody looks at;
 //! - [`file`]: files of clients for their servers; [`heard`]: what is noted of an answer on its way;
@@ -39,6 +40,7 @@ mod again;
 mod answer;
 mod aside;
 mod backlog;
+mod by_name;
 mod carry_out;
 mod caught_up;
 mod command;

@@ -3,12 +3,13 @@
 //! - [`settings`]: what the client has set, to be said again elsewhere; [`set`]: which statements set something; [`switches`]: which of that takes the
 //!   place of what was set before;
 //! - [`pins`]: what cannot be said again elsewhere, and binds the session to a connection; [`marks`]: which statements do that; [`named`]: statements that are prepared
-//!   by name;
+//!   by name; [`by_name`]: those of them that can be prepared again elsewhere;
 //! - [`results`]: what later statements may ask about earlier ones, and [`substitute`]: putting the answer into a question;
 //! - [`gtids`]: the last transactions that servers have told of; [`trackers`]: the packets that tell them;
 //! - [`overheard`]: what the proxy was told of a transaction in the client's place;
 //! - [`words`]: the tokens of a statement.
 
+pub(crate) mod by_name;
 pub(crate) mod gtids;
 pub(crate) mod marks;
 pub(crate) mod named;

@@ -69,6 +69,7 @@ mod scripted {
     mod server_login;
     mod shared;
     mod shared_asks;
+    mod shared_by_name;
     mod shared_modes;
     mod shared_named;
     mod shared_new;

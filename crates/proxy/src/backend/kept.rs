@@ -71,6 +71,8 @@ pub(crate) struct Left {
     pub(crate) was_reset: bool,
     /// The connection's status, as the server has told it last.
     pub(crate) status: StatusFlags,
+    /// The names of statements that are prepared there by name: nobody else may find them.
+    pub(crate) named: Vec<Box<[u8]>>,
     /// Only the server knows what the session may ask about its last statements.
     pub(crate) asks: bool,
     pub(crate) results: Rc<Results>,
@@ -138,6 +140,7 @@ impl Asker<'_> {
         let left = &entry.left;
         self.is_admitted
             && left.is_free()
+            && left.named.is_empty()
             && self.is_in_schema(left)
             && left.was_reset == self.was_reset
             && self.settings.are_at(&left.settings)

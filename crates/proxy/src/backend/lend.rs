@@ -19,6 +19,7 @@ use super::passport::query;
 use super::prologue::Prologue;
 use super::{Asked, Backend, Connection, OpenError, Reply, ask};
 use crate::counts::Counter;
+use crate::state::by_name::deallocate;
 use crate::state::gtids::TRACK_GTIDS;
 use crate::state::{OPTION, Setting};
 use crate::worker::Worker;
@@ -44,6 +45,8 @@ pub(crate) enum Purpose {
     Setting,
     /// A setting that a statement means the same without.
     Tracking,
+    /// Takes away what the session before has prepared by name.
+    Deallocate,
 }
 
 impl Purpose {
@@ -51,7 +54,7 @@ impl Purpose {
     pub(super) fn is_refused(self, reply: &Reply) -> bool {
         match (self, reply.error()) {
             (Self::Question, None) => reply.outcome.rows > 0,
-            (Self::Tracking, _) => false,
+            (Self::Tracking | Self::Deallocate, _) => false,
             (Self::Setting, Some(code)) => !DOES_NOT_HAVE_IT.contains(&code),
             (_, error) => error.is_some(),
         }
@@ -203,6 +206,7 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
             }
             Purpose::Reset => link.note_reset(),
             Purpose::Question => link.note_quiet_logins(worker.now()),
+            Purpose::Deallocate => {}
             _ => worker.taken.note(server, asker.user(), payload),
         }
         if *purpose == Purpose::Initial && reply.has_key() {
@@ -226,7 +230,7 @@ fn may_go_ahead(
     }
     let is_quiet = link.has_quiet_logins(worker.now());
     let goes_ahead = |(purpose, (payload, _)): &(Purpose, Asked)| match purpose {
-        Purpose::LastId | Purpose::Reset => true,
+        Purpose::LastId | Purpose::Reset | Purpose::Deallocate => true,
         Purpose::Tracking => asker.ahead.has(*purpose),
         Purpose::Question => is_quiet,
         _ => asker.ahead.has(*purpose) && worker.taken.has(server, asker.user(), payload, link.opened()),
@@ -277,6 +281,9 @@ fn plan(left: &Left, asker: &Asker<'_>, initial: &[Box<[u8]>]) -> Vec<(Purpose, 
     // Neither a reset nor a login takes it back.
     let option = left.settings.option().filter(|_| missing.is_none() && asker.settings.option().is_none());
     let resets = asker.is_admitted && missing.is_none();
+    if asker.is_admitted && !resets {
+        plan.extend(left.named.iter().map(|name| ask(Purpose::Deallocate, &deallocate(name))));
+    }
     let stays = left.caller.schema() == schema;
     let to_schema = |purpose| (purpose, ([&[Kind::InitDb as u8][..], schema].concat(), Answer::Single));
     if resets && was_schema_reset && !stays {

@@ -176,6 +176,7 @@ async fn add(
         settings: Rc::default(),
         was_reset: false,
         status: link.first_status(),
+        named: Vec::new(),
         asks: false,
         results: Rc::default(),
         asking: None,

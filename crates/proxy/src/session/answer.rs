@@ -8,6 +8,7 @@ use wire::WireError;
 use wire::reply::{Answer, Event, ReplyScanner};
 
 use super::Session;
+use super::course::settle::RanAt;
 use super::heard::{Ears, note, work_at};
 use super::wording::wording;
 use crate::control::Signal;
@@ -71,8 +72,9 @@ impl Session {
             trace.answered(Instant::now());
         }
         note(&mut self.status, outcome);
-        let dialect = self.backend.as_ref().and_then(|backend| backend.connection().dialect());
-        if self.course.settle(&self.identity, outcome, reply.warned(), dialect) {
+        let place =
+            self.backend.as_ref().map(|backend| RanAt::from(backend.connection())).unwrap_or_default();
+        if self.course.settle(&self.identity, outcome, reply.warned(), place) {
             self.was_reset();
         }
         Ok(())

@@ -11,7 +11,7 @@
 pub(super) mod change;
 pub(super) mod decided;
 pub(super) mod prepared;
-mod settle;
+pub(super) mod settle;
 
 use std::num::NonZeroU64;
 use std::rc::Rc;
@@ -33,6 +33,7 @@ use crate::fresh::Wanted;
 use crate::limit::Place;
 use crate::mirror::comparison::Watched;
 use crate::routing::{Judged, Reading, look};
+use crate::state::by_name::ByName;
 use crate::state::gtids::{Gtids, TRACK_GTIDS};
 use crate::state::named::{self, Executed};
 use crate::state::overheard::Overheard;
@@ -45,7 +46,7 @@ use super::again::Refused;
 use super::aside::Ran;
 use super::metadata::Changed;
 use super::trace::Trace;
-use change::{At, Change};
+use change::{At, Change, TRACES};
 use decided::{Decided, Reply};
 use prepared::Registry;
 
@@ -60,6 +61,9 @@ const NOPAD: u16 = 1024;
 
 /// What a `SET` may do that is not understood.
 const SETS_LAST_ID: Effects = Effects::LAST_INSERT_ID.with(Effects::SETS_LAST_INSERT_ID);
+
+/// What keeps a statement where it was prepared by name.
+const STAYS: Effects = TRACES.with(Effects::LAST_RESULT);
 
 /// What a session knows about where its statements go.
 #[derive(Debug)]
@@ -109,6 +113,8 @@ pub(super) struct Course {
     pub(super) last: Option<u32>,
     /// What it has left where.
     pub(super) pins: Pins,
+    /// What it has prepared by name, and could prepare elsewhere.
+    pub(super) named: ByName,
     /// It is in a transaction.
     in_transaction: bool,
     /// It is in a transaction that only reads.
@@ -127,7 +133,7 @@ pub(super) struct Course {
     /// What the client has got too fast, where that is limited.
     pub(super) throttle: Option<Box<Throttle>>,
     /// The places of the statement that runs under limits.
-    pub(super) places: Box<[Place]>,
+    pub(super) places: Option<Box<Box<[Place]>>>,
     /// What a rule says about logging the command in the backlog.
     pub(super) log: Option<bool>,
     /// The hash of its digest, for logs, should it be answered here; 0 is that of none.
@@ -227,6 +233,7 @@ impl Course {
             found_on: 0,
             last: None,
             pins: Pins::default(),
+            named: ByName::default(),
             in_transaction: false,
             reads_only: false,
             two_byte_quotes: TWO_BYTE_QUOTE_COLLATIONS.contains(&(identity.collation % NOPAD)),
@@ -237,7 +244,7 @@ impl Course {
             prepared: None,
             trace: None,
             throttle: None,
-            places: Box::default(),
+            places: None,
             log: None,
             digest: None,
             deadline: None,
@@ -282,7 +289,7 @@ impl Course {
         route::Session {
             transaction: if open(status) { Some(self.hostgroup) } else { elsewhere() },
             autocommit: status.contains(StatusFlags::AUTOCOMMIT),
-            locked_on: self.pins.locked_on(),
+            locked_on: self.pins.locked_on().or_else(|| self.named.hostgroup()),
             hold: self.pins.hold(),
             last_hostgroup: self.last,
         }
@@ -309,6 +316,7 @@ impl Course {
     /// The connection to this hostgroup is gone, and what was left there with it.
     pub(super) fn forget_left_at(&mut self, hostgroup: u32) {
         self.pins.forget(hostgroup);
+        self.named.forget(hostgroup);
         self.in_transaction = false;
         if let Some(registry) = &mut self.prepared {
             registry.forget_hostgroup(hostgroup);
@@ -353,11 +361,12 @@ impl Course {
             _ => (classify(text), text),
         };
         let at = At { schema: self.caller.schema(), two_byte_quotes: self.two_byte_quotes };
-        let change = if several {
+        let mut change = if several {
             Change::of_several(facts.effects, class, text)
         } else {
             Change::of_one(facts, class, text, at)
         };
+        change.moves = change.named().is_some_and(|(_, text)| self.may_be_prepared_anywhere(text, status));
         let change = match conditional {
             Some((_, condition)) if !change.is_empty() => Change::within(condition, change),
             _ => change,
@@ -380,7 +389,8 @@ impl Course {
         let commits_first = matches!(facts.kind, route::Kind::Begin { .. })
             && status.contains(StatusFlags::IN_TRANSACTION)
             && self.hostgroup != self.account.hostgroup()
-            && self.pins.locked_on().is_none();
+            && self.pins.locked_on().is_none()
+            && self.named.is_empty();
         Decided {
             hostgroup,
             is_split,
@@ -409,13 +419,25 @@ impl Course {
             return None;
         }
         let inner = match named::executed(text)? {
-            Executed::Name(name) => self.pins.text_of(&name)?.into(),
+            Executed::Name(name) => self.named.text_of(&name).or_else(|| self.pins.text_of(&name))?.into(),
             Executed::Text(text) => text,
         };
         let is_plain = !self.two_byte_quotes || inner.is_ascii();
         let names_others = matches!(classify(&inner), Class::Prepare | Class::Execute | Class::Deallocate);
         let (facts, several) = look(&inner, true, self.reading(status));
         (is_plain && !names_others && !several).then_some((inner, facts))
+    }
+
+    /// Whether a statement that is prepared by name is the same, and does the same, over any connection that is as the session would have it.
+    /// What asks about the statement before would have to be put in other words, and what has user variables has the types that they
+    /// have when it is prepared.
+    fn may_be_prepared_anywhere(&self, text: &[u8], status: StatusFlags) -> bool {
+        let is_usual = matches!(
+            classify(text),
+            Class::Select | Class::Insert | Class::Replace | Class::Update | Class::Delete
+        );
+        let (facts, several) = look(text, true, self.reading(status));
+        is_usual && !several && !facts.effects.any_of(STAYS) && !text.contains(&b'@')
     }
 
     /// Who the session is when it asks for a connection that others have laid aside.
@@ -439,6 +461,7 @@ impl Course {
             settings: Rc::clone(&self.settings),
             was_reset: self.was_reset,
             status,
+            named: self.named.names_at(connection),
             asks: self.results.last_id().is_at(connection),
             results: Rc::clone(&self.results),
             asking: None,

@@ -7,6 +7,7 @@ use wire::{Capabilities, StatusFlags, WireError};
 
 use super::again::{Refused, may_be_hidden, refused};
 use super::course::Course;
+use super::course::settle::RanAt;
 use super::execute::keeps_definitions;
 use super::measure::answered;
 use super::owed::{Owed, Step};
@@ -133,8 +134,8 @@ impl Ears<'_> {
     fn go_on(&mut self, reply: &mut ReplyScanner, outcome: Outcome) -> bool {
         let Some(next) = self.owed.pop() else { return false };
         note(self.status, outcome);
-        let dialect = self.backend.connection().dialect();
-        self.course.settle(self.identity, outcome, reply.warned(), dialect);
+        let place = RanAt::from(self.backend.connection());
+        self.course.settle(self.identity, outcome, reply.warned(), place);
         *reply = reply.next_answer(work_at(self.control, self.course, &next));
         true
     }

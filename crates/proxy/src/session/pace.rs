@@ -57,7 +57,7 @@ impl Session {
         self.end_running();
         match waited.unwrap_or_else(|| Err(ClientError::interrupted())) {
             Ok(places) => {
-                self.course.places = places.into();
+                self.course.places = Some(Box::new(places.into()));
                 Ok(true)
             }
             Err(error) => self.refuse_here(kind, &error).await.map(|()| false),
@@ -68,8 +68,8 @@ impl Session {
     /// may have them.
     pub(super) fn forget_orders(&mut self) {
         (self.course.log, self.course.digest) = (None, None);
-        if !self.course.places.is_empty() {
-            self.course.places = Box::default();
+        if self.course.places.is_some() {
+            self.course.places = None;
         }
     }
 }

@@ -107,6 +107,7 @@ impl Session {
             || decided.commits_first
             || self.has_to_wait(kind)
             || self.has_to_prepare(kind, decided)
+            || self.has_to_name(kind, decided)
         {
             return false;
         }

@@ -115,6 +115,15 @@ impl Mark {
         Self::Begin(pin, Box::default())
     }
 
+    /// Whether statements that were prepared by name before might be other ones if they were prepared behind it, or might be there no more.
+    pub(crate) fn unsettles_named(&self) -> bool {
+        match self {
+            Self::Begin(pin, _) => matches!(pin, Pin::StoredCode | Pin::Setting | Pin::Schema),
+            Self::Text(named) => named.is_none(),
+            Self::End(..) | Self::EndAll(_) => false,
+        }
+    }
+
     /// Whether statements behind the one that makes it need not know.
     pub(crate) const fn is_quiet(&self) -> bool {
         match self {

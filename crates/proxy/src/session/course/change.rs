@@ -10,7 +10,7 @@ use crate::statement::class::{Class, used_schema};
 use crate::statement::{Xa, xa};
 
 /// What leaves something at a server, or takes it away from there.
-const TRACES: Effects = Effects::SESSION
+pub(super) const TRACES: Effects = Effects::SESSION
     .with(Effects::TEMPORARY_TABLE)
     .with(Effects::SETS_USER_VARIABLES)
     .with(Effects::USER_LOCKS)
@@ -49,8 +49,15 @@ pub(in crate::session) struct Change {
     may_set_modes: bool,
     /// The variable that its server is asked for behind it.
     pub(super) asks: Option<Box<str>>,
+    /// What it prepares by name could be prepared over any other connection as well.
+    pub(super) moves: bool,
     /// It stands in a comment, and is nothing to servers that do not execute that.
     pub(super) within: Option<Condition>,
+}
+
+/// Whether a text that was prepared before this was set might mean something else behind it. Values of user variables it finds when it is executed.
+pub(super) fn unsettles(setting: &Setting) -> bool {
+    !setting.key.starts_with('@') && *setting.key != *OPTION
 }
 
 /// What `SET TRANSACTION` says of the next transaction.
@@ -102,6 +109,27 @@ impl Change {
     pub(in crate::session) fn sets_modes(&self) -> bool {
         let is_schema = |mark: &Mark| matches!(mark, Mark::Begin(Pin::Schema, _));
         self.may_set_modes || self.settings.iter().any(Setting::is_mode) || self.marks.iter().any(is_schema)
+    }
+
+    /// Whether statements that were prepared before might be other ones if they were prepared behind it, or might be there no more.
+    pub(in crate::session) fn unsettles_named(&self) -> bool {
+        self.settings.iter().any(unsettles) || self.marks.iter().any(Mark::unsettles_named)
+    }
+
+    /// The statement that it prepares by name, if its text is known.
+    pub(in crate::session) fn named(&self) -> Option<(&[u8], &[u8])> {
+        self.marks.iter().find_map(|mark| match mark {
+            Mark::Text(Some((name, Some(text)))) => Some((&**name, &**text)),
+            _ => None,
+        })
+    }
+
+    /// The name of the statement that it prepares, if it is certain.
+    pub(super) fn prepared_name(&self) -> Option<&[u8]> {
+        self.marks.iter().find_map(|mark| match mark {
+            Mark::Begin(Pin::Prepare, name) => Some(&**name),
+            _ => None,
+        })
     }
 
     /// Whether the session may be in another schema behind it.

@@ -8,12 +8,13 @@ use sql::Dialect;
 use wire::reply::{End, Outcome};
 use wire::{Capabilities, StatusFlags};
 
-use super::change::{ACCESS_MODE, Change, ISOLATION_LEVEL};
+use super::change::{ACCESS_MODE, Change, ISOLATION_LEVEL, unsettles};
 use super::decided::Decided;
 use super::{Course, Ran, TWO_BYTE_QUOTES};
 use crate::alike::{Beginning, caller, with_first};
-use crate::backend::Reply;
+use crate::backend::{Connection, Reply};
 use crate::client::login::Identity;
+use crate::state::by_name::One;
 use crate::state::gtids::{Gtids, TRACK_GTIDS};
 use crate::state::overheard::Overheard;
 use crate::state::{Mark, Pin, SCHEMA, Setting};
@@ -21,6 +22,21 @@ use crate::statement::class::Class;
 
 /// A statement is none; of one that runs stored code this may be said of what that has run.
 const ER_PARSE_ERROR: u16 = 1064;
+
+/// What is known of the connection over which a statement has run.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::session) struct RanAt {
+    /// Which comments its server executes.
+    dialect: Option<Dialect>,
+    /// Its number.
+    connection: u64,
+}
+
+impl From<&Connection> for RanAt {
+    fn from(connection: &Connection) -> Self {
+        Self { dialect: connection.dialect(), connection: connection.serial() }
+    }
+}
 
 impl Course {
     /// A command that changes this is on its way.
@@ -79,14 +95,14 @@ impl Course {
         self.propose_change(Some(Box::new(Change::of_reset())));
     }
 
-    /// The statement that ran is over; `warned` says whether there were warnings in front of its last packet, `dialect` which comments its server
-    /// executes. Returns whether the other connections are of no use any more.
+    /// The statement that ran is over, at this place; `warned` says whether there were warnings in front of its last packet. Returns whether
+    /// the other connections are of no use any more.
     pub(in crate::session) fn settle(
         &mut self,
         identity: &Identity,
         outcome: Outcome,
         warned: bool,
-        dialect: Option<Dialect>,
+        place: RanAt,
     ) -> bool {
         self.last = Some(self.hostgroup);
         let is_statement = self.ran.is_unanswered;
@@ -97,7 +113,7 @@ impl Course {
         if warned {
             self.pins.note(Mark::begin(Pin::Warnings), self.hostgroup);
         }
-        let Some(change) = self.proposed.take().map(|change| change.at(dialect)) else { return false };
+        let Some(change) = self.proposed.take().map(|change| change.at(place.dialect)) else { return false };
         if let End::Err { code } = outcome.end
             && !change.anyway
         {
@@ -105,6 +121,7 @@ impl Course {
                 // They exist from then on, and are NULL of another type than those that do not.
                 self.pins.note(Mark::begin(Pin::UserVariable), self.hostgroup);
             }
+            self.note_not_prepared(&change, place);
             self.note_before_error(code, change.marks);
             return false;
         }
@@ -144,7 +161,12 @@ impl Course {
             };
             return true;
         }
+        let named = change.named().filter(|_| change.moves);
+        let named = named.map(|(name, text)| (Box::from(name), Box::from(text)));
         self.note(change.marks);
+        if let Some((name, text)) = named {
+            self.note_named(name, &text, place);
+        }
         self.asks = change.asks.map(Box::new);
         if !change.settings.is_empty() {
             self.set(identity, change.settings);
@@ -272,7 +294,41 @@ impl Course {
 
     fn note(&mut self, marks: Vec<Mark>) {
         for mark in marks {
+            if mark.unsettles_named() {
+                self.bind_named();
+            }
+            if let Mark::Begin(Pin::Prepare, name) | Mark::End(Pin::Prepare, name) = &mark {
+                self.named.remove(name);
+            }
             self.pins.note(mark, self.hostgroup);
+        }
+    }
+
+    /// A statement was prepared by name that could be prepared elsewhere as well: that binds nobody.
+    fn note_named(&mut self, name: Box<[u8]>, text: &[u8], place: RanAt) {
+        if self.named.add(&name, text, self.hostgroup, place.connection) {
+            self.pins.note(Mark::End(Pin::Prepare, name), self.hostgroup);
+        }
+    }
+
+    /// Of those that were prepared by name nobody knows any more that they would be the same elsewhere.
+    fn bind_named(&mut self) {
+        for one in self.named.take() {
+            self.bind(one);
+        }
+    }
+
+    fn bind(&mut self, one: One) {
+        self.pins.note(Mark::Begin(Pin::Prepare, one.name.clone()), one.hostgroup);
+        self.pins.note(Mark::Text(Some((one.name, Some(one.text)))), one.hostgroup);
+    }
+
+    /// An error has ended what might have prepared a statement by name. Servers give up the one that had the name before; whether this one has
+    /// come so far is not certain.
+    fn note_not_prepared(&mut self, change: &Change, place: RanAt) {
+        let before = change.prepared_name().and_then(|name| self.named.remove(name));
+        if let Some(one) = before.filter(|one| one.is_at(place.connection)) {
+            self.bind(one);
         }
     }
 
@@ -288,6 +344,9 @@ impl Course {
             self.pins.note(Mark::End(Pin::Setting, setting.key.as_bytes().into()), self.hostgroup);
             if &*setting.key == TRACK_GTIDS {
                 (setting, besides) = self.track(identity, setting);
+            }
+            if unsettles(&setting) {
+                self.bind_named();
             }
             if &*setting.key == SCHEMA {
                 self.caller = Arc::new(caller(identity, &setting.text));

@@ -1,0 +1,100 @@
+//! Statements that are prepared by name, in text: prepared again over another connection, in front of the first command that needs them
+//! there, or behind which they would be other ones.
+
+use wire::command::Kind;
+use wire::frame::HEADER_LEN;
+use wire::reply::Answer;
+
+use super::Session;
+use super::backlog::whole_front;
+use super::course::decided::Decided;
+use super::last_result::NOWHERE;
+use crate::client::login::ok;
+use crate::ending::Ending;
+use crate::state::named::{self, Executed};
+use crate::state::{Mark, Pin, marks};
+use crate::statement::class::Class;
+
+impl Session {
+    /// Whether the command needs all that was prepared by name at the backend in use, and some of it is elsewhere.
+    pub(super) fn has_to_name(&self, kind: Kind, decided: &Decided) -> bool {
+        if self.course.named.is_empty() {
+            return false;
+        }
+        let needs = kind == Kind::InitDb
+            || decided.is_by_name
+            || matches!(decided.class, Some(Class::Execute | Class::Deallocate))
+            || decided.change.as_ref().is_some_and(|change| change.unsettles_named());
+        let is_missing = |connection| self.course.named.missing_at(connection).next().is_some();
+        needs && self.backend.as_ref().is_none_or(|backend| is_missing(backend.connection().serial()))
+    }
+
+    /// Prepares all that is elsewhere. False if the command in the backlog has its answer, or is brought to another connection.
+    pub(super) async fn bring_named(&mut self, kind: Kind, decided: &mut Decided) -> Result<bool, Ending> {
+        let Some(backend) = &self.backend else { return Ok(true) };
+        let connection = backend.connection().serial();
+        let own = self.name_in_front(kind).await?;
+        let mut missing: Vec<_> = self.course.named.missing_at(connection).collect();
+        // What its server has against that the client may ask about.
+        missing.sort_by_key(|one| Some(&one.name) == own.as_ref());
+        let names: Vec<_> = missing.iter().map(|one| one.name.clone()).collect();
+        let texts = missing.iter().map(|one| (self.query(&one.prepare()), Answer::Result));
+        let commands: Vec<_> = texts.collect();
+        let replies = match self.errand(&commands).await? {
+            Ok(replies) => replies,
+            Err(_) if self.tries_again(decided) => return Ok(false),
+            Err(error) => {
+                self.refuse_here(kind, &error).await?;
+                return Ok(false);
+            }
+        };
+        // That has hidden how many rows the statement before had.
+        self.note_ran();
+        (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
+        let mut refusal = None;
+        for (name, reply) in names.iter().zip(&replies) {
+            if reply.error().is_none() {
+                self.course.named.place(name, connection);
+                continue;
+            }
+            let payload = reply.bytes.get(HEADER_LEN..).unwrap_or_default();
+            refusal = Some(payload.to_vec()).filter(|_| Some(name) == own.as_ref());
+            // Where it was prepared it could not be executed, either: a table is gone, say.
+            if refusal.is_none() || decided.class == Some(Class::Deallocate) {
+                self.course.named.remove(name);
+            }
+        }
+        match refusal {
+            Some(_) if decided.class == Some(Class::Deallocate) => {
+                self.answer_here(kind, &ok(self.capabilities(), self.status)).await?;
+                self.forget_warnings().await?;
+                Ok(false)
+            }
+            Some(refusal) => {
+                self.answer_here(kind, &refusal).await?;
+                self.course.note_error();
+                Ok(false)
+            }
+            None if replies.iter().any(|reply| reply.error().is_some()) => {
+                // The client has not been refused anything.
+                self.forget_warnings().await?;
+                Ok(self.backend.is_some())
+            }
+            None => Ok(true),
+        }
+    }
+
+    /// The name of the statement that the command in the backlog executes, or gives up.
+    async fn name_in_front(&mut self, kind: Kind) -> Result<Option<Box<[u8]>>, Ending> {
+        if kind != Kind::Query {
+            return Ok(None);
+        }
+        self.complete_front().await?;
+        let Some(payload) = whole_front(&self.backlog) else { return Ok(None) };
+        let text = self.statement(payload);
+        Ok(match (named::executed(text), marks::by_name(text)) {
+            (Some(Executed::Name(name)), _) | (_, Some(Mark::End(Pin::Prepare, name))) => Some(name),
+            _ => None,
+        })
+    }
+}
