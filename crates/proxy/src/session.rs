@@ -30,6 +30,7 @@
 //! - [`metadata`]: telling that a prepared statement has other columns;
 //! - [`mirror`]: copies for other hostgroups;
 //! - [`modes`]: preparing a text that means something else by now;
+//! - [`no_cursor`]: fetching from statements that are not there;
 //! - [`off`]: servers that are switched off;
 //! - [`overdue`]: statements that take too long;
 //! - [`pace`]: statements that have to wait;
@@ -66,6 +67,7 @@ mod measure;
 mod metadata;
 mod mirror;
 mod modes;
+mod no_cursor;
 mod off;
 mod overdue;
 mod owed;

@@ -94,7 +94,6 @@ mod on_mysql {
     }
 
     #[test]
-    #[ignore = "about one answer in a million differs: see docs/src/pool.md"]
     fn sessions_that_share_connections_get_the_same_answers_as_directly() {
         if let Some(pair) = pair() {
             super::several_seeds(pair, &SEEDS[..1], Way::Shared);

@@ -235,17 +235,6 @@ impl Session {
         }
     }
 
-    /// Answers a `COM_STMT_FETCH` of a statement that the backend in use does not have, and cannot prepare now: it has no cursor there.
-    async fn refuse_fetch(&mut self, id: u32) -> Result<bool, Ending> {
-        let error = ClientError::no_cursor(id, self.worker.shared.says_mariadb().await);
-        if let Some(signal) = correction(&error.to_packet(1, Capabilities::PROTOCOL_41)) {
-            self.correct(&signal).await?;
-        }
-        self.refuse_here(Kind::StmtFetch, &error).await?;
-        self.course.note_error();
-        Ok(false)
-    }
-
     /// Answers a `COM_STMT_RESET` of a statement that the backend in use does not have: there is nothing to reset, and to prepare the
     /// statement would take away the warnings that the client may ask for.
     async fn reset_nothing(&mut self, kind: Kind) -> Result<bool, Ending> {
