@@ -26,6 +26,7 @@ const SLOTS: usize = 8;
 
 /// What may be written.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
 pub(crate) struct Scope {
     /// Also statements whose answers are known to differ.
     pub(crate) gaps: bool,
@@ -42,6 +43,7 @@ pub(crate) struct Scope {
 
 /// Who writes the script of one client.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
 pub(crate) struct Author {
     dice: Dice,
     gaps: bool,

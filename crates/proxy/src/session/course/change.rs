@@ -38,6 +38,7 @@ pub(in crate::session) struct At<'a> {
 
 /// What a statement changes for those behind it.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
 pub(in crate::session) struct Change {
     pub(super) settings: Vec<Setting>,
     pub(super) marks: Vec<Mark>,
