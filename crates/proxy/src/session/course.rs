@@ -83,6 +83,8 @@ pub(super) struct Course {
     pub(super) hostgroup: u32,
     /// The version of the settings that the backend in use has.
     pub(super) applied: u64,
+    /// For the command that is sent next something else was set there: it will have none of them.
+    pub(super) unset: bool,
     /// Connections that are not in use, and that others cannot have.
     pub(super) others: Vec<Other>,
     /// Those that others may have meanwhile.
@@ -218,6 +220,7 @@ impl Course {
             hostgroup: account.hostgroup(),
             account,
             applied: 0,
+            unset: false,
             others: Vec::new(),
             aside: Vec::new(),
             passport,

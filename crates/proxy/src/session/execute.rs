@@ -181,6 +181,9 @@ impl Session {
         if !parts.is_empty() && kind != Kind::StmtReset {
             Box::pin(self.send_parts(known_as, parts)).await?;
         }
+        if let Some(modes) = self.modes_of_types(kind, id) {
+            Box::pin(self.bring_charsets(&modes)).await?;
+        }
         if self.rename(kind, id, known_as) {
             self.tell_columns(kind, id);
             decided.renamed = (known_as != id).then_some(id);

@@ -9,12 +9,15 @@
 use std::rc::Rc;
 
 use route::Effects;
+use sql::Dialect;
+use wire::Codec as _;
 use wire::codec::Reader;
-use wire::command::Kind;
+use wire::command::{Kind, StmtExecute};
 use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 
 use super::Session;
+use super::backlog::front;
 use super::course::prepared::Prepared;
 use super::last_result::NOWHERE;
 use super::prepare::NotPrepared;
@@ -50,6 +53,13 @@ pub(super) struct Modes {
 }
 
 impl Modes {
+    /// The statement that sets the character sets, and nothing else.
+    fn charsets(&self) -> Vec<u8> {
+        let set = String::from_utf8_lossy(&self.set);
+        let at = set.find(VARIABLES[1]).unwrap_or_default();
+        format!("SET {}", set.get(at..).unwrap_or_default()).into_bytes()
+    }
+
     /// Whether it was none.
     pub(super) fn is_in_no_schema(&self) -> bool {
         self.schema.is_empty()
@@ -114,6 +124,50 @@ impl Session {
             all.keep_modes(id, Rc::clone(&modes));
         }
         Ok(true)
+    }
+
+    /// Has the statements that are not at the backend in use keep what texts meant when their types were sent: MariaDB reads values that
+    /// come without types as it did then.
+    pub(super) async fn keep_modes_of_types(&mut self) -> Result<(), Ending> {
+        let hostgroup = self.course.hostgroup;
+        let Some(all) = &self.course.prepared else { return Ok(()) };
+        let is_typed = |id: &u32| all.get(*id).is_some_and(Prepared::has_types_of_now);
+        let typed: Vec<_> = all.missing_at(hostgroup).filter(is_typed).collect();
+        if typed.is_empty() || !self.is_at_mariadb() {
+            return Ok(());
+        }
+        let Ok(Some(modes)) = self.ask_modes().await? else { return Ok(()) };
+        let modes = Rc::new(modes);
+        for id in typed {
+            if let Some(prepared) = self.course.prepared.as_mut().and_then(|all| all.get_mut(id)) {
+                prepared.keep_modes_of_types(Rc::clone(&modes));
+            }
+        }
+        Ok(())
+    }
+
+    /// What texts meant when the types of a statement were sent that is about to be executed without, where its server does not know them.
+    pub(super) fn modes_of_types(&self, kind: Kind, id: u32) -> Option<Rc<Modes>> {
+        let prepared = self.course.prepared.as_ref()?.get(id)?;
+        let modes = prepared.typed_in(self.course.hostgroup).filter(|_| kind == Kind::StmtExecute)?;
+        let caps = self.capabilities();
+        let execute = StmtExecute::decode(front(&self.backlog), caps).ok()?;
+        let params = execute.params(prepared.params(), caps).ok()?;
+        params.types_without_attributes(prepared.params(), caps).is_none().then_some(modes)
+    }
+
+    /// Sets the character sets of that time. What is set now is said again before the next command.
+    pub(super) async fn bring_charsets(&mut self, modes: &Modes) -> Result<(), Ending> {
+        // If that fails, the client hears it of its own statement.
+        let _ = self.errand(&[(self.query(&modes.charsets()), Answer::Result)]).await?;
+        self.course.unset = true;
+        Ok(())
+    }
+
+    /// Whether the backend in use is a MariaDB.
+    fn is_at_mariadb(&self) -> bool {
+        let dialect = self.backend.as_ref().and_then(|backend| backend.connection().dialect());
+        dialect.is_some_and(Dialect::is_mariadb)
     }
 
     /// What texts mean at the backend in use; nothing if that could not be set again.

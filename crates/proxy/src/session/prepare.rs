@@ -54,6 +54,9 @@ impl Session {
         }
         let all = self.course.prepared.as_ref();
         let is_any_missing = all.is_some_and(|all| all.missing_at(decided.hostgroup).next().is_some());
+        if is_any_missing {
+            self.keep_modes_of_types().await?;
+        }
         if is_any_missing && !(self.prefers_modes() && self.keep_modes(leaves).await?) {
             self.prepare_missing(leaves).await?;
         }

@@ -29,6 +29,8 @@ pub(in crate::session) struct Prepared {
     /// The types of its parameters, as they were sent last, and how often they were.
     types: Option<Box<[u8]>>,
     types_version: u64,
+    /// What texts meant when they were sent, if that is to be said when they are sent again.
+    typed_in: Option<Rc<Modes>>,
     /// A part of a value was sent, or a cursor is open: the next commands belong to its home.
     is_at_home: bool,
     /// Parts of values were sent since the last execution.
@@ -65,6 +67,7 @@ impl Prepared {
             places: vec![Place { hostgroup: home, statement, types_version: 0, is_for_once: false }],
             types: None,
             types_version: 0,
+            typed_in: None,
             is_at_home: false,
             has_parts: false,
             unsent: Vec::new(),
@@ -165,6 +168,21 @@ impl Prepared {
         self.places.len()
     }
 
+    /// Whether the client has sent types of its parameters, and nobody has kept what texts meant then.
+    pub(in crate::session) const fn has_types_of_now(&self) -> bool {
+        self.types.is_some() && self.typed_in.is_none()
+    }
+
+    /// Texts are about to mean something else than when the types were sent, which is this.
+    pub(in crate::session) fn keep_modes_of_types(&mut self, modes: Rc<Modes>) {
+        self.typed_in = Some(modes);
+    }
+
+    /// What texts meant when the types were sent, if they have to be sent to this hostgroup again.
+    pub(in crate::session) fn typed_in(&self, hostgroup: u32) -> Option<Rc<Modes>> {
+        self.typed_in.clone().filter(|_| !self.has_types_at(hostgroup))
+    }
+
     /// Whether the server of this hostgroup knows the types of its parameters.
     pub(in crate::session) fn has_types_at(&self, hostgroup: u32) -> bool {
         self.at(hostgroup).is_some_and(|place| place.types_version == self.types_version)
@@ -229,6 +247,9 @@ impl Prepared {
     pub(in crate::session) fn types_for(&mut self, hostgroup: u32, types: Option<&[u8]>) -> Option<&[u8]> {
         // Where they cannot be needed they are not kept.
         self.what.text.as_ref()?;
+        if types.is_some() {
+            self.typed_in = None;
+        }
         if let Some(types) = types.filter(|types| self.types.as_deref() != Some(types)) {
             self.types_version += 1;
             self.types = Some(types.into());
