@@ -165,7 +165,7 @@ pub(super) struct Course {
     /// Whether the last statement that was sent may ask the client for a file.
     pub(super) may_ask_for_file: bool,
     /// How often the statement that runs was sent again because its server was lost.
-    pub(super) tries: u32,
+    pub(super) tries: u16,
     /// How often it may be, if a rule or a hint says so.
     pub(super) retries: Option<u32>,
     /// The connection was lost in the middle of an errand, and nothing with it: it may be had again elsewhere.

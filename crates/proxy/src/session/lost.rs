@@ -150,7 +150,7 @@ impl Session {
         self.course.forget_sent();
         self.listing = None;
         if let Some(command) = again {
-            self.course.tries += u32::from(refusal.is_none());
+            self.course.tries = self.course.tries.saturating_add(u16::from(refusal.is_none()));
             self.send_once_more(command);
             return Ok(());
         }
@@ -205,7 +205,10 @@ impl Session {
             Some(_) => u32::MAX,
             None => self.course.retries.unwrap_or_else(usual),
         };
-        if unanswered != Unanswered::Again || self.course.tries >= most || self.course.watched.is_some() {
+        if unanswered != Unanswered::Again
+            || u32::from(self.course.tries) >= most
+            || self.course.watched.is_some()
+        {
             return None;
         }
         let running = &self.control.running;
