@@ -23,8 +23,8 @@ impl Session {
         }
         let needs = kind == Kind::InitDb
             || decided.is_by_name
-            || matches!(decided.class, Some(Class::Execute | Class::Deallocate))
-            || decided.change.as_ref().is_some_and(|change| change.unsettles_named());
+            || decided.class == Some(Class::Execute)
+            || decided.change.as_ref().is_some_and(|change| change.unsettles_named() || change.deallocates());
         let is_missing = |connection| self.course.named.missing_at(connection).next().is_some();
         needs && self.backend.as_ref().is_none_or(|backend| is_missing(backend.connection().serial()))
     }
@@ -51,6 +51,7 @@ impl Session {
         // That has hidden how many rows the statement before had.
         self.note_ran();
         (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
+        let gives_up = decided.change.as_ref().is_some_and(|change| change.deallocates());
         let mut refusal = None;
         for (name, reply) in names.iter().zip(&replies) {
             if reply.error().is_none() {
@@ -60,12 +61,12 @@ impl Session {
             let payload = reply.bytes.get(HEADER_LEN..).unwrap_or_default();
             refusal = Some(payload.to_vec()).filter(|_| Some(name) == own.as_ref());
             // Where it was prepared it could not be executed, either: a table is gone, say.
-            if refusal.is_none() || decided.class == Some(Class::Deallocate) {
+            if refusal.is_none() || gives_up {
                 self.course.named.remove(name);
             }
         }
         match refusal {
-            Some(_) if decided.class == Some(Class::Deallocate) => {
+            Some(_) if gives_up => {
                 self.answer_here(kind, &ok(self.capabilities(), self.status)).await?;
                 self.forget_warnings().await?;
                 Ok(false)

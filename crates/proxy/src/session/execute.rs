@@ -124,6 +124,12 @@ impl Session {
         if prepared.is_at_home() && hostgroup != home {
             return self.refuse_statement(kind, id).await;
         }
+        if let Some(modes) = self.modes_of_types(kind, id) {
+            Box::pin(self.bring_charsets(&modes)).await?;
+        }
+        let Some(prepared) = self.course.prepared.as_ref().and_then(|all| all.get(id)) else {
+            return Ok(true);
+        };
         let is_told = kind == Kind::StmtExecute && prepared.what.effects.any_of(Effects::LAST_RESULT);
         if is_told && (prepared.is_for_once(hostgroup) || self.is_away()) {
             self.close_here(id).await?;
@@ -180,9 +186,6 @@ impl Session {
         };
         if !parts.is_empty() && kind != Kind::StmtReset {
             Box::pin(self.send_parts(known_as, parts)).await?;
-        }
-        if let Some(modes) = self.modes_of_types(kind, id) {
-            Box::pin(self.bring_charsets(&modes)).await?;
         }
         if self.rename(kind, id, known_as) {
             self.tell_columns(kind, id);

@@ -160,6 +160,8 @@ impl Session {
     pub(super) async fn bring_charsets(&mut self, modes: &Modes) -> Result<(), Ending> {
         // If that fails, the client hears it of its own statement.
         let _ = self.errand(&[(self.query(&modes.charsets()), Answer::Result)]).await?;
+        self.note_ran();
+        (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
         self.course.unset = true;
         Ok(())
     }

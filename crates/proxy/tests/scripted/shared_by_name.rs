@@ -44,6 +44,10 @@ fn c04_what_is_prepared_by_name_is_prepared_again_where_it_is_executed() {
         takes(&mut two, &mut server, "UPDATE t SET a = 1").await;
         brings(&mut one, &mut server, "DEALLOCATE PREPARE p").await;
         run(&mut two, &mut server, "SELECT 5").await;
+        run(&mut one, &mut server, ONE).await;
+        takes(&mut two, &mut server, "SELECT 6").await;
+        brings(&mut one, &mut server, "DROP PREPARE `p`").await;
+        run(&mut two, &mut server, "SELECT 7").await;
     });
 }
 

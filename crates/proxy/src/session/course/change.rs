@@ -117,6 +117,11 @@ impl Change {
         self.settings.iter().any(unsettles) || self.marks.iter().any(Mark::unsettles_named)
     }
 
+    /// Whether it takes away what was prepared by name.
+    pub(in crate::session) fn deallocates(&self) -> bool {
+        self.marks.iter().any(|mark| matches!(mark, Mark::End(Pin::Prepare, _)))
+    }
+
     /// The statement that it prepares by name, if its text is known.
     pub(in crate::session) fn named(&self) -> Option<(&[u8], &[u8])> {
         self.marks.iter().find_map(|mark| match mark {
