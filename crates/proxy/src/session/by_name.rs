@@ -24,7 +24,7 @@ impl Session {
         let needs = kind == Kind::InitDb
             || decided.is_by_name
             || decided.class == Some(Class::Execute)
-            || decided.change.as_ref().is_some_and(|change| change.unsettles_named() || change.deallocates());
+            || decided.change.as_ref().is_some_and(|change| change.unsettles_named() || change.needs_named());
         let is_missing = |connection| self.course.named.missing_at(connection).next().is_some();
         needs && self.backend.as_ref().is_none_or(|backend| is_missing(backend.connection().serial()))
     }
@@ -59,10 +59,14 @@ impl Session {
                 continue;
             }
             let payload = reply.bytes.get(HEADER_LEN..).unwrap_or_default();
-            refusal = Some(payload.to_vec()).filter(|_| Some(name) == own.as_ref());
-            // Where it was prepared it could not be executed, either: a table is gone, say.
-            if refusal.is_none() || gives_up {
+            if Some(name) == own.as_ref() {
+                refusal = Some(payload.to_vec());
+            }
+            if Some(name) == own.as_ref() && gives_up {
                 self.course.named.remove(name);
+            } else {
+                // It may be prepared again when it is executed: tables that are locked are not locked then, say.
+                self.course.named.lose(name);
             }
         }
         match refusal {

@@ -42,9 +42,12 @@ impl ByName {
         Some(one)
     }
 
-    /// All of them, which are here no more.
-    pub(crate) fn take(&mut self) -> Vec<One> {
-        self.0.take().map(|all| *all).unwrap_or_default()
+    /// Those that are prepared anywhere, which are here no more.
+    pub(crate) fn take_placed(&mut self) -> Vec<One> {
+        let all = self.0.take().map(|all| *all).unwrap_or_default();
+        let (placed, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|one| one.at != NOWHERE);
+        self.0 = (!others.is_empty()).then(|| Box::new(others));
+        placed
     }
 
     pub(crate) const fn is_empty(&self) -> bool {
@@ -84,6 +87,11 @@ impl ByName {
         if let Some(one) = self.iter_mut().find(|one| *one.name == *name) {
             one.at = connection;
         }
+    }
+
+    /// The statement of this name is prepared nowhere.
+    pub(crate) fn lose(&mut self, name: &[u8]) {
+        self.place(name, NOWHERE);
     }
 
     /// The connection in this hostgroup is gone.
@@ -135,7 +143,9 @@ mod tests {
         all.forget(7);
         assert_eq!(all.missing_at(1).count(), 2);
         assert!(all.remove(b"a").is_some() && all.remove(b"a").is_none());
-        assert_eq!((all.hostgroup(), all.take().len(), all.hostgroup()), (Some(7), 1, None));
+        assert_eq!((all.take_placed().len(), all.hostgroup()), (0, Some(7)), "it is nowhere");
+        all.place(b"b", 3);
+        assert_eq!((all.take_placed().len(), all.hostgroup()), (1, None));
     }
 
     #[test]

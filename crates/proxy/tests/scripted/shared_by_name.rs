@@ -115,6 +115,28 @@ fn c15_a_statement_by_name_stays_what_it_was_when_it_was_prepared() {
     });
 }
 
+/// Where tables are locked a statement of others cannot be prepared.
+#[test]
+fn c15_a_statement_by_name_is_there_before_tables_are_locked() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        run(&mut one, &mut server, ONE).await;
+        takes(&mut two, &mut server, "SELECT 2").await;
+        brings(&mut one, &mut server, "LOCK TABLES u WRITE").await;
+        run(&mut one, &mut server, "EXECUTE p USING @a").await;
+        run(&mut one, &mut server, "UNLOCK TABLES").await;
+        takes(&mut two, &mut server, "SELECT 2").await;
+        // It is not forgotten where it could not be prepared.
+        one.send_query("SET sql_mode = ''").await;
+        server.expect_query(ONE_AGAIN).await;
+        server.err(1100, "HY000", "Table 't' was not locked with LOCK TABLES").await;
+        server.expect_query("SELECT 1 FROM (SELECT 1) AS pointsman").await;
+        server.ok().await;
+        comes(&mut one, &mut server, "SET sql_mode = ''").await;
+        brings(&mut one, &mut server, "EXECUTE p USING @a").await;
+    });
+}
+
 /// Servers give up the statement that had the name before, also if the next one is an error.
 #[test]
 fn c04_a_name_of_which_the_statement_was_refused_stands_for_nothing() {

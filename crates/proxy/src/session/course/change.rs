@@ -122,6 +122,12 @@ impl Change {
         self.marks.iter().any(|mark| matches!(mark, Mark::End(Pin::Prepare, _)))
     }
 
+    /// Whether what was prepared by name has to be there: it is given up, or could not be prepared any more where tables are locked.
+    pub(in crate::session) fn needs_named(&self) -> bool {
+        let locks = |mark: &Mark| matches!(mark, Mark::Begin(Pin::LockedTables, _));
+        self.deallocates() || self.marks.iter().any(locks)
+    }
+
     /// The statement that it prepares by name, if its text is known.
     pub(in crate::session) fn named(&self) -> Option<(&[u8], &[u8])> {
         self.marks.iter().find_map(|mark| match mark {

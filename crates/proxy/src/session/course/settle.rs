@@ -313,7 +313,7 @@ impl Course {
 
     /// Of those that were prepared by name nobody knows any more that they would be the same elsewhere.
     fn bind_named(&mut self) {
-        for one in self.named.take() {
+        for one in self.named.take_placed() {
             self.bind(one);
         }
     }
