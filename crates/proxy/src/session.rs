@@ -239,11 +239,8 @@ impl Session {
             if let Some(warned) = self.control.running.take_warned() {
                 Box::pin(self.log_warnings(warned)).await?;
             }
-            if self.course.unset && self.course.decided.is_none() {
-                (self.course.unset, self.course.applied) = (false, 0);
-            }
-            if let Some(name) = self.course.asks.take() {
-                Box::pin(self.ask_what_is_set(&name)).await?;
+            if let Some(behind) = self.course.behind.take_if(|_| self.course.decided.is_none()) {
+                Box::pin(self.say_behind(*behind)).await?;
             }
             if self.course.refused.is_some() {
                 Box::pin(self.say_again()).await?;

@@ -10,6 +10,8 @@ use crate::step::Step;
 
 /// Packets of one answer that are shown.
 const FRAMES_MAX: usize = 12;
+/// How many of them are in front of the first that is not the same.
+const FRAMES_BEFORE: usize = 3;
 /// Bytes of one packet that are shown.
 const BYTES_MAX: usize = 180;
 
@@ -50,20 +52,26 @@ impl fmt::Display for Failure {
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "* {}\n* {}", self.command, self.why)?;
-        write!(f, "directly:\n{}through the proxy:\n{}", listed(&self.expected), listed(&self.got))
+        let frames = self.expected.frames.iter().zip(&self.got.frames);
+        let same = frames.take_while(|(expected, got)| expected == got).count();
+        let from = same.saturating_sub(FRAMES_BEFORE);
+        let (expected, got) = (listed(&self.expected, from), listed(&self.got, from));
+        write!(f, "directly:\n{expected}through the proxy:\n{got}")
     }
 }
 
-/// Packets, a line each.
-fn listed(answer: &Answer) -> String {
+/// Packets, a line each, from this one on.
+fn listed(answer: &Answer, from: usize) -> String {
     let mut out = String::new();
-    let from = answer.frames.len().saturating_sub(FRAMES_MAX);
+    // Writing to a string cannot fail.
     if from > 0 {
-        let _ = writeln!(out, "    ({from} more)");
+        let _ = writeln!(out, "    ({from} in front)");
     }
-    for frame in &answer.frames[from..] {
-        // Writing to a string cannot fail.
+    for frame in answer.frames.iter().skip(from).take(FRAMES_MAX) {
         let _ = writeln!(out, "    {}", shown(frame));
+    }
+    if let Some(more) = answer.frames.len().checked_sub(from + FRAMES_MAX).filter(|more| *more > 0) {
+        let _ = writeln!(out, "    ({more} more)");
     }
     if answer.ended {
         out.push_str("    END\n");

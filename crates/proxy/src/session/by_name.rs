@@ -7,6 +7,7 @@ use wire::reply::Answer;
 
 use super::Session;
 use super::backlog::whole_front;
+use super::course::change::Change;
 use super::course::decided::Decided;
 use super::last_result::NOWHERE;
 use crate::client::login::ok;
@@ -17,14 +18,16 @@ use crate::statement::class::Class;
 
 impl Session {
     /// Whether the command needs all that was prepared by name at the backend in use, and some of it is elsewhere.
-    pub(super) fn has_to_name(&self, kind: Kind, decided: &Decided) -> bool {
+    pub(super) fn has_to_name(&self, kind: Kind, input: &[u8], decided: &Decided) -> bool {
         if self.course.named.is_empty() {
             return false;
         }
+        let concerns = |change: &Change| change.unsettles_named() || change.needs_named();
         let needs = kind == Kind::InitDb
             || decided.is_by_name
             || decided.class == Some(Class::Execute)
-            || decided.change.as_ref().is_some_and(|change| change.unsettles_named() || change.needs_named());
+            || decided.change.as_deref().is_some_and(concerns)
+            || self.prepared_change(kind, input).is_some_and(concerns);
         let is_missing = |connection| self.course.named.missing_at(connection).next().is_some();
         needs && self.backend.as_ref().is_none_or(|backend| is_missing(backend.connection().serial()))
     }

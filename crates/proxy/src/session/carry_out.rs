@@ -95,7 +95,9 @@ impl Session {
         if self.has_to_prepare(kind, &decided) {
             Box::pin(self.prepare_before(kind, &decided)).await?;
         }
-        if self.has_to_name(kind, &decided) && !Box::pin(self.bring_named(kind, &mut decided)).await? {
+        if self.has_to_name(kind, &self.backlog, &decided)
+            && !Box::pin(self.bring_named(kind, &mut decided)).await?
+        {
             return self.keep(decided);
         }
         if names_statement(kind) && !self.bring_statement(kind, &mut decided).await? {

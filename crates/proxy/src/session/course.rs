@@ -83,8 +83,6 @@ pub(super) struct Course {
     pub(super) hostgroup: u32,
     /// The version of the settings that the backend in use has.
     pub(super) applied: u64,
-    /// For the command that is sent next something else was set there: it will have none of them.
-    pub(super) unset: bool,
     /// Connections that are not in use, and that others cannot have.
     pub(super) others: Vec<Other>,
     /// Those that others may have meanwhile.
@@ -150,8 +148,8 @@ pub(super) struct Course {
     pub(super) changed: Option<Box<Changed>>,
     /// What the client is to be told of its transaction with the next OK packet.
     pub(super) overheard: Option<Box<Overheard>>,
-    /// The variable that the server is asked for, of which the statement that ran does not tell what it has set.
-    pub(super) asks: Option<Box<Box<str>>>,
+    /// What the proxy says itself behind the statement that runs.
+    pub(super) behind: Option<Box<Behind>>,
     /// What has to be said for the server to have told an error as the client was told it.
     pub(super) correction: Option<Box<Box<[u8]>>>,
     /// What a server has against a setting that it had taken before.
@@ -174,6 +172,15 @@ pub(super) struct Course {
     pub(super) rolled_back: Option<Box<ClientError>>,
     /// The transactions that servers have told, where anybody wants to know.
     pub(super) gtids: Option<Box<Gtids>>,
+}
+
+/// What the proxy says to the server behind a statement.
+#[derive(Debug)]
+pub(super) enum Behind {
+    /// It asks for this variable, of which the statement does not tell what it has set.
+    Ask(Box<str>),
+    /// It sets again what was set otherwise for the statement.
+    Set(Vec<u8>),
 }
 
 /// What a session loses with a connection.
@@ -220,7 +227,6 @@ impl Course {
             hostgroup: account.hostgroup(),
             account,
             applied: 0,
-            unset: false,
             others: Vec::new(),
             aside: Vec::new(),
             passport,
@@ -255,7 +261,7 @@ impl Course {
             refused: None,
             changed: None,
             overheard: None,
-            asks: None,
+            behind: None,
             correction: None,
             refusal: None,
             again_until: None,

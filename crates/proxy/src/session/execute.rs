@@ -10,6 +10,7 @@ use super::Session;
 use super::backlog::front;
 use super::correction::correction;
 use super::course::Course;
+use super::course::change::Change;
 use super::course::decided::{self, Decided};
 use super::ids::refusal_with;
 use super::last_result::NOWHERE;
@@ -263,10 +264,14 @@ impl Session {
 
     /// Whether an execution of the statement that a command names changes the session.
     pub(super) fn prepared_changes(&self, kind: Kind, input: &[u8]) -> bool {
+        self.prepared_change(kind, input).is_some()
+    }
+
+    /// What the prepared statement changes that the command is about.
+    pub(super) fn prepared_change(&self, kind: Kind, input: &[u8]) -> Option<&Change> {
         let payload = input.get(HEADER_LEN..).unwrap_or_default();
-        let known = self.course.prepared.as_ref().zip(id(payload).filter(|_| names_statement(kind)));
-        let prepared = known.and_then(|(all, id)| all.get(id));
-        prepared.is_some_and(|prepared| prepared.what.change.is_some())
+        let id = id(payload).filter(|_| names_statement(kind))?;
+        self.course.prepared.as_ref()?.get(id)?.what.change.as_ref()
     }
 
     /// Whether a connection of the session has the statement of the command in the backlog.

@@ -18,6 +18,7 @@ use wire::reply::Answer;
 
 use super::Session;
 use super::backlog::front;
+use super::course::Behind;
 use super::course::prepared::Prepared;
 use super::last_result::NOWHERE;
 use super::prepare::NotPrepared;
@@ -156,13 +157,14 @@ impl Session {
         params.types_without_attributes(prepared.params(), caps).is_none().then_some(modes)
     }
 
-    /// Sets the character sets of that time. What is set now is said again before the next command.
+    /// Sets the character sets of that time. What is set now is set again behind the command.
     pub(super) async fn bring_charsets(&mut self, modes: &Modes) -> Result<(), Ending> {
+        let Ok(Some(now)) = self.ask_modes().await? else { return Ok(()) };
         // If that fails, the client hears it of its own statement.
         let _ = self.errand(&[(self.query(&modes.charsets()), Answer::Result)]).await?;
         self.note_ran();
         (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
-        self.course.unset = true;
+        self.course.behind = Some(Box::new(Behind::Set(now.charsets())));
         Ok(())
     }
 

@@ -47,7 +47,7 @@ impl Session {
     /// What is to be done with the command that `rest` begins with, if it may be sent before the one in front of it is
     /// answered.
     pub(super) fn goes_along(&mut self, kind: Kind, rest: &[u8]) -> Option<Decided> {
-        if self.course.trace.is_some() || self.course.unset {
+        if self.course.trace.is_some() || self.course.behind.is_some() {
             // One after the other: there is one trace.
             return None;
         }
@@ -107,7 +107,7 @@ impl Session {
             || decided.commits_first
             || self.has_to_wait(kind)
             || self.has_to_prepare(kind, decided)
-            || self.has_to_name(kind, decided)
+            || self.has_to_name(kind, input, decided)
         {
             return false;
         }

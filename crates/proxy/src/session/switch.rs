@@ -201,6 +201,7 @@ impl Session {
     pub(super) fn lose_backend(&mut self) {
         self.backend = None;
         self.to_backend = crate::relay::Parked::default();
+        self.course.behind = None;
         self.control.about.set_backend(None);
         self.status = StatusFlags::AUTOCOMMIT;
         self.course.forget_left_at(self.course.hostgroup);

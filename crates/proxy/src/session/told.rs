@@ -6,6 +6,7 @@ use wire::reply::Answer;
 use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
 use super::Session;
+use super::course::Behind;
 use super::last_result::NOWHERE;
 use crate::backend::{Reply, only_row};
 use crate::ending::Ending;
@@ -18,8 +19,23 @@ const NUMBERS: [u8; 9] = [1, 2, 3, 4, 5, 8, 9, 13, 246];
 const NULL: u8 = 0xfb;
 
 impl Session {
+    /// The statement is answered: says what is to be said behind it.
+    pub(super) async fn say_behind(&mut self, behind: Behind) -> Result<(), Ending> {
+        match behind {
+            Behind::Ask(name) => self.ask_what_is_set(&name).await,
+            Behind::Set(text) if self.backend.is_some() => {
+                // If that fails, the client hears of it with its next statement.
+                let _ = self.errand(&[(self.query(&text), Answer::Result)]).await?;
+                self.note_ran();
+                (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
+                Ok(())
+            }
+            Behind::Set(_) => Ok(()),
+        }
+    }
+
     /// The statement that ran has set this variable to what the server knows: asks, if somebody could want to know.
-    pub(super) async fn ask_what_is_set(&mut self, name: &str) -> Result<(), Ending> {
+    async fn ask_what_is_set(&mut self, name: &str) -> Result<(), Ending> {
         let hostgroup = self.course.hostgroup;
         // Sessions that have one connection to one server need not know.
         let matters = self.shares(hostgroup) || !self.has_one_way();

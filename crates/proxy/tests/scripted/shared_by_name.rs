@@ -1,8 +1,11 @@
 //! Statements that are prepared by name, in text, over connections that sessions share: they are prepared again where they are needed, and
 //! nobody else finds them.
 
+use wire::command::Kind;
+
 use super::shared::{comes, two};
-use super::support::{Client, Database, play, run};
+use super::shared_traces::{EXECUTE, prepared};
+use super::support::{Client, Database, play, prepare, run};
 
 const ONE: &str = "PREPARE p FROM 'SELECT a FROM t WHERE b = ?'";
 const ONE_AGAIN: &str = "PREPARE `p` FROM 'SELECT a FROM t WHERE b = ?'";
@@ -112,6 +115,31 @@ fn c15_a_statement_by_name_stays_what_it_was_when_it_was_prepared() {
             is_bound(&mut two).await;
             run(&mut one, &mut server, "EXECUTE p USING @a").await;
         }
+    });
+}
+
+/// Stored code may prepare another statement by the name, also when the call was prepared.
+#[test]
+fn c15_a_statement_by_name_is_there_before_stored_code_runs() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        prepare(&mut one, &mut server, b"CALL q()", 1).await;
+        run(&mut one, &mut server, ONE).await;
+        two.send_query("SELECT 2").await;
+        server.expect_command(Kind::StmtClose, &[1, 0, 0, 0]).await;
+        server.expect_query("DEALLOCATE PREPARE `p`").await;
+        server.ok().await;
+        comes(&mut two, &mut server, "SELECT 2").await;
+        one.send_command(Kind::StmtExecute, &EXECUTE).await;
+        server.expect_query(ONE_AGAIN).await;
+        server.ok().await;
+        server.expect_command(Kind::StmtPrepare, b"CALL q()").await;
+        prepared(&mut server, 1, 0).await;
+        server.expect_command(Kind::StmtExecute, &EXECUTE).await;
+        server.ok().await;
+        one.expect_ok().await;
+        run(&mut one, &mut server, "EXECUTE p USING @a").await;
+        is_bound(&mut two).await;
     });
 }
 

@@ -10,7 +10,7 @@ use wire::{Capabilities, StatusFlags};
 
 use super::change::{ACCESS_MODE, Change, ISOLATION_LEVEL, unsettles};
 use super::decided::Decided;
-use super::{Course, Ran, TWO_BYTE_QUOTES};
+use super::{Behind, Course, Ran, TWO_BYTE_QUOTES};
 use crate::alike::{Beginning, caller, with_first};
 use crate::backend::{Connection, Reply};
 use crate::client::login::Identity;
@@ -167,7 +167,9 @@ impl Course {
         if let Some((name, text)) = named {
             self.note_named(name, &text, place);
         }
-        self.asks = change.asks.map(Box::new);
+        if self.behind.is_none() {
+            self.behind = change.asks.map(|name| Box::new(Behind::Ask(name)));
+        }
         if !change.settings.is_empty() {
             self.set(identity, change.settings);
         }
