@@ -34,11 +34,6 @@ pub struct Dialect {
 }
 
 impl Dialect {
-    /// Whether it is MariaDB's.
-    pub const fn is_mariadb(self) -> bool {
-        self.is_mariadb
-    }
-
     /// That of a server that greets with this version; nothing if that does not tell it.
     pub fn of(version: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(version).ok()?.to_ascii_lowercase();

@@ -9,7 +9,6 @@
 use std::rc::Rc;
 
 use route::Effects;
-use sql::Dialect;
 use wire::Codec as _;
 use wire::codec::Reader;
 use wire::command::{Kind, StmtExecute};
@@ -127,14 +126,14 @@ impl Session {
         Ok(true)
     }
 
-    /// Has the statements that are not at the backend in use keep what texts meant when their types were sent: MariaDB reads values that
-    /// come without types as it did then.
+    /// Has the statements that are not at the backend in use keep what texts meant when their types were sent: servers read values that
+    /// come without types as they did then.
     pub(super) async fn keep_modes_of_types(&mut self) -> Result<(), Ending> {
         let hostgroup = self.course.hostgroup;
         let Some(all) = &self.course.prepared else { return Ok(()) };
         let is_typed = |id: &u32| all.get(*id).is_some_and(Prepared::has_types_of_now);
         let typed: Vec<_> = all.missing_at(hostgroup).filter(is_typed).collect();
-        if typed.is_empty() || !self.is_at_mariadb() {
+        if typed.is_empty() {
             return Ok(());
         }
         let Ok(Some(modes)) = self.ask_modes().await? else { return Ok(()) };
@@ -166,12 +165,6 @@ impl Session {
         (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
         self.course.behind = Some(Box::new(Behind::Set(now.charsets())));
         Ok(())
-    }
-
-    /// Whether the backend in use is a MariaDB.
-    fn is_at_mariadb(&self) -> bool {
-        let dialect = self.backend.as_ref().and_then(|backend| backend.connection().dialect());
-        dialect.is_some_and(Dialect::is_mariadb)
     }
 
     /// What texts mean at the backend in use; nothing if that could not be set again.

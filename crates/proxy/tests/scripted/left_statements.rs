@@ -121,7 +121,7 @@ fn c15_the_types_of_another_session_are_not_taken_for_ones_own() {
     });
 }
 
-/// MariaDB reads a value without a type as texts were read when its type was sent.
+/// Servers read a value without a type as texts were read when its type was sent.
 #[test]
 fn c32_a_value_without_a_type_is_in_the_character_set_of_its_type() {
     const TEXT: [u8; 15] = [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 253, 0, 1, b'a'];
