@@ -41,7 +41,7 @@ pub(crate) use passport::{Passport, query};
 pub(crate) use place::{InLine, Place, take};
 pub(crate) use prologue::{Prologue, Refused, Taken};
 pub(crate) use spare::take_at_once;
-pub(crate) use statements::{Known, Origin};
+pub(crate) use statements::{Known, Origin, Wanted};
 pub(crate) use target::Target;
 pub(crate) use turn::Turn;
 pub(crate) use warm::Warmth;

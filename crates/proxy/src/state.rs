@@ -7,6 +7,7 @@
 //! - [`results`]: what later statements may ask about earlier ones, and [`substitute`]: putting the answer into a question;
 //! - [`gtids`]: the last transactions that servers have told of; [`trackers`]: the packets that tell them;
 //! - [`overheard`]: what the proxy was told of a transaction in the client's place;
+//! - [`typed`]: what a server remembers of the values of a prepared statement;
 //! - [`words`]: the tokens of a statement.
 
 pub(crate) mod by_name;
@@ -22,6 +23,7 @@ mod sql_mode;
 pub(crate) mod substitute;
 mod switches;
 pub(crate) mod trackers;
+pub(crate) mod typed;
 mod words;
 
 pub(crate) use pins::{Mark, Pin, Pins};

@@ -37,6 +37,7 @@ mod scripted {
     mod lag;
     mod ledger;
     mod left_statements;
+    mod left_types;
     mod listing;
     mod log;
     mod lost;

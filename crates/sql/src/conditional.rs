@@ -49,6 +49,11 @@ impl Dialect {
         let (major, minor, patch) = (parts.next()??, parts.next()??, parts.next()??);
         Some(Self { is_mariadb, version: major * 10_000 + minor * 100 + patch })
     }
+
+    /// Whether that is MariaDB's, and not MySQL's.
+    pub const fn is_mariadb(self) -> bool {
+        self.is_mariadb
+    }
 }
 
 /// Which servers execute a comment.

@@ -33,7 +33,7 @@ impl Reply {
     }
 
     /// Whether it leaves warnings at the connection.
-    pub(super) const fn warns(&self) -> bool {
+    pub(crate) const fn warns(&self) -> bool {
         matches!(self.outcome.end, End::Ok { warnings: 1.., .. } | End::Eof { warnings: 1.., .. })
     }
 

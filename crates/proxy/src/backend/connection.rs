@@ -111,6 +111,11 @@ impl Connection {
         self.greeted().and_then(|greeted| greeted.dialect)
     }
 
+    /// Whether its server makes values of prepared statements what [earlier ones](crate::state::typed) were.
+    pub(crate) fn remembers_types(&self) -> bool {
+        !self.dialect().is_some_and(Dialect::is_mariadb)
+    }
+
     /// The statements that are prepared there.
     pub(crate) const fn statements(&self) -> &Statements {
         &self.known.statements

@@ -1,7 +1,8 @@
 //! The statements that are prepared at a connection.
 //!
 //! One whose text is kept outlives the session that has prepared it: the next session that executes this text, where texts mean the
-//! same, finds it there. One session has it at a time, because servers remember the types of a statement's parameters.
+//! same, finds it there. One session has it at a time, because servers remember the types of a statement's parameters; and at MySQL only who has executed it with
+//! [the same](crate::state::typed).
 
 use std::rc::Rc;
 
@@ -10,6 +11,7 @@ use wire::frame::put_message;
 use wire::reply::Prepared;
 
 use crate::ledger::{Entry, Placed};
+use crate::state::typed::Typed;
 use crate::texts::Text;
 
 /// What a statement was made of.
@@ -44,8 +46,23 @@ struct Statement {
     origin: Option<Origin>,
     /// The session that has the connection executes it.
     is_taken: bool,
+    /// What its server remembers of its executions.
+    typed: Typed,
     /// Nothing of one whose text is not kept.
     _placed: Option<Placed>,
+}
+
+/// What a session looks for that has prepared a statement elsewhere.
+#[derive(Debug)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) origin: Origin,
+    /// Nothing if its text is not kept.
+    pub(crate) entry: Option<&'a Rc<Entry>>,
+    pub(crate) params: u16,
+    pub(crate) columns: u16,
+    /// The values that it was executed with so far, and those that are to come now.
+    pub(crate) typed: &'a Typed,
+    pub(crate) now: &'a Typed,
 }
 
 /// All of one connection; at the end is the one that was prepared or taken last.
@@ -60,29 +77,36 @@ impl Statements {
     /// The session has prepared a statement; without its origin it remains the session's.
     pub(crate) fn note(&mut self, prepared: Prepared, known: Known) {
         let placed = known.entry.map(|entry| Placed::new(entry, &prepared));
-        self.all.push(Statement { prepared, origin: known.origin, is_taken: true, _placed: placed });
+        let typed = Typed::default();
+        self.all.push(Statement { prepared, origin: known.origin, is_taken: true, typed, _placed: placed });
         self.has_news = true;
     }
 
-    /// A statement that is made of this, if it is as large as the session's is: from now on it is the session's.
-    pub(crate) fn take(
-        &mut self,
-        origin: &Origin,
-        entry: Option<&Rc<Entry>>,
-        params: u16,
-        columns: u16,
-    ) -> Option<Prepared> {
+    /// A statement that is what the session looks for: from now on it is the session's.
+    pub(crate) fn take(&mut self, wanted: &Wanted<'_>) -> Option<Prepared> {
         let is_it = |one: &Statement| {
             !one.is_taken
-                && (one.prepared.params, one.prepared.columns) == (params, columns)
-                && one.origin.as_ref().is_some_and(|its| its.is(origin))
+                && (one.prepared.params, one.prepared.columns) == (wanted.params, wanted.columns)
+                && one.origin.as_ref().is_some_and(|its| its.is(&wanted.origin))
         };
-        let at = self.all.iter().rposition(is_it)?;
+        let is_alike = |one: &Statement| is_it(one) && one.typed == *wanted.typed;
+        let does = |one: &Statement| is_it(one) && one.typed.suits(wanted.typed, wanted.now);
+        let at = self.all.iter().rposition(is_alike).or_else(|| self.all.iter().rposition(does))?;
         let found = self.all.remove(at);
         let prepared = found.prepared;
-        let placed = entry.map(|entry| Placed::new(Rc::clone(entry), &prepared));
+        let placed = wanted.entry.map(|entry| Placed::new(Rc::clone(entry), &prepared));
         self.all.push(Statement { is_taken: true, _placed: placed, ..found });
         Some(prepared)
+    }
+
+    /// A statement is executed with these values, which its server remembers.
+    pub(crate) fn note_typed(&mut self, id: u32, now: &Typed) {
+        let Some(one) = self.all.iter_mut().rfind(|one| one.prepared.id == id) else { return };
+        one.typed.note(now);
+        if one.typed.is_mixed() {
+            one.origin = None;
+            self.has_news = true;
+        }
     }
 
     /// Those that the session does not have, and the server would execute as this number, which may mean the last one.
@@ -149,9 +173,12 @@ impl Statements {
 
     /// Whether one is of no use to others, or there are as many behind it, or another one that is made of the same.
     fn is_surplus(&self, at: usize, max: u32) -> bool {
-        let Some(origin) = self.all.get(at).and_then(|one| one.origin.as_ref()) else { return true };
+        let Some(one) = self.all.get(at) else { return true };
+        let Some(origin) = &one.origin else { return true };
         let behind = self.all.get(at + 1..).unwrap_or_default();
-        let is_same = |one: &Statement| one.origin.as_ref().is_some_and(|its| its.is(origin));
+        let is_same = |other: &Statement| {
+            other.origin.as_ref().is_some_and(|its| its.is(origin)) && other.typed == one.typed
+        };
         behind.len() >= max as usize || behind.iter().any(is_same)
     }
 }
@@ -174,6 +201,20 @@ mod tests {
         packets.chunks(9).map(|packet| packet[5]).collect()
     }
 
+    fn take(all: &mut Statements, origin: &Origin, params: u16, columns: u16) -> Option<Prepared> {
+        take_with(all, origin, (params, columns), &Typed::default(), &Typed::default())
+    }
+
+    fn take_with(
+        all: &mut Statements,
+        origin: &Origin,
+        (params, columns): (u16, u16),
+        typed: &Typed,
+        now: &Typed,
+    ) -> Option<Prepared> {
+        all.take(&Wanted { origin: origin.clone(), entry: None, params, columns, typed, now })
+    }
+
     struct Origins(Texts);
 
     impl Origins {
@@ -187,10 +228,10 @@ mod tests {
         let (origins, mut all) = (Origins(Texts::new(100)), Statements::default());
         let origin = origins.of("a");
         note(&mut all, statement(1), Some(origin.clone()));
-        assert_eq!(all.take(&origin, None, 1, 2), None, "it is the session's already");
+        assert_eq!(take(&mut all, &origin, 1, 2), None, "it is the session's already");
         assert_eq!(all.change_hands(9), b"");
-        assert_eq!(all.take(&origins.of("a"), None, 1, 2), Some(statement(1)));
-        assert_eq!(all.take(&origin, None, 1, 2), None);
+        assert_eq!(take(&mut all, &origins.of("a"), 1, 2), Some(statement(1)));
+        assert_eq!(take(&mut all, &origin, 1, 2), None);
     }
 
     #[test]
@@ -202,7 +243,7 @@ mod tests {
             let mut all = Statements::default();
             note(&mut all, statement(1), Some(origins.of("a")));
             all.change_hands(9);
-            all.take(origin, None, params, columns).is_some()
+            take(&mut all, origin, params, columns).is_some()
         };
         assert!(is_taken(&origins.of("a"), 1, 2));
         assert!(!is_taken(&origins.of("b"), 1, 2));
@@ -235,7 +276,7 @@ mod tests {
             note(&mut all, statement(id), Some(origins.of(text)));
         }
         all.change_hands(3);
-        all.take(&origins.of("a"), None, 1, 2).unwrap();
+        take(&mut all, &origins.of("a"), 1, 2).unwrap();
         assert_eq!(closed(&all.change_hands(2)), [2]);
         all.close(3);
         assert_eq!(closed(&all.change_hands(0)), [1]);

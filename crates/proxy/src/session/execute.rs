@@ -21,6 +21,7 @@ use crate::backend::Full;
 use crate::client::login::ok;
 use crate::ending::Ending;
 use crate::error::ClientError;
+use crate::state::typed::Typed;
 
 /// Where the number of the statement is in a command's payload.
 pub(super) const ID: std::ops::Range<usize> = 1..5;
@@ -137,7 +138,7 @@ impl Session {
         }
         let parts = self.take_parts(kind, id);
         let known_as = self.course.prepared.as_ref().and_then(|all| all.get(id)?.id_at(hostgroup));
-        let known_as = match known_as.or_else(|| self.adopt(id)) {
+        let known_as = match known_as.or_else(|| self.adopt(id, &self.typed_by_front(kind, id))) {
             Some(known_as) => known_as,
             None => match self.prepare_again(id).await? {
                 Ok(known_as) => known_as,
@@ -195,6 +196,16 @@ impl Session {
         }
         self.refuse_here(kind, &ClientError::no_types(id)).await?;
         Ok(false)
+    }
+
+    /// The values with which the command in the backlog executes this statement.
+    fn typed_by_front(&self, kind: Kind, id: u32) -> Typed {
+        let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id));
+        let Some(prepared) = prepared.filter(|_| kind == Kind::StmtExecute) else { return Typed::default() };
+        let caps = self.capabilities();
+        let execute = StmtExecute::decode(front(&self.backlog), caps);
+        let params = execute.and_then(|execute| execute.params(prepared.params(), caps));
+        params.map(|params| prepared.typed_by(&params, caps)).unwrap_or_default()
     }
 
     /// The statements of other sessions at the backend in use that a client would mean by this number, which it does not have: they have to
@@ -367,6 +378,13 @@ impl Session {
                 {
                     let own = params.types_without_attributes(prepared.params(), caps);
                     prepared.types_for(hostgroup, own);
+                    if let Some(backend) = &mut self.backend
+                        && backend.connection().remembers_types()
+                    {
+                        let now = prepared.typed_by(&params, caps);
+                        prepared.note_typed(&now);
+                        backend.connection_mut().statements_mut().note_typed(id, &now);
+                    }
                 }
                 let change = prepared.what.change.clone();
                 self.course.propose_change(change.map(Box::new));

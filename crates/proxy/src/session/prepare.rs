@@ -11,10 +11,11 @@ use super::course::decided::Decided;
 use super::course::prepared::Prepared;
 use super::course::prepared::definitions::Definitions;
 use super::execute::{ID, keeps_definitions};
-use crate::backend::{Asked, Known, Reply};
+use crate::backend::{Asked, Known, Reply, Wanted};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::state::substitute::with_numbers;
+use crate::state::typed::Typed;
 use crate::state::{Mark, Pin};
 
 /// Why a statement could not be prepared at a server.
@@ -72,7 +73,10 @@ impl Session {
         for id in ids {
             let is_there =
                 |session: &Self| session.course.prepared.as_ref()?.get(id)?.id_at(hostgroup).map(drop);
-            if self.backend.is_some() && is_there(self).is_none() && self.adopt(id).is_none() {
+            if self.backend.is_some()
+                && is_there(self).is_none()
+                && self.adopt(id, &Typed::default()).is_none()
+            {
                 // If that fails, it goes on keeping its modes.
                 let _ = self.prepare_again(id).await?;
             }
@@ -92,7 +96,7 @@ impl Session {
         let missing = self.course.prepared.as_ref().map(|all| all.missing_at(hostgroup).collect::<Vec<_>>());
         let mut is_refused = false;
         for id in missing.unwrap_or_default() {
-            if self.backend.is_some() && self.adopt(id).is_none() {
+            if self.backend.is_some() && self.adopt(id, &Typed::default()).is_none() {
                 is_refused |= matches!(self.prepare_again(id).await?, Err(NotPrepared::Refused(_)));
             }
         }
@@ -176,13 +180,19 @@ impl Session {
     }
 
     /// A statement of the same text that another session has left at the backend in use is this session's from now on; the number that
-    /// it has there.
-    pub(super) fn adopt(&mut self, id: u32) -> Option<u32> {
+    /// it has there. It is about to be executed with these values.
+    pub(super) fn adopt(&mut self, id: u32, now: &Typed) -> Option<u32> {
         let all = self.course.prepared.as_mut()?;
         let prepared = all.get(id)?;
-        let origin = prepared.origin()?;
-        let statements = self.backend.as_mut()?.connection_mut().statements_mut();
-        let found = statements.take(&origin, prepared.entry(), prepared.params(), prepared.columns())?;
+        let wanted = Wanted {
+            origin: prepared.origin()?,
+            entry: prepared.entry(),
+            params: prepared.params(),
+            columns: prepared.columns(),
+            typed: prepared.typed(),
+            now,
+        };
+        let found = self.backend.as_mut()?.connection_mut().statements_mut().take(&wanted)?;
         all.add_place(id, self.course.hostgroup, found, false);
         Some(found.id)
     }

@@ -25,10 +25,11 @@ impl Session {
             Behind::Ask(name) => self.ask_what_is_set(&name).await,
             Behind::Set(text) if self.backend.is_some() => {
                 // If that fails, the client hears of it with its next statement.
-                let _ = self.errand(&[(self.query(&text), Answer::Result)]).await?;
+                let replies = self.errand(&[(self.query(&text), Answer::Result)]).await?.unwrap_or_default();
                 self.note_ran();
                 (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
-                Ok(())
+                // MySQL says that a character set is outdated, also in its answer to a COM_PING.
+                if replies.iter().any(Reply::warns) { self.forget_warnings().await } else { Ok(()) }
             }
             Behind::Set(_) => Ok(()),
         }

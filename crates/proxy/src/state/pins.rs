@@ -46,7 +46,7 @@ pins! {
     /// It has opened tables with `HANDLER`.
     Handler = "handler", "`HANDLER ... OPEN`", "`HANDLER ... CLOSE` of each";
     /// It has statements that are prepared by name, and might be other ones elsewhere.
-    Prepare = "prepare", "`PREPARE ... FROM` what is no literal, asks about the statement before, has user variables or is no plain read or write of rows; with any other, a `SET`, a `USE` or stored code behind it", "`DEALLOCATE PREPARE` of each";
+    Prepare = "prepare", "`PREPARE ... FROM` what is no literal, asks about the statement before, has user variables or is no plain read or write of rows, at MySQL also what has parameters; with any other, a `SET`, a `USE` or stored code behind it", "`DEALLOCATE PREPARE` of each";
     /// A cursor is open, parts of a value were sent, or a prepared statement could not be prepared elsewhere.
     Statement = "statement", "an open cursor, a value sent in parts, a prepared statement that would be another one if it were prepared now", "its execution to the end, `COM_STMT_RESET`, `COM_STMT_CLOSE`";
     /// The next statement may ask how many rows there were.

@@ -160,6 +160,9 @@ fn c32_a_value_without_a_type_is_in_the_character_set_of_its_type() {
         server.ok().await;
         one.expect_ok().await;
         server.expect_query("SET character_set_client = 'latin1', collation_connection = 'latin1_bin'").await;
+        // With a warning, which is nobody's.
+        server.send(&[0, 0, 0, 2, 0, 1, 0]).await;
+        server.expect_query("SELECT 1 FROM (SELECT 1) AS pointsman").await;
         server.ok().await;
         one.send_command(Kind::StmtExecute, &TEXT_AGAIN).await;
         server.expect_command(Kind::StmtExecute, &[2, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, b'b']).await;

@@ -27,7 +27,7 @@ async fn brings(client: &mut Client, server: &mut Database, sql: &str) {
 }
 
 /// The second session does not get the connection.
-async fn is_bound(client: &mut Client) {
+pub(super) async fn is_bound(client: &mut Client) {
     client.send_query("SELECT 2").await;
     client.expect_err(9001).await;
 }

@@ -6,7 +6,7 @@ use testkit::client::Options;
 use wire::command::Kind;
 use wire::{Capabilities, StatusFlags, packet};
 
-use super::shared::{asked, comes, config, question, takes_back, two, two_of};
+use super::shared::{CHARSET, asked, comes, config, question, takes_back, two, two_of};
 use super::support::{CLASSIC, Client, Database, Servers, messages, options, play, run, settle};
 
 /// A `COM_STMT_PREPARE` of statement `id`, without parameters, of which the server says that it has so many columns.
@@ -94,6 +94,26 @@ async fn warned_again() -> (Stage, Servers, Client, Client, Database) {
     server.ok_with(5, 0).await;
     one.expect_ok().await;
     (stage, servers, one, two, server)
+}
+
+/// MySQL counts the warnings that there are in its answer to a COM_PING.
+#[test]
+fn c06_a_ping_that_counts_the_warnings_of_a_setting_has_none() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = warned_again().await;
+        server.status = StatusFlags::AUTOCOMMIT;
+        one.send_command(Kind::Ping, b"").await;
+        server.expect_command(Kind::Ping, b"").await;
+        let counted = packet::Ok { warnings: 1, ..packet::Ok::plain(StatusFlags::AUTOCOMMIT) };
+        server.send_packet(&counted).await;
+        one.read().await;
+        two.send_query("SELECT 2").await;
+        server.expect_command(Kind::ResetConnection, b"").await;
+        server.ok().await;
+        server.expect_query(CHARSET).await;
+        server.ok().await;
+        comes(&mut two, &mut server, "SELECT 2").await;
+    });
 }
 
 /// At MariaDB the warnings of a `SET` outlive statements without tables, also where it was the proxy that said it.

@@ -90,6 +90,20 @@ impl<'a> ExecuteParams<'a> {
         let all = self.types.filter(|_| self.count >= usize::from(prepared))?;
         types(&mut Reader::new(all), prepared.into(), caps.contains(Capabilities::QUERY_ATTRIBUTES)).ok()
     }
+
+    /// The codes in the types of `prepared` parameters, in the form of [`types_without_attributes`](Self::types_without_attributes):
+    /// `MYSQL_TYPE_*`, with the uppermost bit of 16 for what is unsigned. What comes short ends them.
+    pub fn type_codes(types: &'a [u8], prepared: u16, caps: Capabilities) -> impl Iterator<Item = u16> {
+        let named = caps.contains(Capabilities::QUERY_ATTRIBUTES);
+        let mut reader = Reader::new(types);
+        (0..prepared).map_while(move |_| {
+            let code = reader.u16("parameter type").ok()?;
+            if named {
+                reader.lenenc_bytes("parameter name").ok()?;
+            }
+            Some(code)
+        })
+    }
 }
 
 /// The bytes of `count` types, with names if they have any.

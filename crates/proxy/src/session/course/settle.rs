@@ -30,11 +30,17 @@ pub(in crate::session) struct RanAt {
     dialect: Option<Dialect>,
     /// Its number.
     connection: u64,
+    /// There are warnings of what the proxy has said there.
+    has_own_warnings: bool,
 }
 
 impl From<&Connection> for RanAt {
     fn from(connection: &Connection) -> Self {
-        Self { dialect: connection.dialect(), connection: connection.serial() }
+        Self {
+            dialect: connection.dialect(),
+            connection: connection.serial(),
+            has_own_warnings: connection.has_own_warnings(),
+        }
     }
 }
 
@@ -108,7 +114,9 @@ impl Course {
         let is_statement = self.ran.is_unanswered;
         let ends_rows = outcome.ends_rows || self.proposed.as_ref().is_some_and(|change| change.is_option());
         self.counted = self.ran.note_end(Outcome { ends_rows, ..outcome }, self.counted);
-        self.note_end(outcome, is_statement);
+        // MySQL's answer to a COM_PING counts the warnings that there are.
+        let counts_own = place.has_own_warnings && !is_statement;
+        self.note_end(outcome, is_statement, counts_own);
         self.note_transaction(identity, outcome);
         if warned {
             self.pins.note(Mark::begin(Pin::Warnings), self.hostgroup);
@@ -161,7 +169,10 @@ impl Course {
             };
             return true;
         }
-        let named = change.named().filter(|_| change.moves);
+        // Prepared again, it would not remember the values that it was executed with.
+        let named = change.named().filter(|(_, text)| {
+            change.moves && (place.dialect.is_some_and(Dialect::is_mariadb) || !text.contains(&b'?'))
+        });
         let named = named.map(|(name, text)| (Box::from(name), Box::from(text)));
         self.note(change.marks);
         if let Some((name, text)) = named {
@@ -201,12 +212,13 @@ impl Course {
         self.pins.note(Mark::begin(Pin::Warnings), self.hostgroup);
     }
 
-    /// How a statement has ended, or a command that is none: what that begins, and what it ends.
-    fn note_end(&mut self, outcome: Outcome, is_statement: bool) {
+    /// How a statement has ended, or a command that is none: what that begins, and what it ends. Where it `counts_own`, warnings in its answer are the
+    /// proxy's.
+    fn note_end(&mut self, outcome: Outcome, is_statement: bool, counts_own: bool) {
         let end = outcome.end;
         let has_warnings = match end {
             End::Err { .. } => true,
-            End::Ok { warnings, .. } | End::Eof { warnings, .. } => warnings > 0,
+            End::Ok { warnings, .. } | End::Eof { warnings, .. } => warnings > 0 && !counts_own,
             End::Other => false,
         };
         if has_warnings {

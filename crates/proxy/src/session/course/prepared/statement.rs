@@ -2,7 +2,8 @@
 
 use std::rc::Rc;
 
-use wire::reply;
+use wire::command::ExecuteParams;
+use wire::{Capabilities, reply};
 
 use super::Preparing;
 use super::definitions::Definitions;
@@ -10,6 +11,7 @@ use super::sites::Freedom;
 use crate::backend::Origin;
 use crate::ledger::{Entry, Opened};
 use crate::session::modes::{Modes, TELLS_SCHEMA};
+use crate::state::typed::Typed;
 
 /// A prepared statement.
 #[derive(Debug)]
@@ -31,6 +33,8 @@ pub(in crate::session) struct Prepared {
     types_version: u64,
     /// What texts meant when they were sent, if that is to be said when they are sent again.
     typed_in: Option<Rc<Modes>>,
+    /// The values that it was executed with, as far as servers remember them.
+    typed: Typed,
     /// A part of a value was sent, or a cursor is open: the next commands belong to its home.
     is_at_home: bool,
     /// Parts of values were sent since the last execution.
@@ -68,6 +72,7 @@ impl Prepared {
             types: None,
             types_version: 0,
             typed_in: None,
+            typed: Typed::default(),
             is_at_home: false,
             has_parts: false,
             unsent: Vec::new(),
@@ -240,6 +245,23 @@ impl Prepared {
     /// How many values an execution needs.
     pub(in crate::session) const fn params(&self) -> u16 {
         self.params
+    }
+
+    /// The values that it was executed with, as far as servers remember them.
+    pub(in crate::session) const fn typed(&self) -> &Typed {
+        &self.typed
+    }
+
+    /// It is executed with these values at a server that remembers them.
+    pub(in crate::session) fn note_typed(&mut self, now: &Typed) {
+        self.typed.note(now);
+    }
+
+    /// The values of an execution with these parameters; nothing is known of them if their types were not sent to anybody.
+    pub(in crate::session) fn typed_by(&self, params: &ExecuteParams<'_>, caps: Capabilities) -> Typed {
+        let own = params.types_without_attributes(self.params, caps);
+        let types = own.or(self.types.as_deref()).unwrap_or_default();
+        Typed::of(params, types, self.params, caps)
     }
 
     /// An execution with these types goes to a hostgroup; without, those of the one before hold. Returns the types that have

@@ -1,0 +1,146 @@
+//! Prepared statements at MySQL, which makes values what earlier ones were: nobody gets a statement of which the server remembers other
+//! values than his own.
+
+use testkit::client::Options;
+use wire::Capabilities;
+use wire::command::Kind;
+
+use super::compress::accept;
+use super::left_statements::{config_with, expect_close};
+use super::shared::{comes, let_in};
+use super::shared_by_name::is_bound;
+use super::shared_traces::COLUMN;
+use super::support::{Client, Database, Servers, log_in_as, options, play, run, stage};
+use proxy::stage::Stage;
+
+/// An execution of the first statement with 7.
+const NUMBER: &[u8] = &[1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 8, 0, 7, 0, 0, 0, 0, 0, 0, 0];
+/// With a NULL that is called a number.
+const NULL: &[u8] = &[1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 8, 0];
+/// With 'a'.
+const TEXT: &[u8] = &[1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 253, 0, 1, b'a'];
+/// With 1.5.
+const REAL: &[u8] = &[1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 5, 0, 0, 0, 0, 0, 0, 0, 0xf8, 0x3f];
+/// With a NULL whose type is not told again.
+const UNTYPED: &[u8] = &[1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0];
+
+/// Two clients with one connection to MySQL, where statements stay.
+async fn two_at_mysql() -> (Stage, Servers, Client, Client, Database) {
+    let all: Options = options();
+    let (stage, mut servers) = stage(config_with(20));
+    let mut one = log_in_as(&stage, &all).await;
+    one.send_query("DO 0").await;
+    let (mut server, _) = accept(&mut servers, Capabilities::default()).await;
+    comes(&mut one, &mut server, "DO 0").await;
+    let mut two = log_in_as(&stage, &all).await;
+    two.send_query("SELECT 0").await;
+    let_in(&mut server).await;
+    comes(&mut two, &mut server, "SELECT 0").await;
+    (stage, servers, one, two, server)
+}
+
+/// The server is to prepare the statement, which it calls `id`.
+async fn prepares(server: &mut Database, id: u8) {
+    server.expect_command(Kind::StmtPrepare, b"DO ?").await;
+    server.send(&[0, id, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0]).await;
+    server.send(&COLUMN).await;
+}
+
+async fn prepare(client: &mut Client, server: &mut Database, id: u8) {
+    client.send_command(Kind::StmtPrepare, b"DO ?").await;
+    prepares(server, id).await;
+    client.read().await;
+    client.read().await;
+}
+
+/// The server executes the first statement of a client, which it calls `id`.
+async fn executed(client: &mut Client, server: &mut Database, execution: &[u8], id: u8) {
+    server.expect_command(Kind::StmtExecute, &[&[id], &execution[1..]].concat()).await;
+    server.ok().await;
+    client.expect_ok().await;
+}
+
+async fn executes(client: &mut Client, server: &mut Database, execution: &[u8], id: u8) {
+    client.send_command(Kind::StmtExecute, execution).await;
+    executed(client, server, execution, id).await;
+}
+
+/// Behind 23, MySQL says of `SELECT ?` with 'abc' that it is 0.
+#[test]
+fn c04_no_value_is_made_what_that_of_another_session_was() {
+    for other in [TEXT, REAL, NULL] {
+        play(async || {
+            let (_stage, _servers, mut one, mut two, mut server) = two_at_mysql().await;
+            prepare(&mut one, &mut server, 1).await;
+            prepare(&mut two, &mut server, 2).await;
+            // Of two that are the same the later one stays, and is executed by whoever comes first.
+            one.send_command(Kind::StmtExecute, NUMBER).await;
+            expect_close(&mut server, 1).await;
+            executed(&mut one, &mut server, NUMBER, 2).await;
+            two.send_command(Kind::StmtExecute, &[&[2], &other[1..]].concat()).await;
+            prepares(&mut server, 3).await;
+            executed(&mut two, &mut server, other, 3).await;
+            // From now on each finds its own.
+            executes(&mut one, &mut server, NUMBER, 2).await;
+            two.send_command(Kind::StmtExecute, &[&[2], &other[1..]].concat()).await;
+            executed(&mut two, &mut server, other, 3).await;
+            executes(&mut one, &mut server, TEXT, 2).await;
+        });
+    }
+}
+
+/// Who says the same as others goes on with what they have left.
+#[test]
+fn c16_sessions_with_values_of_the_same_types_share_statements() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two_at_mysql().await;
+        prepare(&mut one, &mut server, 1).await;
+        executes(&mut one, &mut server, NUMBER, 1).await;
+        prepare(&mut two, &mut server, 2).await;
+        let second = |execution: &[u8]| [&[2], &execution[1..]].concat();
+        two.send_command(Kind::StmtExecute, &second(NUMBER)).await;
+        executed(&mut two, &mut server, NUMBER, 2).await;
+        // Of two that are the same the later one stays. A NULL leaves it as it is.
+        one.send_command(Kind::StmtExecute, UNTYPED).await;
+        expect_close(&mut server, 1).await;
+        let typed = [&UNTYPED[..10], &[1, 8, 0]].concat();
+        executed(&mut one, &mut server, &typed, 2).await;
+        two.send_command(Kind::StmtExecute, &second(TEXT)).await;
+        executed(&mut two, &mut server, TEXT, 2).await;
+        executes(&mut one, &mut server, NUMBER, 2).await;
+    });
+}
+
+/// What values of two types come to depends on their order.
+#[test]
+fn c04_a_statement_that_has_had_values_of_several_types_is_nobody_elses() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two_at_mysql().await;
+        prepare(&mut one, &mut server, 1).await;
+        executes(&mut one, &mut server, NUMBER, 1).await;
+        executes(&mut one, &mut server, REAL, 1).await;
+        two.send_query("SELECT 2").await;
+        expect_close(&mut server, 1).await;
+        comes(&mut two, &mut server, "SELECT 2").await;
+        one.send_command(Kind::StmtExecute, NUMBER).await;
+        prepares(&mut server, 4).await;
+        executed(&mut one, &mut server, NUMBER, 4).await;
+    });
+}
+
+/// Prepared again by its name, it would not remember the values that it was executed with.
+#[test]
+fn c04_a_statement_by_name_with_parameters_binds() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two_at_mysql().await;
+        run(&mut one, &mut server, "PREPARE p FROM 'SELECT a FROM t'").await;
+        two.send_query("SELECT 2").await;
+        server.expect_query("DEALLOCATE PREPARE `p`").await;
+        server.ok().await;
+        comes(&mut two, &mut server, "SELECT 2").await;
+        run(&mut one, &mut server, "PREPARE p FROM 'SELECT ?'").await;
+        is_bound(&mut two).await;
+        run(&mut one, &mut server, "EXECUTE p USING @a").await;
+        is_bound(&mut two).await;
+    });
+}
