@@ -33,8 +33,8 @@ pub(crate) struct Scope {
     /// Sessions share connections: what `FOUND_ROWS()` says is only certain behind a `SELECT`, and `GET DIAGNOSTICS` does not know how
     /// many rows there were.
     pub(crate) shares: bool,
-    /// They do so at MySQL: which types user variables have in a prepared statement follows from when it was executed first, and warnings may
-    /// be gone behind a `COM_INIT_DB`.
+    /// They do so at MySQL: which types user variables have in a prepared statement follows from when it was executed first, parameters keep the
+    /// types of their first values, and warnings may be gone behind a `COM_INIT_DB`.
     pub(crate) forgets_types: bool,
     /// They are MySQL's: behind a key that was named, keys are counted in the steps of whoever had the table open before, until somebody says
     /// `FLUSH TABLES`.
@@ -79,6 +79,8 @@ struct Session {
 struct Slot {
     params: &'static [P],
     is_select: bool,
+    /// What type its values have, where types are forgotten.
+    class: usize,
     /// The last parameters that were sent with their types.
     typed: Option<Vec<Param>>,
     has_cursor: bool,
@@ -97,6 +99,8 @@ enum P {
     Text,
     /// The tag of the command.
     Tag,
+    /// Whatever; its type nobody but its value decides.
+    Any,
 }
 
 /// What is written.

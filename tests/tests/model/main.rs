@@ -36,8 +36,8 @@ use world::{CONNECTIONS, MARIADB, MYSQL, Pair, SHARED_CONNECTIONS, World};
 
 /// Commands of all seeds.
 const STATEMENTS: usize = 20_000;
-/// Seeds of every run; one more is fresh.
-const SEEDS: [u64; 3] = [1, 20_260_213, 77];
+/// Seeds of every run. None is fresh: a difference that was there before is no reason to refuse a change. `soak` looks for those.
+const SEEDS: [u64; 4] = [1, 20_260_213, 77, 589_218_387];
 /// Commands of one seed in `soak`.
 const SOAK_STATEMENTS: usize = 20_000;
 /// How long `soak` takes.
@@ -55,7 +55,7 @@ mod on_mariadb {
 
     #[test]
     fn sessions_get_the_same_answers_without_a_split() {
-        super::one_seed(&MARIADB, Way::WithoutSplit);
+        super::several_seeds(&MARIADB, &SEEDS[..1], Way::WithoutSplit);
     }
 
     #[test]
@@ -89,14 +89,14 @@ mod on_mysql {
     fn sessions_get_the_same_answers_as_directly() {
         if let Some(pair) = pair() {
             // Half as many: definitions take this server long.
-            super::several_seeds(pair, &SEEDS[..1], Way::OneToOne);
+            super::several_seeds(pair, &SEEDS[..2], Way::OneToOne);
         }
     }
 
     #[test]
     fn sessions_that_share_connections_get_the_same_answers_as_directly() {
         if let Some(pair) = pair() {
-            super::several_seeds(pair, &SEEDS[..1], Way::Shared);
+            super::several_seeds(pair, &SEEDS[2..], Way::Shared);
         }
     }
 
@@ -145,29 +145,18 @@ fn number(name: &str) -> Option<usize> {
     Some(value.parse().unwrap_or_else(|error| panic!("{name}={value}: {error}")))
 }
 
-/// The fixed seeds and a fresh one, or the one that is asked for.
+/// These seeds, each with its share of the commands, or the one that is asked for with all of them.
 fn several_seeds(pair: &'static Pair, fixed: &[u64], way: Way) {
-    let all =
-        number("POINTSMAN_MODEL_STATEMENTS").unwrap_or(STATEMENTS / (1 + SEEDS.len()) * (1 + fixed.len()));
-    let seeds = match number("POINTSMAN_MODEL_SEED") {
-        Some(seed) => vec![seed as u64],
-        None => [fixed, &[Dice::fresh_seed()]].concat(),
+    let commands = number("POINTSMAN_MODEL_STATEMENTS").unwrap_or(STATEMENTS);
+    let (seeds, each) = match number("POINTSMAN_MODEL_SEED") {
+        Some(seed) => (vec![seed as u64], commands),
+        None => (fixed.to_vec(), commands / SEEDS.len()),
     };
     block_on(async {
         let world = way.world(pair).await;
-        for seed in &seeds {
-            run::seed(&world, *seed, all / seeds.len()).await;
+        for seed in seeds {
+            run::seed(&world, seed, each).await;
         }
-    });
-}
-
-/// One seed, a quarter of the commands.
-fn one_seed(pair: &'static Pair, way: Way) {
-    let all = number("POINTSMAN_MODEL_STATEMENTS").unwrap_or(STATEMENTS);
-    let seed = number("POINTSMAN_MODEL_SEED").map_or_else(Dice::fresh_seed, |seed| seed as u64);
-    block_on(async {
-        let world = way.world(pair).await;
-        run::seed(&world, seed, all / 4).await;
     });
 }
 

@@ -4,7 +4,7 @@ use super::{Author, P, SLOTS, Slot};
 use crate::step::{Command, Param, Step};
 
 /// Statements, what their parameters are, and whether they have rows.
-const STATEMENTS: [(&str, &[P], bool); 27] = [
+const STATEMENTS: [(&str, &[P], bool); 29] = [
     ("SELECT ? AS value, 1", &[P::Tag], true),
     ("SELECT ?, id, a, b FROM {db}.t WHERE id >= ? ORDER BY id", &[P::Tag, P::Id], true),
     ("SELECT * FROM {db}.t ORDER BY id", &[], true),
@@ -30,6 +30,8 @@ const STATEMENTS: [(&str, &[P], bool); 27] = [
     ("SELECT ?, @a, @b, @@sql_mode, @@time_zone", &[P::Tag], true),
     ("SET @a = ?", &[P::Text], false),
     ("SELECT ?, LENGTH(?), CONCAT(?, 'x')", &[P::Tag, P::Text, P::Text], true),
+    ("SELECT LENGTH(CONCAT(?, 'x')), ? + 1", &[P::Any, P::Any], true),
+    ("INSERT INTO {db}.t (b) SELECT COALESCE(?, 'none')", &[P::Any], false),
     ("CALL shared.p_two(?)", &[P::Tag], true),
     ("CALL shared.p_out(?, @out)", &[P::Number], false),
     ("SELECT SQL_CALC_FOUND_ROWS ?, id FROM shared.s ORDER BY id LIMIT 2", &[P::Tag], true),
@@ -46,6 +48,9 @@ const UNPREPARABLE: [&str; 5] = [
     "SELECT 1; SELECT 2",
     "SELECT id, nothing FROM {db}.t WHERE id = ?",
 ];
+
+/// Of how many types values may be of which nobody decides it: integers, floating point numbers, strings.
+const CLASSES: usize = 3;
 
 /// With a cursor for reading.
 const CURSOR: u8 = 1;
@@ -102,7 +107,8 @@ impl Author {
             // MySQL has been in the procedure's schema, which it tells with the next OK.
             self.query("DO {n}");
         }
-        let open = Slot { params, is_select, typed: None, has_cursor: false, had_cursor: false };
+        let class = self.dice.below(CLASSES);
+        let open = Slot { params, is_select, class, typed: None, has_cursor: false, had_cursor: false };
         self.session.slots[slot] = Some(open.clone());
         if self.dice.chance(80) {
             self.execute(slot, &open);
@@ -110,7 +116,7 @@ impl Author {
     }
 
     fn execute(&mut self, slot: usize, open: &Slot) {
-        let mut params: Vec<Param> = open.params.iter().map(|kind| self.param(*kind)).collect();
+        let mut params: Vec<Param> = open.params.iter().map(|kind| self.param(*kind, open.class)).collect();
         let mut long = false;
         for (index, kind) in open.params.iter().enumerate() {
             if *kind == P::Text && self.dice.chance(15) {
@@ -161,8 +167,15 @@ impl Author {
         }
     }
 
-    fn param(&mut self, kind: P) -> Param {
+    fn param(&mut self, kind: P, class: usize) -> Param {
+        let class = if self.forgets_types { class } else { self.dice.below(CLASSES) };
         match kind {
+            P::Any => match class {
+                0 => Param::Int(i64::try_from(self.dice.below(60)).unwrap_or_default()),
+                1 => Param::Double(7.5),
+                _ if self.dice.chance(30) => Param::Null,
+                _ => Param::Text(self.tag()),
+            },
             P::Tag => Param::Text(self.tag()),
             P::Id => Param::Int(i64::try_from(self.dice.within(1..9)).unwrap_or_default()),
             P::Number => match self.dice.below(8) {
