@@ -24,6 +24,11 @@ const HIDES_LAST_ID: Effects = Effects::SETS_LAST_INSERT_ID.with(Effects::FUNCTI
 /// With these nothing is certain of what a statement does besides.
 const UNKNOWN: Effects = Effects::FUNCTION.with(Effects::UNKNOWN);
 
+/// Whether a `GET DIAGNOSTICS` does this: it puts what it finds into user variables; a `DO` does not.
+const fn diagnoses(effects: Effects) -> bool {
+    effects.any_of(Effects::LAST_RESULT) && effects.any_of(Effects::SETS_USER_VARIABLES)
+}
+
 /// A statement, as far as its own answer is concerned.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sent {
@@ -136,9 +141,12 @@ impl Ran {
 
     /// Whether the last one was a `GET DIAGNOSTICS`, which leaves what it asks about as it was, unless it warns.
     fn is_diagnosis(&self) -> bool {
-        // It puts what it finds into user variables; a `DO` does not.
-        let asks = self.last.any_of(Effects::LAST_RESULT) && self.last.any_of(Effects::SETS_USER_VARIABLES);
-        self.class == Some(Class::Unknown) && asks
+        self.class == Some(Class::Unknown) && diagnoses(self.last)
+    }
+
+    /// Whether there may be one among those that ran.
+    pub(super) const fn may_only_look(&self) -> bool {
+        diagnoses(self.effects)
     }
 
     /// Whether all that ran was one of these, and `ROW_COUNT()` is what it was where the statement before ran.

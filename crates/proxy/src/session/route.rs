@@ -60,7 +60,9 @@ impl Session {
         let changes = decided.change.as_ref().is_some_and(|change| !change.is_quiet())
             || matches!(kind, Kind::InitDb | Kind::SetOption | Kind::ResetConnection)
             || self.prepared_changes(kind, rest);
-        (!changes && self.is_here(&decided) && self.is_simple(kind, rest, &decided)).then_some(decided)
+        // What the statement before it was may be known only to the proxy, and `GET DIAGNOSTICS` does not replace it.
+        let waits = changes || decided.asks_for_last() && self.course.ran.may_only_look();
+        (!waits && self.is_here(&decided) && self.is_simple(kind, rest, &decided)).then_some(decided)
     }
 
     /// Whether all statements of the session go to one hostgroup, but for hints.

@@ -74,6 +74,25 @@ fn c06_a_prepared_statement_does_not_count_the_warnings_of_another_session() {
     });
 }
 
+/// `GET DIAGNOSTICS` leaves that number as it is, so what is sent with it asks about the statement before.
+#[test]
+fn c05_a_number_of_rows_that_is_asked_for_at_once_with_diagnostics_is_its_askers() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        changes(&mut one, &mut server, 5).await;
+        takes(&mut two, &mut server).await;
+        let (first, second) = ("GET DIAGNOSTICS @n = NUMBER", "SELECT ROW_COUNT()");
+        let commands = [first, second].map(|sql| messages(0, &[&[b"\x03", sql.as_bytes()].concat()]));
+        one.send_bytes(&commands.concat()).await;
+        server.expect_query("SELECT 1 FROM (SELECT 1) AS pointsman").await;
+        server.rows(&["1"], &[&[Some("1")]]).await;
+        one.packets().expect_seq(1);
+        comes(&mut one, &mut server, first).await;
+        one.packets().expect_seq(1);
+        comes(&mut one, &mut server, "SELECT COALESCE(5, ROW_COUNT()) AS `ROW_COUNT()`").await;
+    });
+}
+
 /// The first session comes back to a connection that the second has had, where its setting is said again, which the server warns of.
 async fn warned_again() -> (Stage, Servers, Client, Client, Database) {
     const SET: &str = "SET max_sort_length = 20";
@@ -96,7 +115,7 @@ async fn warned_again() -> (Stage, Servers, Client, Client, Database) {
     (stage, servers, one, two, server)
 }
 
-/// MySQL counts the warnings that there are in its answer to a COM_PING.
+/// MySQL counts the warnings that there are in its answer to a `COM_PING`.
 #[test]
 fn c06_a_ping_that_counts_the_warnings_of_a_setting_has_none() {
     play(async || {
