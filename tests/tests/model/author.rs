@@ -79,6 +79,7 @@ struct Session {
 struct Slot {
     params: &'static [P],
     is_select: bool,
+    has_tables: bool,
     /// What type its values have, where types are forgotten.
     class: usize,
     /// The last parameters that were sent with their types.

@@ -101,14 +101,15 @@ impl Author {
             sql = sql.replace("@a, @b, ", "");
         }
         let sql = self.filled(&sql);
-        let calls = sql.starts_with("CALL");
+        let (calls, has_tables) = (sql.starts_with("CALL"), sql.contains(" FROM "));
         self.say(Command::Prepare(name(slot), sql));
         if calls && !self.gaps {
             // MySQL has been in the procedure's schema, which it tells with the next OK.
             self.query("DO {n}");
         }
         let class = self.dice.below(CLASSES);
-        let open = Slot { params, is_select, class, typed: None, has_cursor: false, had_cursor: false };
+        let open =
+            Slot { params, is_select, has_tables, class, typed: None, has_cursor: false, had_cursor: false };
         self.session.slots[slot] = Some(open.clone());
         if self.dice.chance(80) {
             self.execute(slot, &open);
@@ -150,11 +151,14 @@ impl Author {
     }
 
     fn fetch(&mut self, slot: usize) {
-        let mut since_read =
-            self.steps.iter().rev().take_while(|step| !matches!(step, Step::Say(Command::Query(_))));
-        let is_second = since_read.any(|step| matches!(step, Step::Say(Command::Fetch(..))));
-        if is_second && self.is_certain {
-            // Errors of several in a row add up; where they name another number than the client's, only the last is there.
+        let opened = match self.steps.last() {
+            Some(Step::Say(Command::Execute(..))) => {
+                self.session.slots[slot].as_ref().is_some_and(|open| !open.has_tables)
+            }
+            _ => false,
+        };
+        if self.is_certain && !opened {
+            // The error of one that fails is added to those that there are; told with the number that the client knows, only it is there.
             let read = self.filled("SELECT {tag}, id FROM shared.s ORDER BY id LIMIT 3");
             self.say(Command::Query(read));
         }
