@@ -76,6 +76,7 @@ struct Session {
 
 /// A prepared statement.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
 struct Slot {
     params: &'static [P],
     is_select: bool,
