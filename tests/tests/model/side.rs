@@ -318,22 +318,26 @@ fn mask_statements(names: &Names, payload: &mut Vec<u8>) {
     }
 }
 
-/// The character set, the length and the flags of a column that is nothing but a parameter: they follow from when its type was told on this
-/// connection.
+/// The character set, the length and the flags of a column that is nothing but a parameter, and the flags of one that is made of one: they follow
+/// from when its type was told on this connection.
 fn mask_parameter(payload: &mut [u8]) {
-    // It may have a second name where there is a cursor. The last two have an alias.
-    const DEFINITIONS: [&[u8]; 4] = [
+    // It may have a second name where there is a cursor. Two of them have an alias.
+    const PARAMETERS: [&[u8]; 4] = [
         b"\x03def\0\0\0\x01?\0\x0c",
         b"\x03def\0\0\0\x01?\x01?\x0c",
         b"\x03def\0\0\0\x05value\0\x0c",
         b"\x03def\0\0\0\x05value\x05value\x0c",
     ];
-    let Some(definition) = DEFINITIONS.iter().find(|definition| payload.starts_with(definition)) else {
-        return;
+    const MADE_OF_THEM: [&[u8]; 2] =
+        [b"\x03def\0\0\0\x0eCONCAT(?, 'x')\0\x0c", b"\x03def\0\0\0\x0eCONCAT(?, 'x')\x0eCONCAT(?, 'x')\x0c"];
+    let end_of = |all: &[&[u8]]| all.iter().find(|one| payload.starts_with(one)).map(|one| one.len());
+    let masked = match (end_of(&PARAMETERS), end_of(&MADE_OF_THEM)) {
+        // The type is between them.
+        (Some(at), _) => (at..at + 6).chain(at + 7..at + 9),
+        (None, Some(at)) => (0..0).chain(at + 7..at + 9),
+        (None, None) => return,
     };
-    // The type is between them.
-    let at = definition.len();
-    for place in (at..at + 6).chain(at + 7..at + 9) {
+    for place in masked {
         if let Some(byte) = payload.get_mut(place) {
             *byte = 0;
         }
