@@ -94,6 +94,13 @@ impl ByName {
         self.place(name, NOWHERE);
     }
 
+    /// Those that are not prepared at the connection with this number are prepared nowhere.
+    pub(crate) fn lose_all_but(&mut self, connection: u64) {
+        for one in self.iter_mut().filter(|one| !one.is_at(connection)) {
+            one.at = NOWHERE;
+        }
+    }
+
     /// The connection in this hostgroup is gone.
     pub(crate) fn forget(&mut self, hostgroup: u32) {
         for one in self.iter_mut().filter(|one| one.hostgroup == hostgroup) {

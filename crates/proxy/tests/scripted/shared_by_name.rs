@@ -165,6 +165,24 @@ fn c15_a_statement_by_name_is_there_before_tables_are_locked() {
     });
 }
 
+/// Its error would be gone if the statement were prepared there in front of the `SET`, which leaves it at MariaDB.
+#[test]
+fn c05_a_statement_by_name_takes_no_error_away_in_front_of_a_setting() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        run(&mut one, &mut server, ONE).await;
+        takes(&mut two, &mut server, "SELECT 2").await;
+        one.send_query("INSERT INTO t VALUES (1)").await;
+        server.expect_query("INSERT INTO t VALUES (1)").await;
+        server.err(1062, "23000", "Duplicate entry").await;
+        one.expect_err(1062).await;
+        run(&mut one, &mut server, "SET max_sort_length = 20").await;
+        run(&mut one, &mut server, "GET DIAGNOSTICS @n = NUMBER").await;
+        run(&mut one, &mut server, "UPDATE t SET a = 1").await;
+        brings(&mut one, &mut server, "EXECUTE p USING @a").await;
+    });
+}
+
 /// Servers give up the statement that had the name before, also if the next one is an error.
 #[test]
 fn c04_a_name_of_which_the_statement_was_refused_stands_for_nothing() {
