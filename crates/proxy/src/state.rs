@@ -18,6 +18,7 @@ pub(crate) mod overheard;
 pub(crate) mod pins;
 pub(crate) mod results;
 pub(crate) mod set;
+pub(crate) mod setting;
 pub(crate) mod settings;
 mod sql_mode;
 pub(crate) mod substitute;
@@ -28,7 +29,8 @@ mod words;
 
 pub(crate) use pins::{Mark, Pin, Pins};
 pub(crate) use results::Results;
-pub(crate) use settings::{Setting, Settings};
+pub(crate) use setting::Setting;
+pub(crate) use settings::Settings;
 
 /// The key of the setting that is `COM_SET_OPTION`.
 pub(crate) const OPTION: &str = "option";

@@ -36,6 +36,7 @@ mod scripted {
     mod kill_races;
     mod lag;
     mod ledger;
+    mod left_resolved;
     mod left_statements;
     mod left_types;
     mod listing;

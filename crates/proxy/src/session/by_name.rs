@@ -1,6 +1,7 @@
 //! Statements that are prepared by name, in text: prepared again over another connection, in front of the first command that needs them
 //! there, or behind which they would be other ones.
 
+use sql::Dialect;
 use wire::command::Kind;
 use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
@@ -10,6 +11,7 @@ use super::backlog::whole_front;
 use super::course::change::Change;
 use super::course::decided::Decided;
 use super::last_result::NOWHERE;
+use crate::backend::Backend;
 use crate::client::login::ok;
 use crate::ending::Ending;
 use crate::state::named::{self, Executed};
@@ -43,6 +45,13 @@ impl Session {
             return Ok(true);
         }
         let own = self.name_in_front(kind).await?;
+        let gives_up = decided.change.as_ref().is_some_and(|change| change.deallocates());
+        if gives_up
+            && self.has_warnings()
+            && !self.give_up_elsewhere(kind, own.as_deref(), connection).await?
+        {
+            return Ok(false);
+        }
         let mut missing: Vec<_> = self.course.named.missing_at(connection).collect();
         // What its server has against that the client may ask about.
         missing.sort_by_key(|one| Some(&one.name) == own.as_ref());
@@ -60,7 +69,6 @@ impl Session {
         // That has hidden how many rows the statement before had.
         self.note_ran();
         (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
-        let gives_up = decided.change.as_ref().is_some_and(|change| change.deallocates());
         let mut refusal = None;
         for (name, reply) in names.iter().zip(&replies) {
             if reply.error().is_none() {
@@ -96,6 +104,28 @@ impl Session {
             }
             None => Ok(true),
         }
+    }
+
+    /// Gives up a statement that is elsewhere without a word to its server, if to prepare it would take away warnings that it would leave. False if
+    /// the command has its answer.
+    async fn give_up_elsewhere(
+        &mut self,
+        kind: Kind,
+        own: Option<&[u8]>,
+        connection: u64,
+    ) -> Result<bool, Ending> {
+        let leaves = |backend: &Backend| backend.connection().dialect().is_some_and(Dialect::is_mariadb);
+        let is_elsewhere =
+            |name: &[u8]| self.course.named.missing_at(connection).any(|one| *one.name == *name);
+        let Some(name) = own.filter(|name| is_elsewhere(name)) else { return Ok(true) };
+        if !self.backend.as_ref().is_some_and(leaves) {
+            return Ok(true);
+        }
+        self.course.named.remove(name);
+        self.answer_here(kind, &ok(self.capabilities(), self.status)).await?;
+        self.note_ran();
+        (self.course.counted.changed, self.course.ran_on) = (0, NOWHERE);
+        Ok(false)
     }
 
     /// The name of the statement that the command in the backlog executes, or gives up.

@@ -6,7 +6,8 @@
 
 use sql::lexer::Kind;
 
-use super::settings::{Setting, key_of_null};
+use super::setting::Setting;
+use super::settings::key_of_null;
 use super::words::{Words, whole_tokens};
 use super::{sql_mode, switches};
 

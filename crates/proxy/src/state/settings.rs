@@ -6,17 +6,9 @@
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use super::{OPTION, SCHEMA, sql_mode, switches};
+use super::setting::Setting;
+use super::{OPTION, SCHEMA, sql_mode};
 use crate::limits::{SETTINGS_BYTES_MAX, SETTINGS_MAX};
-
-/// A setting: what it replaces, and how it is said.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Setting {
-    /// The variable in lower case, or a word that no variable is called.
-    pub(crate) key: Box<str>,
-    /// The statement.
-    pub(crate) text: Box<[u8]>,
-}
 
 /// The settings of a session, in the order in which they were made.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -183,42 +175,6 @@ impl Settings {
     }
 }
 
-impl Setting {
-    /// Whether it matters which of such settings comes first: character sets are set by several variables, a literal is in
-    /// the one of its moment, lists of switches may have some in common, and to set `max_join_size` changes `sql_big_selects`.
-    fn interplays(&self) -> bool {
-        const GROUPS: [&str; 11] = [
-            "names",
-            "character_set",
-            "collation",
-            "transaction",
-            "tx_",
-            "sql_mode",
-            switches::GROUP,
-            "max_join_size",
-            "sql_max_join_size",
-            "sql_big_selects",
-            "@",
-        ];
-        GROUPS.iter().any(|group| self.key.starts_with(group)) || self.text.contains(&b'"')
-    }
-
-    /// Whether it decides what a text means.
-    pub(crate) fn is_mode(&self) -> bool {
-        ["names", "character_set", "collation", "sql_mode"].iter().any(|group| self.key.starts_with(group))
-            || *self.key == *SCHEMA
-    }
-
-    fn hash(&self) -> u64 {
-        if *self.key == *SCHEMA {
-            return 0;
-        }
-        let mut hasher = DefaultHasher::new();
-        (&self.key, &self.text).hash(&mut hasher);
-        hasher.finish()
-    }
-}
-
 /// The key of the setting of a user variable to `NULL`. It does not take the place of the one before, of which the variable keeps the
 /// type.
 pub(super) fn key_of_null(name: &str) -> String {
@@ -297,13 +253,15 @@ mod tests {
             all.meaning(schema.as_bytes())
         };
         let plain = of("a", &[]);
-        assert_eq!(plain, of("a", &[("time_zone", "x")]), "that is no matter of texts");
+        assert_eq!(plain, of("a", &[("sql_select_limit", "x")]), "that is no matter of texts");
         assert_eq!(plain, of("a", &[(SCHEMA, "a")]), "however it got there");
         let others = [
             of("b", &[]),
             of("", &[]),
             of("a", &[("sql_mode", "x")]),
             of("a", &[("sql_mode", "y")]),
+            of("a", &[("group_concat_max_len", "x")]),
+            of("a", &[("group_concat_max_len", "y")]),
             of("a", &[("names", "x"), ("character_set_client", "y")]),
             of("a", &[("character_set_client", "y"), ("names", "x")]),
         ];

@@ -183,6 +183,28 @@ fn c05_a_statement_by_name_takes_no_error_away_in_front_of_a_setting() {
     });
 }
 
+/// At MariaDB warnings outlive that it is given up.
+#[test]
+fn c05_a_statement_by_name_that_is_elsewhere_is_given_up_where_there_are_warnings() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        run(&mut one, &mut server, ONE).await;
+        takes(&mut two, &mut server, "SELECT 2").await;
+        one.send_query("INSERT INTO t VALUES (1)").await;
+        server.expect_query("INSERT INTO t VALUES (1)").await;
+        server.err(1062, "23000", "Duplicate entry").await;
+        one.expect_err(1062).await;
+        one.send_query("DEALLOCATE PREPARE p").await;
+        one.expect_ok().await;
+        run(&mut one, &mut server, "GET DIAGNOSTICS @n = NUMBER").await;
+        one.send_query("SELECT ROW_COUNT()").await;
+        comes(&mut one, &mut server, "SELECT COALESCE(0, ROW_COUNT()) AS `ROW_COUNT()`").await;
+        run(&mut one, &mut server, "UPDATE t SET a = 1").await;
+        // There is none of that name.
+        run(&mut one, &mut server, "DEALLOCATE PREPARE p").await;
+    });
+}
+
 /// Servers give up the statement that had the name before, also if the next one is an error.
 #[test]
 fn c04_a_name_of_which_the_statement_was_refused_stands_for_nothing() {

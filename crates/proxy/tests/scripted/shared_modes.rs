@@ -251,7 +251,7 @@ fn a_variable_that_is_no_mode_has_nothing_prepared() {
     play(async || {
         let (_stage, _servers, mut one, mut two, mut server) = in_schema("db").await;
         prepares_and_leaves(&mut one, &mut two, &mut server, "SELECT a FROM t").await;
-        for sql in ["SET timestamp = 1750000000 + 5", "SET SESSION time_zone = @tz; SELECT 1"] {
+        for sql in ["SET timestamp = 1750000000 + 5", "SET SESSION max_sort_length = @n; SELECT 1"] {
             run(&mut one, &mut server, sql).await;
         }
     });

@@ -4,7 +4,7 @@ use super::{Author, P, SLOTS, Slot};
 use crate::step::{Command, Param, Step};
 
 /// Statements, what their parameters are, and whether they have rows.
-const STATEMENTS: [(&str, &[P], bool); 29] = [
+const STATEMENTS: [(&str, &[P], bool); 31] = [
     ("SELECT ? AS value, 1", &[P::Tag], true),
     ("SELECT ?, id, a, b FROM {db}.t WHERE id >= ? ORDER BY id", &[P::Tag, P::Id], true),
     ("SELECT * FROM {db}.t ORDER BY id", &[], true),
@@ -29,6 +29,8 @@ const STATEMENTS: [(&str, &[P], bool); 29] = [
     ("SHOW WARNINGS", &[], true),
     ("SELECT ?, @a, @b, @@sql_mode, @@time_zone", &[P::Tag], true),
     ("SET @a = ?", &[P::Text], false),
+    ("SELECT ?, GROUP_CONCAT(name ORDER BY id SEPARATOR ', '), SUM(id) / 7 FROM shared.s", &[P::Tag], true),
+    ("SELECT ?, DAYNAME('2026-02-13'), WEEK('2026-02-13'), 1 / 3", &[P::Tag], true),
     ("SELECT ?, LENGTH(?), CONCAT(?, 'x')", &[P::Tag, P::Text, P::Text], true),
     ("SELECT LENGTH(CONCAT(?, 'x')), ? + 1", &[P::Any, P::Any], true),
     ("INSERT INTO {db}.t (b) SELECT COALESCE(?, 'none')", &[P::Any], false),

@@ -2,7 +2,7 @@
 
 use super::Author;
 
-const SETTINGS: [&str; 65] = [
+const SETTINGS: [&str; 67] = [
     "SET sql_mode = ''",
     "SET sql_mode = 'ANSI_QUOTES'",
     "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE'",
@@ -56,6 +56,8 @@ const SETTINGS: [&str; 65] = [
     "SET lc_messages = 'de_DE'",
     "SET lc_messages = 'en_US'",
     "SET lc_time_names = 'fr_FR'",
+    "SET lc_time_names = 'en_US', default_week_format = 3",
+    "SET default_week_format = {id}",
     "SET wait_timeout = 1000",
     "SET auto_increment_increment = {id}, auto_increment_offset = 1",
     "SET auto_increment_increment = 1",

@@ -5,6 +5,7 @@ use sql::{Condition, Dialect};
 
 use crate::limits::JUDGED_BYTES_MAX;
 use crate::state::marks::{by_name, drops_schema, flushes_status, is_handler, marks};
+use crate::state::setting::RESOLVED;
 use crate::state::{Mark, OPTION, Pin, SCHEMA, Setting, named, set};
 use crate::statement::class::{Class, used_schema};
 use crate::statement::{Xa, xa};
@@ -74,8 +75,8 @@ fn sets_access_mode(text: &[u8]) -> bool {
 
 /// Whether a text may name something that decides what others mean: an SQL mode, character sets.
 fn names_mode(text: &[u8]) -> bool {
-    let has = |word: &[u8]| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
-    [&b"sql_mode"[..], b"names", b"char", b"collation"].into_iter().any(has)
+    let has = |word: &str| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()));
+    ["sql_mode", "names", "char", "collation"].into_iter().any(has) || RESOLVED.into_iter().any(has)
 }
 
 impl Change {
@@ -110,6 +111,11 @@ impl Change {
     pub(in crate::session) fn sets_modes(&self) -> bool {
         let is_schema = |mark: &Mark| matches!(mark, Mark::Begin(Pin::Schema, _));
         self.may_set_modes || self.settings.iter().any(Setting::is_mode) || self.marks.iter().any(is_schema)
+    }
+
+    /// Whether it sets variables by which statements go as they were when they were prepared, besides those that say what a text means.
+    pub(in crate::session) fn sets_resolved(&self) -> bool {
+        self.settings.iter().any(Setting::is_resolved)
     }
 
     /// Whether statements that were prepared before might be other ones if they were prepared behind it, or might be there no more.
