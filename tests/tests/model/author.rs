@@ -69,6 +69,8 @@ struct Session {
     capabilities: Capabilities,
     /// Commands until it ends.
     left: usize,
+    /// Statements were prepared by name.
+    named: bool,
     slots: [Option<Slot>; SLOTS],
     /// What has to be ended, and when at the latest.
     due: Vec<(usize, Command)>,
@@ -127,6 +129,14 @@ const TOPICS: [(usize, Topic); 16] = [
     (3, Author::pipeline),
     (2, Author::define),
 ];
+
+/// Whether a statement may change what texts mean.
+fn sets_modes(sql: &str) -> bool {
+    let sql = sql.to_lowercase();
+    let is_set = sql.contains("set ")
+        && ["names", "char", "collation", "sql_mode"].iter().any(|word| sql.contains(word));
+    is_set || sql.starts_with("use ")
+}
 
 impl Author {
     /// The script of one client: at least this many commands.
@@ -193,11 +203,22 @@ impl Author {
                 self.say(Command::Query(read));
             }
         }
+        if sets_modes(&sql) {
+            self.read_before_modes();
+        }
         if self.inherits_steps {
             sql = sql.replace("SET auto_increment_increment", "SET @increment");
         }
         let command = self.spelled(sql);
         self.say(command);
+    }
+
+    /// Warnings of the statement before are lost if statements by name are prepared in front of what changes modes: there are to be none.
+    fn read_before_modes(&mut self) {
+        if self.is_certain && self.session.named {
+            let read = self.filled("SELECT {tag}, id FROM shared.s ORDER BY id LIMIT 3");
+            self.say(Command::Query(read));
+        }
     }
 
     fn spelled(&mut self, sql: impl Into<String>) -> Command {

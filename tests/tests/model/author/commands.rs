@@ -22,6 +22,7 @@ impl Author {
             3..=5 => {
                 let schema = *self.dice.pick(&["{db}", "{db}b", "shared", "nowhere", "{db}", ""]);
                 let schema = self.filled(schema);
+                self.read_before_modes();
                 self.say(Command::Plain(Kind::InitDb, schema.into_bytes()));
                 if self.forgets_types {
                     // Asked for the modes of statements that were prepared before, MySQL has no warnings any more.

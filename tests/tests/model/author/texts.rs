@@ -82,10 +82,14 @@ impl Author {
                     "@text",
                     "'SET @q = ?'",
                     "'UPDATE {db}.u SET v = ? WHERE k = 20'",
+                    "'SELECT id, name FROM shared.s ORDER BY id LIMIT 2'",
+                    "'INSERT INTO {db}.t (b) VALUES (''by name'')'",
                 ]);
+                self.session.named = true;
                 self.query(format!("PREPARE {name} FROM {text}"));
                 self.query("SET @p = {n}");
-                self.query(format!("EXECUTE {name} USING @p"));
+                let using = if text.contains('?') || text.starts_with('@') { " USING @p" } else { "" };
+                self.query(format!("EXECUTE {name}{using}"));
                 if self.dice.chance(70) {
                     self.later(&format!("DEALLOCATE PREPARE {name}"));
                 }
