@@ -3,12 +3,13 @@
 //!
 //! Where texts are about to mean something else, statements that are not at the connection in use are prepared there at once
 //! ([`Session::prepare_missing`]). But that takes away warnings that the client may still ask for. Then the modes are asked for instead,
-//! which leaves warnings as they are, and the statements are prepared when they are executed. (At MySQL it does not; but there a `SET` or
-//! `USE` takes them away as well, if not a `COM_INIT_DB`.)
+//! which leaves warnings as they are at MariaDB, and the statements are prepared when they are executed. At MySQL it does not; but there a `SET` or
+//! `USE` takes them away as well, if not a `COM_INIT_DB`.
 
 use std::rc::Rc;
 
 use route::Effects;
+use sql::Dialect;
 use wire::Codec as _;
 use wire::codec::Reader;
 use wire::command::{Kind, StmtExecute};
@@ -21,7 +22,7 @@ use super::course::Behind;
 use super::course::prepared::Prepared;
 use super::last_result::NOWHERE;
 use super::prepare::NotPrepared;
-use crate::backend::{Asked, only_row};
+use crate::backend::{Asked, Backend, only_row};
 use crate::ending::Ending;
 use crate::error::Gone;
 use crate::state::{Mark, Pin};
@@ -103,9 +104,12 @@ fn is_told_as_it_is(name: &[u8]) -> bool {
 
 impl Session {
     /// Whether the statements that are not at the backend in use should keep their modes: the client may ask it for warnings, which to
-    /// prepare them there would take away.
+    /// prepare them there would take away. At MySQL to ask for modes does so, too, as does a `SET`; and there are more variables there by which
+    /// [statements go](crate::state::setting::RESOLVED).
     pub(super) fn prefers_modes(&self) -> bool {
+        let is_mariadb = |backend: &Backend| backend.connection().dialect().is_some_and(Dialect::is_mariadb);
         self.course.pins.holds(Pin::Warnings, self.course.hostgroup)
+            && self.backend.as_ref().is_some_and(is_mariadb)
     }
 
     /// Has the statements that are not at the backend in use keep the modes in which they were prepared. False if they are to be prepared

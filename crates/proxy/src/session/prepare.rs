@@ -58,11 +58,7 @@ impl Session {
         if is_any_missing {
             self.keep_modes_of_types().await?;
         }
-        // Other variables are not asked for. Where statements go by them, at MySQL, a `SET` takes warnings away itself.
-        let is_mysql = self.backend.as_ref().is_some_and(|backend| backend.connection().remembers_types());
-        let is_more = is_mysql && decided.change.as_ref().is_some_and(|change| change.sets_resolved());
-        let may_keep = self.prefers_modes() && !is_more;
-        if is_any_missing && !(may_keep && self.keep_modes(leaves).await?) {
+        if is_any_missing && !(self.prefers_modes() && self.keep_modes(leaves).await?) {
             self.prepare_missing(leaves).await?;
         }
         Ok(())

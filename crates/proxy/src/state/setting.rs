@@ -49,12 +49,7 @@ impl Setting {
     pub(crate) fn is_mode(&self) -> bool {
         ["names", "character_set", "collation", "sql_mode"].iter().any(|group| self.key.starts_with(group))
             || *self.key == *SCHEMA
-            || self.is_resolved()
-    }
-
-    /// Whether a statement goes by what it was when the statement was prepared.
-    pub(crate) fn is_resolved(&self) -> bool {
-        RESOLVED.contains(&&*self.key)
+            || RESOLVED.contains(&&*self.key)
     }
 
     /// Zero for the schema, which says nothing of the other settings of a server.

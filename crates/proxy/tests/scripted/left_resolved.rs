@@ -3,6 +3,7 @@
 use wire::command::Kind;
 
 use super::left_statements::{config_with, executes, expect_close, prepares};
+use super::left_types::two_at_mysql;
 use super::shared::{comes, takes_back, two_of};
 use super::shared_by_name::is_bound;
 use super::shared_traces::prepared;
@@ -55,4 +56,25 @@ fn c15_a_statement_goes_by_what_was_set_when_it_was_prepared() {
             executes(&mut one, &mut server, 1, 2).await;
         });
     }
+}
+
+/// It takes warnings away that a `SET` takes away as well. Prepared later in the modes of its time, it would go by another length.
+#[test]
+fn c15_at_mysql_a_statement_is_prepared_in_front_of_a_setting_though_there_are_warnings() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two_at_mysql().await;
+        prepares(&mut one, &mut server, TEXT, 1).await;
+        run(&mut two, &mut server, "SET sql_mode = 'ANSI'").await;
+        one.send_query("INSERT INTO t VALUES (1)").await;
+        takes_back(&mut server).await;
+        server.expect_query("INSERT INTO t VALUES (1)").await;
+        server.err(1062, "23000", "Duplicate entry").await;
+        one.expect_err(1062).await;
+        one.send_query("SET sql_mode = 'ANSI'").await;
+        server.expect_command(Kind::StmtPrepare, TEXT.as_bytes()).await;
+        prepared(&mut server, 1, 0).await;
+        comes(&mut one, &mut server, "SET sql_mode = 'ANSI'").await;
+        run(&mut one, &mut server, SHORT).await;
+        executes(&mut one, &mut server, 1, 1).await;
+    });
 }

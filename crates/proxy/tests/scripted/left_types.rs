@@ -25,7 +25,7 @@ const REAL: &[u8] = &[1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 5, 0, 0, 0, 0, 0, 0, 0, 0
 const UNTYPED: &[u8] = &[1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0];
 
 /// Two clients with one connection to MySQL, where statements stay.
-async fn two_at_mysql() -> (Stage, Servers, Client, Client, Database) {
+pub(super) async fn two_at_mysql() -> (Stage, Servers, Client, Client, Database) {
     let all: Options = options();
     let (stage, mut servers) = stage(config_with(20));
     let mut one = log_in_as(&stage, &all).await;

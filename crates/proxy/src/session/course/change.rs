@@ -113,11 +113,6 @@ impl Change {
         self.may_set_modes || self.settings.iter().any(Setting::is_mode) || self.marks.iter().any(is_schema)
     }
 
-    /// Whether it sets variables by which statements go as they were when they were prepared, besides those that say what a text means.
-    pub(in crate::session) fn sets_resolved(&self) -> bool {
-        self.settings.iter().any(Setting::is_resolved)
-    }
-
     /// Whether statements that were prepared before might be other ones if they were prepared behind it, or might be there no more.
     pub(in crate::session) fn unsettles_named(&self) -> bool {
         self.settings.iter().any(unsettles) || self.marks.iter().any(Mark::unsettles_named)
