@@ -71,6 +71,8 @@ struct Session {
     left: usize,
     /// Statements were prepared by name.
     named: bool,
+    /// How often what texts mean may have changed.
+    modes: usize,
     slots: [Option<Slot>; SLOTS],
     /// What has to be ended, and when at the latest.
     due: Vec<(usize, Command)>,
@@ -87,6 +89,8 @@ struct Slot {
     class: usize,
     /// The last parameters that were sent with their types.
     typed: Option<Vec<Param>>,
+    /// In which modes that was.
+    typed_in: usize,
     has_cursor: bool,
     /// MySQL 9.7 answers without rows, and not as the protocol says, when it is then executed without a cursor.
     had_cursor: bool,
@@ -205,6 +209,7 @@ impl Author {
         }
         if sets_modes(&sql) {
             self.read_before_modes();
+            self.session.modes += 1;
         }
         if self.inherits_steps {
             sql = sql.replace("SET auto_increment_increment", "SET @increment");

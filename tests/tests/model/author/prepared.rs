@@ -1,5 +1,6 @@
 //! Prepared statements: prepared, executed, fetched from, reset and closed in many orders.
 
+use super::commands::SETTLED;
 use super::{Author, P, SLOTS, Slot};
 use crate::step::{Command, Param, Step};
 
@@ -110,8 +111,16 @@ impl Author {
             self.query("DO {n}");
         }
         let class = self.dice.below(CLASSES);
-        let open =
-            Slot { params, is_select, has_tables, class, typed: None, has_cursor: false, had_cursor: false };
+        let open = Slot {
+            params,
+            is_select,
+            has_tables,
+            class,
+            typed: None,
+            typed_in: 0,
+            has_cursor: false,
+            had_cursor: false,
+        };
         self.session.slots[slot] = Some(open.clone());
         if self.dice.chance(80) {
             self.execute(slot, &open);
@@ -147,9 +156,15 @@ impl Author {
             open.had_cursor |= cursor;
             if typed {
                 open.typed = Some(params.clone());
+                open.typed_in = self.session.modes;
             }
         }
+        let has_old_types = !typed && open.typed_in != self.session.modes;
         self.say(Command::Execute(name(slot), if cursor { CURSOR } else { 0 }, params, typed));
+        if has_old_types && self.forgets_types {
+            // The `SET` that follows at MySQL, back from the character sets of the types, takes its warnings away.
+            self.query(SETTLED);
+        }
     }
 
     fn fetch(&mut self, slot: usize) {
