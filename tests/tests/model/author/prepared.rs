@@ -110,6 +110,10 @@ impl Author {
             // MySQL has been in the procedure's schema, which it tells with the next OK.
             self.query("DO {n}");
         }
+        if calls && self.is_certain {
+            // MariaDB has been there and back, which ends that a reset has hidden the schema's character set.
+            self.query("USE {db}");
+        }
         let class = self.dice.below(CLASSES);
         let open = Slot {
             params,
