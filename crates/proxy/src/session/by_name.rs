@@ -38,8 +38,8 @@ impl Session {
     pub(super) async fn bring_named(&mut self, kind: Kind, decided: &mut Decided) -> Result<bool, Ending> {
         let Some(backend) = &self.backend else { return Ok(true) };
         let connection = backend.connection().serial();
-        let is_no_mode = |change: &Change| change.is_setting() && !change.sets_modes();
-        if self.has_warnings() && decided.change.as_deref().is_some_and(is_no_mode) {
+        let sets_modes = decided.change.as_deref().is_some_and(Change::sets_modes);
+        if self.has_warnings() && decided.class == Some(Class::Set) && !sets_modes {
             // To prepare them would take the warnings away, which a `SET` at MariaDB does not. They go on being what they were.
             self.course.named.lose_all_but(connection);
             return Ok(true);

@@ -118,11 +118,6 @@ impl Change {
         self.settings.iter().any(unsettles) || self.marks.iter().any(Mark::unsettles_named)
     }
 
-    /// Whether all it does is to set variables to what is known.
-    pub(in crate::session) fn is_setting(&self) -> bool {
-        !self.settings.is_empty() && self.marks.is_empty()
-    }
-
     /// Whether it takes away what was prepared by name.
     pub(in crate::session) fn deallocates(&self) -> bool {
         self.marks.iter().any(|mark| matches!(mark, Mark::End(Pin::Prepare, _)))
