@@ -163,10 +163,14 @@ impl Author {
                 open.typed_in = self.session.modes;
             }
         }
-        let has_old_types = !typed && open.typed_in != self.session.modes;
+        let is_moved = self.forgets_types && !typed && open.typed_in != self.session.modes;
+        if is_moved {
+            // What session trackers have to tell would be told to the proxy, which sets the character sets of the types.
+            self.query("DO {n}");
+        }
         self.say(Command::Execute(name(slot), if cursor { CURSOR } else { 0 }, params, typed));
-        if has_old_types && self.forgets_types {
-            // The `SET` that follows at MySQL, back from the character sets of the types, takes its warnings away.
+        if is_moved {
+            // The `SET` that follows at MySQL, back from there, takes its warnings away.
             self.query(SETTLED);
         }
     }
