@@ -31,7 +31,7 @@ const STATEMENTS: [(&str, &[P], bool); 31] = [
     ("SELECT ?, @a, @b, @@sql_mode, @@time_zone", &[P::Tag], true),
     ("SET @a = ?", &[P::Text], false),
     ("SELECT ?, GROUP_CONCAT(name ORDER BY id SEPARATOR ', '), SUM(id) / 7 FROM shared.s", &[P::Tag], true),
-    ("SELECT ?, DAYNAME('2026-02-13'), WEEK('2026-02-13'), 1 / 3", &[P::Tag], true),
+    ("SELECT ?, LENGTH(DAYNAME('2026-02-13')), WEEK('2026-02-13'), 1 / 3", &[P::Tag], true),
     ("SELECT ?, LENGTH(?), CONCAT(?, 'x')", &[P::Tag, P::Text, P::Text], true),
     ("SELECT LENGTH(CONCAT(?, 'x')), ? + 1", &[P::Any, P::Any], true),
     ("INSERT INTO {db}.t (b) SELECT COALESCE(?, 'none')", &[P::Any], false),
