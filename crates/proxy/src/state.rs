@@ -1,6 +1,6 @@
 //! What a session has set, left behind and is told: values that outlive the connection on which they came about. No socket, no clock.
 //!
-//! - [`settings`]: what the client has set, to be said again elsewhere; [`set`]: which statements set something; [`switches`]: which of that takes the
+//! - [`settings`]: what the client has set, to be said again elsewhere, and [`setting`], one of that; [`set`]: which statements set something; [`switches`]: which of that takes the
 //!   place of what was set before;
 //! - [`pins`]: what cannot be said again elsewhere, and binds the session to a connection; [`marks`]: which statements do that; [`named`]: statements that are prepared
 //!   by name; [`by_name`]: those of them that can be prepared again elsewhere;

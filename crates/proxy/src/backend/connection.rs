@@ -111,9 +111,9 @@ impl Connection {
         self.greeted().and_then(|greeted| greeted.dialect)
     }
 
-    /// Whether its server makes values of prepared statements what [earlier ones](crate::state::typed) were.
-    pub(crate) fn remembers_types(&self) -> bool {
-        !self.dialect().is_some_and(Dialect::is_mariadb)
+    /// Whether its server is known to be MariaDB.
+    pub(crate) fn is_mariadb(&self) -> bool {
+        self.dialect().is_some_and(Dialect::is_mariadb)
     }
 
     /// The statements that are prepared there.

@@ -1,7 +1,6 @@
 //! Statements that are prepared by name, in text: prepared again over another connection, in front of the first command that needs them
 //! there, or behind which they would be other ones.
 
-use sql::Dialect;
 use wire::command::Kind;
 use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
@@ -11,7 +10,6 @@ use super::backlog::whole_front;
 use super::course::change::Change;
 use super::course::decided::Decided;
 use super::last_result::NOWHERE;
-use crate::backend::Backend;
 use crate::client::login::ok;
 use crate::ending::Ending;
 use crate::state::named::{self, Executed};
@@ -114,11 +112,10 @@ impl Session {
         own: Option<&[u8]>,
         connection: u64,
     ) -> Result<bool, Ending> {
-        let leaves = |backend: &Backend| backend.connection().dialect().is_some_and(Dialect::is_mariadb);
         let is_elsewhere =
             |name: &[u8]| self.course.named.missing_at(connection).any(|one| *one.name == *name);
         let Some(name) = own.filter(|name| is_elsewhere(name)) else { return Ok(true) };
-        if !self.backend.as_ref().is_some_and(leaves) {
+        if !self.backend.as_ref().is_some_and(|backend| backend.connection().is_mariadb()) {
             return Ok(true);
         }
         self.course.named.remove(name);

@@ -379,7 +379,7 @@ impl Session {
                     let own = params.types_without_attributes(prepared.params(), caps);
                     prepared.types_for(hostgroup, own);
                     if let Some(backend) = &mut self.backend
-                        && backend.connection().remembers_types()
+                        && !backend.connection().is_mariadb()
                     {
                         let now = prepared.typed_by(&params, caps);
                         prepared.note_typed(&now);

@@ -9,7 +9,6 @@
 use std::rc::Rc;
 
 use route::Effects;
-use sql::Dialect;
 use wire::Codec as _;
 use wire::codec::Reader;
 use wire::command::{Kind, StmtExecute};
@@ -22,7 +21,7 @@ use super::course::Behind;
 use super::course::prepared::Prepared;
 use super::last_result::NOWHERE;
 use super::prepare::NotPrepared;
-use crate::backend::{Asked, Backend, only_row};
+use crate::backend::{Asked, only_row};
 use crate::ending::Ending;
 use crate::error::Gone;
 use crate::state::{Mark, Pin};
@@ -107,9 +106,8 @@ impl Session {
     /// prepare them there would take away. At MySQL to ask for modes does so, too, as does a `SET`; and there are more variables there by which
     /// [statements go](crate::state::setting::RESOLVED).
     pub(super) fn prefers_modes(&self) -> bool {
-        let is_mariadb = |backend: &Backend| backend.connection().dialect().is_some_and(Dialect::is_mariadb);
         self.course.pins.holds(Pin::Warnings, self.course.hostgroup)
-            && self.backend.as_ref().is_some_and(is_mariadb)
+            && self.backend.as_ref().is_some_and(|backend| backend.connection().is_mariadb())
     }
 
     /// Has the statements that are not at the backend in use keep the modes in which they were prepared. False if they are to be prepared

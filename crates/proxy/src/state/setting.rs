@@ -4,8 +4,8 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::{SCHEMA, switches};
 
-/// Variables by which a statement goes as they were when it was prepared, as by modes. So it is at MySQL 9.7, of all its session variables; MariaDB goes by
-/// what they are when it is executed.
+/// Variables by which a statement goes as they were when it was prepared, as by modes: those of MySQL 9.7's session variables of which that is so.
+/// MariaDB goes by what they are when it is executed.
 pub(crate) const RESOLVED: [&str; 6] = [
     "default_collation_for_utf8mb4",
     "default_week_format",

@@ -26,6 +26,16 @@ async fn brings(client: &mut Client, server: &mut Database, sql: &str) {
     comes(client, server, sql).await;
 }
 
+/// The first session has prepared a statement, and an error at the connection from which the second one has had it taken away.
+async fn errs_elsewhere(one: &mut Client, two: &mut Client, server: &mut Database) {
+    run(one, server, ONE).await;
+    takes(two, server, "SELECT 2").await;
+    one.send_query("INSERT INTO t VALUES (1)").await;
+    server.expect_query("INSERT INTO t VALUES (1)").await;
+    server.err(1062, "23000", "Duplicate entry").await;
+    one.expect_err(1062).await;
+}
+
 /// The second session does not get the connection.
 pub(super) async fn is_bound(client: &mut Client) {
     client.send_query("SELECT 2").await;
@@ -170,12 +180,7 @@ fn c15_a_statement_by_name_is_there_before_tables_are_locked() {
 fn c05_a_statement_by_name_takes_no_error_away_in_front_of_a_setting() {
     play(async || {
         let (_stage, _servers, mut one, mut two, mut server) = two().await;
-        run(&mut one, &mut server, ONE).await;
-        takes(&mut two, &mut server, "SELECT 2").await;
-        one.send_query("INSERT INTO t VALUES (1)").await;
-        server.expect_query("INSERT INTO t VALUES (1)").await;
-        server.err(1062, "23000", "Duplicate entry").await;
-        one.expect_err(1062).await;
+        errs_elsewhere(&mut one, &mut two, &mut server).await;
         for set in ["SET max_sort_length = 20", "SET rand_seed1 = 1, rand_seed2 = 2"] {
             run(&mut one, &mut server, set).await;
         }
@@ -190,12 +195,7 @@ fn c05_a_statement_by_name_takes_no_error_away_in_front_of_a_setting() {
 fn c05_a_statement_by_name_that_is_elsewhere_is_given_up_where_there_are_warnings() {
     play(async || {
         let (_stage, _servers, mut one, mut two, mut server) = two().await;
-        run(&mut one, &mut server, ONE).await;
-        takes(&mut two, &mut server, "SELECT 2").await;
-        one.send_query("INSERT INTO t VALUES (1)").await;
-        server.expect_query("INSERT INTO t VALUES (1)").await;
-        server.err(1062, "23000", "Duplicate entry").await;
-        one.expect_err(1062).await;
+        errs_elsewhere(&mut one, &mut two, &mut server).await;
         one.send_query("DEALLOCATE PREPARE p").await;
         one.expect_ok().await;
         run(&mut one, &mut server, "GET DIAGNOSTICS @n = NUMBER").await;
