@@ -11,7 +11,7 @@ use wire::frame::put_message;
 use wire::reply::Prepared;
 
 use crate::ledger::{Entry, Placed};
-use crate::state::typed::Typed;
+use crate::state::typed::{Type, Typed};
 use crate::texts::Text;
 
 /// What a statement was made of.
@@ -100,7 +100,7 @@ impl Statements {
     }
 
     /// A statement is executed with these values, which its server remembers.
-    pub(crate) fn note_typed(&mut self, id: u32, now: &Typed) {
+    pub(crate) fn note_typed(&mut self, id: u32, now: impl Iterator<Item = Type> + Clone) {
         let Some(one) = self.all.iter_mut().rfind(|one| one.prepared.id == id) else { return };
         one.typed.note(now);
         if one.typed.is_mixed() {

@@ -205,7 +205,7 @@ impl Session {
         let caps = self.capabilities();
         let execute = StmtExecute::decode(front(&self.backlog), caps);
         let params = execute.and_then(|execute| execute.params(prepared.params(), caps));
-        params.map(|params| prepared.typed_by(&params, caps)).unwrap_or_default()
+        params.map(|params| Typed::of(prepared.types_of(&params, caps))).unwrap_or_default()
     }
 
     /// The statements of other sessions at the backend in use that a client would mean by this number, which it does not have: they have to
@@ -381,9 +381,9 @@ impl Session {
                     if let Some(backend) = &mut self.backend
                         && !backend.connection().is_mariadb()
                     {
-                        let now = prepared.typed_by(&params, caps);
-                        prepared.note_typed(&now);
-                        backend.connection_mut().statements_mut().note_typed(id, &now);
+                        prepared.note_typed(&params, caps);
+                        let now = prepared.types_of(&params, caps);
+                        backend.connection_mut().statements_mut().note_typed(id, now);
                     }
                 }
                 let change = prepared.what.change.clone();

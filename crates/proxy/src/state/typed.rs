@@ -9,7 +9,7 @@ use wire::command::ExecuteParams;
 
 /// What a value is taken for, as far as that is remembered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Type {
+pub(crate) enum Type {
     /// A string, bytes or NULL: it is made what its parameter is.
     #[default]
     Any,
@@ -30,7 +30,7 @@ pub(crate) struct Typed(Box<[Type]>);
 
 impl Type {
     /// Of a type as executions have it: `MYSQL_TYPE_*`, and above it whether it is unsigned. Source: `COM_STMT_EXECUTE`.
-    const fn of(code: u16) -> Self {
+    const fn of_code(code: u16) -> Self {
         let is_unsigned = code & 0x8000 != 0;
         match code & 0xff {
             1 | 2 | 3 | 8 | 9 | 13 if is_unsigned => Self::Unsigned,
@@ -42,6 +42,20 @@ impl Type {
             11 | 19 => Self::Time,
             _ => Self::Any,
         }
+    }
+
+    /// Those of an execution of a statement with `prepared` parameters, which have these types in the form of
+    /// [`types_without_attributes`](ExecuteParams::types_without_attributes).
+    pub(crate) fn of<'a>(
+        params: &ExecuteParams<'a>,
+        types: &'a [u8],
+        prepared: u16,
+        caps: Capabilities,
+    ) -> impl Iterator<Item = Self> + Clone + use<'a> {
+        let nulls = params.nulls;
+        let is_null = move |at: usize| nulls.get(at / 8).is_some_and(|byte| byte >> (at % 8) & 1 == 1);
+        let codes = ExecuteParams::type_codes(types, prepared, caps).enumerate();
+        codes.map(move |(at, code)| if is_null(at) { Self::Any } else { Self::of_code(code) })
     }
 
     /// What a parameter has had behind a value of the type `next`.
@@ -56,16 +70,10 @@ impl Type {
 }
 
 impl Typed {
-    /// Those of an execution of a statement with `prepared` parameters, which have these types in the form of
-    /// [`types_without_attributes`](ExecuteParams::types_without_attributes).
-    pub(crate) fn of(params: &ExecuteParams<'_>, types: &[u8], prepared: u16, caps: Capabilities) -> Self {
-        let is_null = |at: usize| params.nulls.get(at / 8).is_some_and(|byte| byte >> (at % 8) & 1 == 1);
-        let each = || {
-            let codes = ExecuteParams::type_codes(types, prepared, caps).enumerate();
-            codes.map(|(at, code)| if is_null(at) { Type::Any } else { Type::of(code) })
-        };
+    /// Those of one execution.
+    pub(crate) fn of(now: impl Iterator<Item = Type> + Clone) -> Self {
         // Most have strings alone, or none: that takes no memory.
-        if each().all(|one| one == Type::Any) { Self::default() } else { Self(each().collect()) }
+        if now.clone().all(|one| one == Type::Any) { Self::default() } else { Self(now.collect()) }
     }
 
     fn at(&self, at: usize) -> Type {
@@ -73,13 +81,13 @@ impl Typed {
     }
 
     /// The statement is executed with these.
-    pub(crate) fn note(&mut self, now: &Self) {
+    pub(crate) fn note(&mut self, now: impl Iterator<Item = Type> + Clone) {
         if self.0.is_empty() {
-            self.clone_from(now);
+            *self = Self::of(now);
             return;
         }
-        for (one, next) in self.0.iter_mut().zip(&now.0) {
-            *one = one.followed_by(*next);
+        for (one, next) in self.0.iter_mut().zip(now) {
+            *one = one.followed_by(next);
         }
     }
 
@@ -118,13 +126,14 @@ mod tests {
         }
         let params = ExecuteParams { count: all.len(), nulls: &nulls, types: Some(&types), values: &[] };
         let count = u16::try_from(all.len()).unwrap();
-        Typed::of(&params, &types, count, Capabilities::PROTOCOL_41)
+        Typed::of(Type::of(&params, &types, count, Capabilities::PROTOCOL_41))
     }
 
     fn after(all: &[&[(u16, bool)]]) -> Typed {
         let mut so_far = Typed::default();
         for one in all {
-            so_far.note(&typed(one));
+            let now = typed(one);
+            so_far.note((0..one.len()).map(|at| now.at(at)));
         }
         so_far
     }

@@ -93,7 +93,11 @@ impl<'a> ExecuteParams<'a> {
 
     /// The codes in the types of `prepared` parameters, in the form of [`types_without_attributes`](Self::types_without_attributes):
     /// `MYSQL_TYPE_*`, with the uppermost bit of 16 for what is unsigned. What comes short ends them.
-    pub fn type_codes(types: &'a [u8], prepared: u16, caps: Capabilities) -> impl Iterator<Item = u16> {
+    pub fn type_codes(
+        types: &'a [u8],
+        prepared: u16,
+        caps: Capabilities,
+    ) -> impl Iterator<Item = u16> + Clone {
         let named = caps.contains(Capabilities::QUERY_ATTRIBUTES);
         let mut reader = Reader::new(types);
         (0..prepared).map_while(move |_| {

@@ -11,7 +11,7 @@ use super::sites::Freedom;
 use crate::backend::Origin;
 use crate::ledger::{Entry, Opened};
 use crate::session::modes::{Modes, TELLS_SCHEMA};
-use crate::state::typed::Typed;
+use crate::state::typed::{Type, Typed};
 
 /// A prepared statement.
 #[derive(Debug)]
@@ -252,16 +252,21 @@ impl Prepared {
         &self.typed
     }
 
-    /// It is executed with these values at a server that remembers them.
-    pub(in crate::session) fn note_typed(&mut self, now: &Typed) {
-        self.typed.note(now);
+    /// It is executed with these parameters at a server that remembers their types.
+    pub(in crate::session) fn note_typed(&mut self, params: &ExecuteParams<'_>, caps: Capabilities) {
+        let mut typed = std::mem::take(&mut self.typed);
+        typed.note(self.types_of(params, caps));
+        self.typed = typed;
     }
 
-    /// The values of an execution with these parameters; nothing is known of them if their types were not sent to anybody.
-    pub(in crate::session) fn typed_by(&self, params: &ExecuteParams<'_>, caps: Capabilities) -> Typed {
+    /// The types of the values of an execution with these parameters; nothing is known of them if they were not sent to anybody.
+    pub(in crate::session) fn types_of<'a>(
+        &'a self,
+        params: &ExecuteParams<'a>,
+        caps: Capabilities,
+    ) -> impl Iterator<Item = Type> + Clone + use<'a> {
         let own = params.types_without_attributes(self.params, caps);
-        let types = own.or(self.types.as_deref()).unwrap_or_default();
-        Typed::of(params, types, self.params, caps)
+        Type::of(params, own.or(self.types.as_deref()).unwrap_or_default(), self.params, caps)
     }
 
     /// An execution with these types goes to a hostgroup; without, those of the one before hold. Returns the types that have
