@@ -264,6 +264,16 @@ pub(crate) const ERRAND_BYTES_MAX: usize = 32 << 20;
 /// cheaper than the search.
 pub(crate) const LOOKS_MAX: usize = 32;
 
+/// The longest command that goes out together with those of other sessions, header and all.
+pub(crate) const TRAVELS_BYTES_MAX: usize = 4 * 1024;
+
+/// How long a session waits at most for a connection over which its command was sent together with those of others. What goes out that way is
+/// done in no time, so something is in its way then, and it looks for another one.
+pub(crate) const RIDE_MAX: Duration = Duration::from_millis(20);
+
+/// Bytes of an answer that are kept until its end has come, as it might be one that the client is not to see.
+pub(crate) const WITHHELD_MAX: usize = 64 * 1024;
+
 /// How long a session waits for a connection of its own worker before one that nobody uses at the moment is closed for it elsewhere.
 /// Those of its worker come back sooner, mostly, and who has laid one aside may be about to use it again.
 pub(crate) const MOVE_WAIT: Duration = Duration::from_millis(10);

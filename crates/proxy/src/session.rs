@@ -9,7 +9,7 @@
 //! - [`aside`]: connections that others may have between two statements, [`last_result`]: what is asked about the one before;
 //! - [`answer`]: from the backend to the client;
 //! - [`owed`]: the answers of several commands that were sent together;
-//! - [`renew`]: statements that a server wants to have prepared again;
+//! - [`renew`]: statements that a server wants to have prepared again; [`ride`]: statements that go out together with those of others;
 //! - [`route`]: where a command goes, [`switch`]: getting there, [`execute`]: with a prepared statement;
 //! - [`correction`](mod@correction): errors that are told in other words than the server's;
 //! - [`course`]: what the session remembers for that, [`errand`]: what the proxy itself has to ask a server;
@@ -76,6 +76,7 @@ mod pace;
 mod parts;
 mod prepare;
 mod renew;
+mod ride;
 mod route;
 mod switch;
 mod tell;
@@ -252,6 +253,7 @@ impl Session {
                 self.forget_orders();
             }
             self.set_idle();
+            self.note_arrival();
             self.lay_aside();
         }
     }

@@ -30,6 +30,8 @@ pub(crate) struct Snapshot {
     pub(crate) check_logins: CheckLogins,
     /// How long at most a session that has waited for a connection comes before others who wait.
     pub(crate) connection_turn: Duration,
+    /// How many statements of sessions that wait for connections go out together over one, at most.
+    pub(crate) statements_together: usize,
     pub(crate) drain_timeout: Duration,
     pub(crate) users: Arc<Users>,
     pub(crate) announced: Announced,
@@ -78,6 +80,7 @@ impl Snapshot {
             patience,
             check_logins: config.pointsman.check_logins,
             connection_turn: config.pointsman.connection_turn,
+            statements_together: config.pointsman.statements_together as usize,
             drain_timeout: config.pointsman.drain_timeout,
             users,
             announced: Announced::new(config),

@@ -26,7 +26,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::alike::Alike;
 use crate::arrival::Arrival;
-use crate::backend::{Dialer, Kept, Taken, Warmth};
+use crate::backend::{Dialer, Kept, Punctual, Taken, Warmth};
 use crate::clock::unix_s;
 use crate::control::running::Shown;
 use crate::control::{Control, Signal};
@@ -105,6 +105,8 @@ pub(crate) struct Worker {
     pub(crate) mirrors: Mirrors,
     /// Connections that no statement needs at the moment.
     pub(crate) kept: Kept,
+    /// Which statements are done in no time.
+    pub(crate) punctual: Punctual,
     /// When room was asked for on other workers.
     pub(crate) requests: Requests,
     /// Who has the others, as it was said last to somebody who got none.
@@ -187,6 +189,7 @@ impl Worker {
             kills: Semaphore::new(KILLS_MAX),
             mirrors: Mirrors::default(),
             kept: Kept::default(),
+            punctual: Punctual::default(),
             requests: Requests::default(),
             holders: Asked::default(),
             warmth: Warmth::default(),

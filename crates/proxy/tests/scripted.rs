@@ -86,6 +86,7 @@ mod scripted {
     mod throttle;
     mod time_limits;
     mod tls;
+    mod together;
     mod tunnel;
     mod unhealthy;
     mod warnings;

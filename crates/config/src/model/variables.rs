@@ -321,6 +321,8 @@ pub struct PointsmanVariables {
     pub sqli_detect_only: bool,
     /// How long at most a session that has waited for a connection comes before others who wait (`connection_turn_ms`).
     pub connection_turn: Duration,
+    /// How many statements of sessions that wait for connections go out together over one, at most.
+    pub statements_together: u32,
 }
 
 from_row!(PointsmanVariables, POINTSMAN_VARIABLES, {
@@ -336,6 +338,7 @@ from_row!(PointsmanVariables, POINTSMAN_VARIABLES, {
     log_text_max,
     sqli_detect_only,
     connection_turn = "connection_turn_ms",
+    statements_together,
 });
 
 /// A login method.

@@ -139,6 +139,14 @@ pub static POINTSMAN_VARIABLES: Section = Section::new(
         "where sessions wait in line for connections: the next statements of one that has waited longer than 10 ms, three at most, come \
          before others for an eighth of the time beyond that, and for so long at most; 0: all statements are served in the order in which they came",
     )
+    .built(),
+    int(
+        "statements_together",
+        8,
+        (1, 64),
+        "where sessions wait in line for connections: so many of their statements at most go out together over one of them, if they are plain \
+         reads that are done in no time; 1: each goes out alone",
+    )
     .built()]],
     "Variables that ProxySQL does not have.",
 )

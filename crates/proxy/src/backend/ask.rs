@@ -3,9 +3,9 @@
 use std::future::poll_fn;
 use std::task::{Poll, ready};
 
-use wire::Capabilities;
 use wire::frame::put_message;
 use wire::reply::{Answer, End, Event, Outcome, Prepared, ReplyScanner};
+use wire::{Capabilities, StatusFlags};
 
 use super::Connection;
 use crate::limits::ERRAND_BYTES_MAX;
@@ -51,6 +51,7 @@ pub(crate) async fn ask(
     capabilities: Capabilities,
     commands: &[Asked],
 ) -> Result<Vec<Reply>, &'static str> {
+    debug_assert!(!link.is_awaited(), "what comes first is somebody's answer");
     // Over the compressed protocol one count of frames goes through commands and answers.
     let at_once = if link.is_compressed() { 1 } else { commands.len().max(1) };
     let mut replies = Vec::with_capacity(commands.len());
@@ -71,6 +72,47 @@ pub(crate) async fn ask(
         link.set_own_warnings(true);
     }
     Ok(replies)
+}
+
+/// Reads the answer to a statement that was sent over `link`, and returns the status that it tells; nothing if the connection is of no use any more.
+pub(super) async fn skip_answer(
+    worker: &Worker,
+    link: &mut Connection,
+    capabilities: Capabilities,
+) -> Option<StatusFlags> {
+    if !link.board() {
+        return None;
+    }
+    let mut scanner = ReplyScanner::new(Answer::Result, capabilities);
+    let outcome = poll_fn(|cx| {
+        loop {
+            let mut scratch = worker.scratch.borrow_mut();
+            let n = ready!(link.poll_read(cx, &mut scratch)).ok().filter(|n| *n > 0);
+            let Some(mut rest) = n.and_then(|n| scratch.get(..n)) else { return Poll::Ready(None) };
+            loop {
+                let Ok(scan) = scanner.scan(rest) else { return Poll::Ready(None) };
+                rest = rest.get(scan.len..).unwrap_or_default();
+                match scan.event {
+                    Event::More => break,
+                    Event::Changed => {}
+                    Event::LocalInfile => return Poll::Ready(None),
+                    Event::Done(outcome) => {
+                        let is_promised = link.is_promised();
+                        if let Some(train) = link.train_mut().filter(|_| is_promised && !rest.is_empty()) {
+                            train.carry(rest);
+                        } else if !rest.is_empty() {
+                            return Poll::Ready(None);
+                        }
+                        return Poll::Ready(Some(outcome));
+                    }
+                }
+            }
+        }
+    })
+    .await?;
+    // Nobody asks about it, and nobody is to find it.
+    link.set_own_warnings(true);
+    Some(outcome.status().unwrap_or(StatusFlags::AUTOCOMMIT))
 }
 
 /// Reads the answers to commands.

@@ -1,10 +1,12 @@
 //! A connection to a server, and the id that the server knows it by.
 
 use std::cell::Cell;
+use std::io;
 use std::net::SocketAddr;
 use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use config::Endpoint;
@@ -19,9 +21,10 @@ use super::Target;
 use super::initial::FIRST_STATUS;
 use super::prologue::{Prologue, Refused};
 use super::statements::Statements;
+use super::train::{Next, Train};
 use crate::counts::ServerTally;
 use crate::limits::QUIET_LOGINS;
-use crate::sock::Sock;
+use crate::sock::{Input, Sock};
 use crate::threads::Thread;
 use crate::worker::Worker;
 
@@ -74,6 +77,8 @@ struct Known {
     own_warnings: bool,
     /// When its server was seen to do nothing at logins that a reset does not repeat.
     quiet_since: Option<Instant>,
+    /// Whose statements go out together over it, or did and are not all answered.
+    train: Option<Box<Train>>,
 }
 
 /// What another login needs of the first one.
@@ -210,6 +215,66 @@ impl Connection {
         self.known.last_id = prologue.last_id(self.known.last_id);
         self.known.prologue = None;
         Ok((heard, status))
+    }
+
+    /// These get it behind the session that is given it now.
+    pub(super) fn couple(&mut self, train: Train) {
+        debug_assert!(self.known.train.is_none(), "somebody was promised it already");
+        self.known.train = Some(Box::new(train));
+    }
+
+    /// Those behind the session that has it, and what was read for them.
+    pub(crate) fn train_mut(&mut self) -> Option<&mut Train> {
+        self.known.train.as_deref_mut()
+    }
+
+    /// Whether others have sent statements over it already, behind that of the session that has it.
+    pub(crate) fn is_promised(&self) -> bool {
+        self.known.train.as_ref().is_some_and(|train| train.has_more())
+    }
+
+    /// Who gets it next.
+    pub(super) fn next_rider(&mut self) -> Next {
+        let next = self.known.train.as_mut().map_or(Next::Terminus, |train| train.next());
+        if matches!(next, Next::Terminus) {
+            self.known.train = None;
+        }
+        next
+    }
+
+    /// Whether the command of whoever has it, or gets it next, was sent.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.known.train.as_ref().is_some_and(|train| train.is_awaited())
+    }
+
+    /// The session whose command was sent has it, and goes on with reading. Whether it was.
+    pub(crate) fn board(&mut self) -> bool {
+        let awaited = self.known.train.as_mut().filter(|train| train.is_awaited());
+        awaited.map(|train| train.board()).is_some()
+    }
+
+    /// See [`Sock::poll_read`]. What was read for this session by the one before comes first.
+    pub(crate) fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
+        let carried = self.known.train.as_mut().map_or(0, |train| train.unload(buffer));
+        if carried > 0 { Poll::Ready(Ok(carried)) } else { self.sock.poll_read(cx, buffer) }
+    }
+
+    /// See [`Sock::poll_input`]. An answer to what was sent already is none.
+    pub(crate) fn poll_input(&mut self, cx: &mut Context<'_>) -> Poll<Input> {
+        match &self.known.train {
+            Some(train) if train.is_awaited() => Poll::Pending,
+            Some(train) if train.carries() => Poll::Ready(Input::Bytes),
+            _ => self.sock.poll_input(cx),
+        }
+    }
+
+    /// See [`Sock::input`]. An answer to what was sent already is none.
+    pub(crate) fn input(&mut self) -> Option<Input> {
+        match &self.known.train {
+            Some(train) if train.is_awaited() => None,
+            Some(train) if train.carries() => Some(Input::Bytes),
+            _ => self.sock.input(),
+        }
     }
 
     /// When it was opened.

@@ -22,6 +22,8 @@ pub(super) struct Slot {
     late: Cell<bool>,
     /// Whether he waits no more.
     closed: Cell<bool>,
+    /// Whether what he was promised does not come.
+    missed: Cell<bool>,
 }
 
 impl Slot {
@@ -30,9 +32,14 @@ impl Slot {
         self.closed.get()
     }
 
+    /// Whether what he was promised need not come any more.
+    pub(super) const fn is_gone(&self) -> bool {
+        self.closed.get() || self.missed.get()
+    }
+
     /// Whether somebody has to look for him.
     pub(super) const fn is_looked_after(&self) -> bool {
-        !self.closed.get() && !self.late.get()
+        !self.is_gone() && !self.late.get()
     }
 
     /// Puts a connection there for who waits.
@@ -41,6 +48,16 @@ impl Slot {
         debug_assert!(self.entry.borrow().is_none(), "somebody who has been served stands in line");
         *self.entry.borrow_mut() = Some(entry);
         self.wake();
+    }
+
+    /// Tells who waits for what he was promised that it does not come. Whether he has waited.
+    pub(super) fn miss(&self) -> bool {
+        let misses = !self.is_gone() && self.entry.borrow().is_none();
+        if misses {
+            self.missed.set(true);
+            self.wake();
+        }
+        misses
     }
 
     /// Tells who waits that he has waited as long as he may.
@@ -73,6 +90,7 @@ impl Handed {
             look: Cell::new(look),
             late: Cell::new(false),
             closed: Cell::new(false),
+            missed: Cell::new(false),
         });
         (Self { worker: Rc::clone(worker), slot: Rc::clone(&slot) }, slot)
     }
@@ -85,6 +103,11 @@ impl Handed {
     /// Whether there is no use in waiting longer.
     pub(super) fn is_late(&self) -> bool {
         self.slot.late.get()
+    }
+
+    /// Whether what he was promised does not come.
+    pub(super) fn has_missed(&self) -> bool {
+        self.slot.missed.get()
     }
 
     /// He has to look at this time.

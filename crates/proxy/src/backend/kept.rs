@@ -25,8 +25,9 @@ use super::key::{ByKey, Key};
 use super::lend::{Ahead, ask_results};
 use super::line::{Line, Other, Waiting, Wish};
 use super::passport::Passport;
+use super::train::{Next, Traveller};
 use super::unhealthy::{self, Complaint};
-use super::{Backend, QUIT, ask};
+use super::{Backend, QUIT, ask, skip_answer};
 use crate::arrival::Peer;
 use crate::client::login::Identity;
 use crate::counts::Counter;
@@ -86,6 +87,22 @@ impl Left {
         !self.asks || Rc::strong_count(&self.results) == 1 + usize::from(self.asking.is_some())
     }
 
+    /// Whether it is in the schema of a session that is like this, in the way in which that is.
+    fn is_in_schema_of(&self, caller: &Caller, settings: &Settings) -> bool {
+        let schema = caller.schema();
+        self.caller.schema() == schema
+            && (schema.is_empty() || self.settings.was_schema_reset() == settings.was_schema_reset())
+    }
+
+    /// Whether the connection is as a session that is like this would have it.
+    pub(super) fn is_as(&self, caller: &Caller, settings: &Settings, was_reset: bool) -> bool {
+        self.is_free()
+            && self.named.is_empty()
+            && self.is_in_schema_of(caller, settings)
+            && self.was_reset == was_reset
+            && settings.are_at(&self.settings)
+    }
+
     /// Whoever has the connection from now on asks for the session, which waits for that.
     fn begin_asking(&mut self) {
         if !self.is_free() && self.asking.is_none() {
@@ -130,20 +147,12 @@ impl Asker<'_> {
 
     /// Whether a connection on which this is left is in its schema, in the way in which the session is.
     pub(super) fn is_in_schema(&self, left: &Left) -> bool {
-        let schema = self.caller.schema();
-        left.caller.schema() == schema
-            && (schema.is_empty() || left.settings.was_schema_reset() == self.settings.was_schema_reset())
+        left.is_in_schema_of(self.caller, self.settings)
     }
 
     /// Whether the connection is as this one would have it.
     pub(super) fn is_exact(&self, entry: &Entry) -> bool {
-        let left = &entry.left;
-        self.is_admitted
-            && left.is_free()
-            && left.named.is_empty()
-            && self.is_in_schema(left)
-            && left.was_reset == self.was_reset
-            && self.settings.are_at(&left.settings)
+        self.is_admitted && entry.left.is_as(self.caller, self.settings, self.was_reset)
     }
 }
 
@@ -166,6 +175,7 @@ impl Kept {
 
     /// Keeps a connection, unless somebody else can use it at once, or its place.
     fn put(&self, worker: &Rc<Worker>, key: Key, entry: Box<Entry>) -> Option<Ticket> {
+        let entry = self.hand_to_rider(worker, entry)?;
         if is_too_old(worker, &entry.backend) {
             entry.end(worker);
             return None;
@@ -206,6 +216,35 @@ impl Kept {
         None
     }
 
+    /// Gives a connection to who was promised it next, if somebody was. If that one has gone, and what he had to say was said already, his answer is
+    /// read before.
+    fn hand_to_rider(&self, worker: &Rc<Worker>, mut entry: Box<Entry>) -> Option<Box<Entry>> {
+        match entry.backend.connection_mut().next_rider() {
+            Next::Terminus => return Some(entry),
+            Next::Nobody => self.drain(worker, entry),
+            Next::Rider(slot) => {
+                entry.leave();
+                slot.put(entry);
+            }
+        }
+        None
+    }
+
+    /// Reads an answer that nobody wants, and keeps the connection then.
+    fn drain(&self, worker: &Rc<Worker>, mut entry: Box<Entry>) {
+        entry.leave();
+        self.pinged.borrow_mut().push(entry.backend.server().id());
+        tokio::task::spawn_local(drain(Rc::clone(worker), entry));
+    }
+
+    /// Takes note of one that is back, or gone.
+    fn note_back(&self, server: u64) {
+        let mut pinged = self.pinged.borrow_mut();
+        if let Some(at) = pinged.iter().position(|id| *id == server) {
+            pinged.swap_remove(at);
+        }
+    }
+
     /// Puts somebody in line for a connection that comes back: into `slot` from `now` on, as time since the start. He stands in another
     /// line as well.
     pub(super) fn wait(
@@ -215,19 +254,21 @@ impl Kept {
         hostgroup: u32,
         (other, slot): (Other, Rc<Slot>),
         since: Duration,
-        deadline: Option<Instant>,
+        (deadline, travels): (Option<Instant>, Option<Traveller>),
     ) {
         let (wish, turn) = (asker.wish(), Rc::clone(&asker.identity.turn));
         let has_turns = !worker.settings().connection_turn.is_zero();
         let rank = if has_turns { turn.served().min(since) } else { since };
-        let waiting = Waiting { slot, other, wish, turn, since, rank, deadline };
+        let waiting = Waiting { slot, other, wish, turn, since, rank, deadline, travels };
         self.line.wait(asker.key(hostgroup), waiting);
     }
 
     /// Takes a connection that somebody was given and has not taken. If there is something that only he would have asked its server, it
     /// is asked now: the session that wants to know waits for it.
     pub(super) fn put_back(&self, worker: &Rc<Worker>, entry: Box<Entry>) {
-        if entry.left.is_free() {
+        if entry.backend.connection().is_awaited() {
+            self.drain(worker, entry);
+        } else if entry.left.is_free() {
             let key = entry.key();
             self.put(worker, key, entry);
         } else {
@@ -432,6 +473,15 @@ impl Entry {
             && (self.peer == wish.peer || !is_announced())
     }
 
+    /// Whether statements of several sessions may go out together over it.
+    pub(super) fn may_take_along(&self) -> bool {
+        let link = self.backend.connection();
+        let status = self.left.status;
+        !link.is_compressed()
+            && status.contains(StatusFlags::AUTOCOMMIT)
+            && !status.contains(StatusFlags::IN_TRANSACTION)
+    }
+
     /// It goes to somebody else.
     pub(super) fn leave(&mut self) {
         self.backend.connection().set_resting(false);
@@ -480,17 +530,28 @@ async fn ping(worker: Rc<Worker>, mut entry: Entry) {
         ask(&worker, link, capabilities, &[(vec![Kind::Ping as u8], Answer::Single)]).await.map(drop)
     };
     let answered = timeout(limit, pinging).await;
-    {
-        let mut pinged = worker.kept.pinged.borrow_mut();
-        if let Some(at) = pinged.iter().position(|id| *id == server) {
-            pinged.swap_remove(at);
-        }
-    }
+    worker.kept.note_back(server);
     if let Ok(Ok(())) = answered {
         entry.heard = worker.now();
         (entry.left.asks, entry.left.asking) = (false, None);
         let key = entry.key();
         worker.kept.put(&worker, key, Box::new(entry));
+    } else {
+        unhealthy::log(&worker, &entry.backend, Complaint::Silent);
+    }
+}
+
+/// Reads an answer that nobody wants.
+async fn drain(worker: Rc<Worker>, mut entry: Box<Entry>) {
+    let (limit, server) =
+        (worker.settings().variables.connect_timeout_server, entry.backend.server().id());
+    let capabilities = entry.passport.capabilities();
+    let drained = timeout(limit, skip_answer(&worker, entry.backend.connection_mut(), capabilities)).await;
+    worker.kept.note_back(server);
+    if let Ok(Some(status)) = drained {
+        (entry.heard, entry.left.status) = (worker.now(), status);
+        let key = entry.key();
+        worker.kept.put(&worker, key, entry);
     } else {
         unhealthy::log(&worker, &entry.backend, Complaint::Silent);
     }

@@ -103,6 +103,10 @@ pub(super) fn lend_at_once(
     if !entry.is_well(worker) || entry.backend.server().is_off() {
         return Ok(Lent::Useless);
     }
+    if entry.backend.connection().is_awaited() && !asker.is_exact(&entry) {
+        // The command has gone out already, and nothing can be said before.
+        return Ok(Lent::Useless);
+    }
     if !asker.is_admitted {
         return Err(entry);
     }
@@ -113,7 +117,8 @@ pub(super) fn lend_at_once(
     } else {
         plan(&entry.left, asker, settings.initial.of(server.hostgroup()))
     };
-    if plan.is_empty() && !link.statements().has_surplus(settings.variables.max_stmts_per_connection) {
+    let has_surplus = || link.statements().has_surplus(settings.variables.max_stmts_per_connection);
+    if plan.is_empty() && (link.is_awaited() || !has_surplus()) {
         let Entry { mut backend, left, .. } = *entry;
         backend.connection_mut().statements_mut().release();
         return Ok(ready(worker, backend, left.status, asker));

@@ -16,9 +16,10 @@ use super::handed::Slot;
 use super::kept::Entry;
 use super::key::{ByKey, Key};
 use super::passport::Passport;
+use super::train::{Rider, Train, Traveller};
 use super::turn::Turn;
 use crate::arrival::Peer;
-use crate::limits::{AHEAD_MAX, LOOKS_MAX};
+use crate::limits::{AHEAD_MAX, LOOKS_MAX, RIDE_MAX};
 use crate::worker::Worker;
 
 /// Who waits, by what they can use.
@@ -27,6 +28,8 @@ pub(super) struct Line {
     waiting: RefCell<HashMap<Key, Alike, ByKey>>,
     /// When a connection was given up last for somebody who is not in this line, as time since the start.
     yielded: Cell<Duration>,
+    /// Those who were promised one behind others, and until when they wait for it.
+    riding: RefCell<VecDeque<(Instant, Rc<Slot>)>>,
 }
 
 /// Those who can use the same ones.
@@ -41,6 +44,10 @@ struct Alike {
 impl Alike {
     fn is_empty(&self) -> bool {
         self.in_turn.is_empty() && self.others.is_empty()
+    }
+
+    fn len(&self) -> usize {
+        self.in_turn.len() + self.others.len()
     }
 
     fn iter(&self) -> impl Iterator<Item = &Waiting> {
@@ -90,6 +97,8 @@ pub(super) struct Waiting {
     pub(super) rank: Duration,
     /// When he gives up, if he does not see to that himself.
     pub(super) deadline: Option<Instant>,
+    /// What he waits to send, if that may go out together with what others send.
+    pub(super) travels: Option<Traveller>,
 }
 
 /// Somebody for whom it is time to look.
@@ -116,13 +125,19 @@ impl Line {
 
     /// Gives a connection to whose turn it is of those that it is good for, or else to the one who was served longest ago. It comes back if there
     /// is nobody, or if it is for somebody elsewhere.
-    pub(super) fn hand_on(&self, worker: &Worker, key: Key, mut entry: Box<Entry>) -> Option<Box<Entry>> {
+    pub(super) fn hand_on(&self, worker: &Rc<Worker>, key: Key, mut entry: Box<Entry>) -> Option<Box<Entry>> {
         let mut all = self.waiting.borrow_mut();
         let Some(alike) = all.get_mut(&key) else { return Some(entry) };
         let next = self.next(worker, alike, &entry);
+        if let Some(next) = &next
+            && let Some(train) = self.train(worker, alike, next, &entry)
+        {
+            entry.backend.connection_mut().couple(train);
+        }
         if alike.is_empty() {
             all.remove(&key);
         }
+        drop(all);
         let Some(next) = next else { return Some(entry) };
         entry.leave();
         next.slot.put(entry);
@@ -153,6 +168,40 @@ impl Line {
         Some(next)
     }
 
+    /// Those who go out together with `next`, if he does not send his statement alone: each connection takes along its part of those who wait.
+    fn train(&self, worker: &Rc<Worker>, alike: &mut Alike, next: &Waiting, entry: &Entry) -> Option<Train> {
+        let most = worker.settings().statements_together.checked_sub(1).filter(|most| *most > 0)?;
+        next.travels.as_ref().filter(|first| entry.may_take_along() && first.fits(&entry.left))?;
+        let (open, workers) = (entry.backend.server().open(), u32::from(worker.shared.workers).max(1));
+        let here = usize::try_from(open.div_ceil(workers)).unwrap_or(usize::MAX).max(1);
+        let most = most.min(alike.len().div_ceil(here));
+        let (at_clock, now) = worker.shared.now();
+        let mut riders = VecDeque::new();
+        for line in [&mut alike.in_turn, &mut alike.others] {
+            let (mut at, mut looks) = (0, 0);
+            while riders.len() < most && looks < LOOKS_MAX && at < line.len() {
+                looks += 1;
+                let Some(one) = line.get_mut(at) else { break };
+                let is_there = !one.slot.is_closed() && entry.is_good_for(worker, &one.wish);
+                let Some(traveller) = one.travels.take_if(|one| is_there && one.fits(&entry.left)) else {
+                    at += 1;
+                    continue;
+                };
+                let Some(Waiting { slot, other, turn, since, .. }) = line.remove(at) else { break };
+                turn.begin(now.saturating_sub(since), now, worker.settings().connection_turn);
+                other.leave();
+                riders.push_back(Rider { slot, traveller });
+            }
+        }
+        if riders.is_empty() {
+            return None;
+        }
+        let until = at_clock + RIDE_MAX;
+        self.riding.borrow_mut().extend(riders.iter().map(|rider| (until, Rc::clone(&rider.slot))));
+        worker.kept.keeper.note(worker, until);
+        Some(Train::new(riders))
+    }
+
     /// Whether it is the turn of somebody elsewhere who waits, and not of the one here with this rank. Not for each connection: a
     /// line that moves slowly needs a few more connections, not all.
     fn has_to_yield(&self, entry: &Entry, rank: Duration, now: Duration) -> bool {
@@ -180,6 +229,11 @@ impl Line {
     /// For whom it is time to look at `now`. Those who have waited as long as they may are told.
     pub(super) fn due(&self, now: Instant) -> Vec<Due> {
         let mut due = Vec::new();
+        let mut riding = self.riding.borrow_mut();
+        while let Some((_, slot)) = riding.pop_front_if(|(until, slot)| *until <= now || slot.is_gone()) {
+            slot.miss();
+        }
+        drop(riding);
         for (Key { hostgroup, .. }, alike) in self.waiting.borrow().iter() {
             for one in alike.iter().filter(|one| one.slot.is_looked_after()) {
                 if one.deadline.is_some_and(|deadline| deadline <= now) {
@@ -199,7 +253,8 @@ impl Line {
     pub(super) fn next_look(&self) -> Option<Instant> {
         let waiting = self.waiting.borrow();
         let all = waiting.values().flat_map(Alike::iter).filter(|one| one.slot.is_looked_after());
-        all.filter_map(|one| one.slot.look.get().into_iter().chain(one.deadline).min()).min()
+        let looks = all.filter_map(|one| one.slot.look.get().into_iter().chain(one.deadline).min());
+        looks.chain(self.riding.borrow().front().map(|(until, _)| *until)).min()
     }
 
     /// Forgets those who do not wait any more.

@@ -14,6 +14,7 @@ use super::handed::Handed;
 use super::keeper::{first_look, look};
 use super::kept::{Asker, Entry};
 use super::line::Other;
+use super::train::Traveller;
 use crate::counts::Counter;
 use crate::worker::Worker;
 
@@ -88,13 +89,14 @@ struct Standing {
 
 impl InLine {
     /// A place at the end of the line from `now` on, which is this long after the start, until `deadline`, for somebody whose search
-    /// for a server `began` then.
+    /// for a server `began` then. What he sends may go out together with what others send if it `travels`.
     pub(crate) fn stand(
         worker: &Rc<Worker>,
         hostgroup: u32,
         (now, uptime): (Instant, Duration),
         (began, deadline): (Instant, Instant),
         asker: &Asker<'_>,
+        travels: Option<Traveller>,
     ) -> Self {
         let Some(ticket) = worker.shared.pool.enqueue(hostgroup, worker.dice.roll(), uptime) else {
             return Self::over(worker, hostgroup, began, Place::None);
@@ -107,7 +109,7 @@ impl InLine {
         let look = first_look(ticket.first_look(uptime), now, uptime).min(deadline);
         let (handed, slot) = Handed::new(worker, Some(look));
         let other = Other::Pool(ticket.deputy());
-        worker.kept.wait(worker, asker, hostgroup, (other, slot), uptime, Some(deadline));
+        worker.kept.wait(worker, asker, hostgroup, (other, slot), uptime, (Some(deadline), travels));
         worker.kept.keeper.note(worker, look);
         let standing = Some(Standing { ticket, handed });
         Self { worker: Rc::clone(worker), hostgroup, began, standing, came: None, is_killed: false }
@@ -153,6 +155,9 @@ impl InLine {
         if handed.is_late() {
             return Poll::Ready(Place::None);
         }
+        if handed.has_missed() {
+            return Poll::Ready(Place::Useless);
+        }
         handed.wakes(cx);
         Poll::Pending
     }
@@ -178,7 +183,7 @@ pub(super) async fn wait(
 ) -> Place {
     let Some(asker) = asker else { return wait_for_server(worker, hostgroup, deadline).await };
     let now = worker.shared.now();
-    let mut line = InLine::stand(worker, hostgroup, now, (now.0, deadline), asker);
+    let mut line = InLine::stand(worker, hostgroup, now, (now.0, deadline), asker, None);
     poll_fn(|cx| line.poll(cx)).await
 }
 

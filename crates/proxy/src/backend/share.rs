@@ -50,7 +50,7 @@ pub(super) async fn among(
     let handed = asker.map(|asker| {
         let (handed, slot) = Handed::new(worker, None);
         let other = Other::Quota(line.leave());
-        worker.kept.wait(worker, asker, hostgroup, (other, slot), worker.shared.uptime(), None);
+        worker.kept.wait(worker, asker, hostgroup, (other, slot), worker.shared.uptime(), (None, None));
         handed
     });
     let handed = async { Some(handed?.await) };

@@ -49,6 +49,15 @@ pub(super) struct Refused {
     outcome: Outcome,
     /// It is a prepared statement that is to be prepared again.
     renews: bool,
+    /// It was sent together with others, and is sent again alone.
+    is_alone: bool,
+}
+
+impl Refused {
+    /// A statement that was sent together with others, and has ended like this: it is sent again with this command.
+    pub(super) fn alone(command: Vec<u8>, outcome: Outcome) -> Self {
+        Self { command: Some(command), answer: Vec::new(), outcome, renews: false, is_alone: true }
+    }
 }
 
 /// Whether an answer that ends like this may be one that the client does not see: the statement is said again. Until that is known it
@@ -95,7 +104,7 @@ pub(super) fn refused(
     } else {
         return None;
     };
-    Some(Box::new(Refused { command, answer: output.to_vec(), outcome, renews }))
+    Some(Box::new(Refused { command, answer: output.to_vec(), outcome, renews, is_alone: false }))
 }
 
 impl Session {
@@ -104,6 +113,10 @@ impl Session {
     /// transaction is over.
     pub(super) async fn say_again(&mut self) -> Result<(), Ending> {
         let Some(refused) = self.course.refused.take() else { return Ok(()) };
+        if let Some(command) = refused.command.as_ref().filter(|_| refused.is_alone) {
+            self.say_alone(command.clone());
+            return Ok(());
+        }
         if refused.renews {
             return self.renew(refused.command, &refused.answer, refused.outcome).await;
         }

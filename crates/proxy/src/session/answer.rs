@@ -10,6 +10,7 @@ use wire::reply::{Answer, Event, ReplyScanner};
 use super::Session;
 use super::course::settle::RanAt;
 use super::heard::{Ears, note, work_at};
+use super::ride::collect;
 use super::wording::wording;
 use crate::control::Signal;
 use crate::counts::Counter;
@@ -101,6 +102,9 @@ impl Session {
                 }
             };
             self.course.note_bytes();
+            let read = scratch.get(..n).unwrap_or_default();
+            // One that was sent together with others is not told before its end is known.
+            let Some(read) = collect(self.course.ride.as_mut(), reply, read) else { continue };
             let mut ears = Ears {
                 worker: &self.worker,
                 control: &self.control,
@@ -110,7 +114,7 @@ impl Session {
                 status: &mut self.status,
                 owed: &mut self.owed,
             };
-            let Some(input) = ears.behind_prologue(scratch.get(..n).unwrap_or_default()) else {
+            let Some(input) = ears.behind_prologue(&read) else {
                 return Poll::Ready(Err(self.lost(reply, None)));
             };
             if input.is_empty() {
@@ -125,7 +129,8 @@ impl Session {
             if part.event == Event::LocalInfile && !ears.may_ask_for_file() {
                 return Poll::Ready(Err(self.file_not_expected(between_packets, seq)));
             }
-            if let Some(refused) = ears.refused(&part) {
+            let is_all = ears.keeps_behind(&part, input);
+            if let Some(refused) = ears.marred(reply, &part).or_else(|| ears.refused(&part)) {
                 self.course.refused = Some(refused);
                 return Poll::Ready(Ok(part.event));
             }
@@ -134,7 +139,7 @@ impl Session {
             self.to_client.send(cx, &mut self.client, &output)?;
             match part.event {
                 Event::More | Event::Changed => {}
-                _ if part.bytes.len() < input.len() => {
+                _ if !is_all => {
                     return Poll::Ready(Err(self.too_much(input.len() - part.bytes.len())));
                 }
                 event => return Poll::Ready(Ok(event)),

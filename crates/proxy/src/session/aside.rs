@@ -194,18 +194,20 @@ impl Ran {
 impl Session {
     /// The session waits for its client: what is not bound to it may be used by others.
     pub(super) fn lay_aside(&mut self) {
-        if self.backend.is_none() || self.course.decided.is_some() {
+        let is_awaited = |backend: &Backend| backend.connection().is_awaited();
+        if self.backend.as_ref().is_none_or(is_awaited) || self.course.decided.is_some() {
             return;
         }
         self.note_ran();
         let hostgroup = self.course.hostgroup;
         if !self.shares(hostgroup) {
-            return;
+            return self.break_promise();
         }
         let pin = self.pin();
         self.control.set_pin(pin, self.worker.now());
-        if pin.is_some() || !self.backlog.is_empty() || !self.is_as_it_seems() {
-            return;
+        let goes_on = !self.backlog.is_empty() && !self.is_promised();
+        if pin.is_some() || goes_on || !self.is_as_it_seems() {
+            return self.break_promise();
         }
         if let Some(backend) = self.backend.take() {
             self.lay_one_aside(hostgroup, backend, self.course.applied, self.status);

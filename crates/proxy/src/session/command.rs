@@ -127,6 +127,7 @@ impl Session {
                 return Poll::Ready(self.forward(cx, input, kind, decided));
             }
         }
+        self.alight();
         self.backlog = input.to_vec();
         Poll::Ready(Ok(kind.map_or(Command::Unknown, Command::Own)))
     }
@@ -137,7 +138,7 @@ impl Session {
     }
 
     /// The command byte of the packet that `input` begins with; `None` if there is no such command.
-    fn first_kind(&self, input: &[u8]) -> Result<Option<Kind>, Ending> {
+    pub(super) fn first_kind(&self, input: &[u8]) -> Result<Option<Kind>, Ending> {
         let header = input.first_chunk().map(|bytes| Header::parse(*bytes)).ok_or(Ending::Silent)?;
         if header.seq != 0 {
             let error = wire::WireError::OutOfOrder { expected: 0, got: header.seq };
@@ -224,17 +225,36 @@ impl Session {
         if !later.is_empty() {
             self.backlog.extend_from_slice(later);
         }
-        match self.backend.as_mut().and_then(|backend| backend.connection_mut().take_prologue()) {
-            None => self.send_to_backend(cx, now)?,
-            Some(mut first) => {
-                first.extend_from_slice(now);
-                self.send_to_backend(cx, &first)?;
-            }
-        }
+        self.send_command(cx, now)?;
         if upload.complete && self.is_with_backend() {
             Ok(Command::Forwarded(upload.answer))
         } else {
             Ok(Command::Cut(upload))
+        }
+    }
+
+    /// Sends `command`, behind what is said first, and with what others send; unless others have sent it with theirs.
+    fn send_command(&mut self, cx: &mut Context<'_>, command: &[u8]) -> Result<(), Ending> {
+        let Some(link) = self.backend.as_mut().map(|backend| backend.connection_mut()) else {
+            return Err(Ending::Silent);
+        };
+        if link.board() {
+            self.note_departure(true);
+            return Ok(());
+        }
+        let first = link.take_prologue();
+        let others = link.train_mut().filter(|_| first.is_none() && self.course.ride.is_some());
+        if let Some(packets) = others.and_then(|others| others.depart(command)) {
+            self.note_departure(true);
+            return self.send_to_backend(cx, &packets);
+        }
+        self.note_departure(false);
+        match first {
+            None => self.send_to_backend(cx, command),
+            Some(mut first) => {
+                first.extend_from_slice(command);
+                self.send_to_backend(cx, &first)
+            }
         }
     }
 

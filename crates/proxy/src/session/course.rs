@@ -24,7 +24,7 @@ use tokio::time::Instant;
 use wire::StatusFlags;
 
 use crate::alike::Beginning;
-use crate::backend::{Ahead, Asker, Backend, Left, Passport, Purpose};
+use crate::backend::{Ahead, Asker, Backend, Left, Passport, Purpose, Traveller};
 use crate::client::login::Identity;
 use crate::control::running::Paused;
 use crate::counts::digests::Who;
@@ -45,6 +45,7 @@ use crate::throttle::Throttle;
 use super::again::Refused;
 use super::aside::Ran;
 use super::metadata::Changed;
+use super::ride::Ride;
 use super::trace::Trace;
 use change::{At, Change, TRACES};
 use decided::{Decided, Reply};
@@ -130,6 +131,8 @@ pub(super) struct Course {
     pub(super) prepared: Option<Box<Registry>>,
     /// What is kept of the last statement, if the client wants that.
     pub(super) trace: Option<Box<Trace>>,
+    /// The statement that waits for a connection or runs, if it may go out together with those of others.
+    pub(super) ride: Option<Box<Ride>>,
     /// What the client has got too fast, where that is limited.
     pub(super) throttle: Option<Box<Throttle>>,
     /// The places of the statement that runs under limits.
@@ -252,6 +255,7 @@ impl Course {
             decided: None,
             prepared: None,
             trace: None,
+            ride: None,
             throttle: None,
             places: None,
             log: None,
@@ -461,6 +465,12 @@ impl Course {
             status,
             ahead: self.ahead,
         }
+    }
+
+    /// What the session would send with these packets, and what its connection has to be like.
+    pub(super) fn traveller(&self, command: Rc<[u8]>) -> Traveller {
+        let (caller, settings) = (Arc::clone(&self.caller), Rc::clone(&self.settings));
+        Traveller { command, caller, settings, was_reset: self.was_reset }
     }
 
     /// What the session leaves on the connection with this number, whose server has told this status last.

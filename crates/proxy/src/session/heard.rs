@@ -40,7 +40,7 @@ pub(super) struct Part<'a> {
     pub(super) event: Event,
     pub(super) bytes: &'a [u8],
     /// It is the whole answer to the only statement that was sent.
-    is_whole: bool,
+    pub(super) is_whole: bool,
     /// The kind of the command that was worked at when it began, and its bytes.
     pub(super) runs: (Option<Kind>, Option<usize>),
     /// The end that nobody was told of yet, because the statement may be said again.
@@ -91,7 +91,9 @@ impl Ears<'_> {
                 Event::Done(outcome) => {
                     self.note_statements(reply, outcome);
                     let end = (outcome, begins_with_packet.then_some(scanned));
-                    if self.owed.is_empty() && may_be_hidden(outcome, runs.0) {
+                    if self.owed.is_empty()
+                        && (may_be_hidden(outcome, runs.0) || self.is_untold(reply, outcome))
+                    {
                         untold = Some(end);
                     } else {
                         answered(self.worker, self.control, outcome, end.1);
@@ -105,8 +107,27 @@ impl Ears<'_> {
                 Event::More | Event::LocalInfile => break scan.event,
             }
         };
-        let is_whole = begins_answer && is_alone && read == input.len() && self.owed.is_empty();
+        let is_whole = begins_answer && is_alone && self.owed.is_empty() && self.is_last(read, input);
         Ok(Part { event, bytes: input.get(..read).unwrap_or(input), is_whole, runs, untold })
+    }
+
+    /// Whether nothing follows in `input` behind so many bytes but answers to other sessions.
+    fn is_last(&self, read: usize, input: &[u8]) -> bool {
+        read == input.len() || self.backend.connection().is_promised()
+    }
+
+    /// Keeps what follows behind `part` in `input` for those who have sent their statements with this one. Whether there is anything else.
+    pub(super) fn keeps_behind(&mut self, part: &Part<'_>, input: &[u8]) -> bool {
+        let behind = input.get(part.bytes.len()..).unwrap_or_default();
+        if behind.is_empty() {
+            return true;
+        }
+        let link = self.backend.connection_mut();
+        let keeps = matches!(part.event, Event::Done(_)) && link.is_promised();
+        if let Some(train) = link.train_mut().filter(|_| keeps) {
+            train.carry(behind);
+        }
+        keeps
     }
 
     /// Whether the server may ask for a file of the client.

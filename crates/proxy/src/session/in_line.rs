@@ -62,7 +62,9 @@ impl Session {
             Some(place) => InLine::over(&worker, hostgroup, began, place),
             None => {
                 let deadline = began + worker.settings().variables.connect_timeout_server_max;
-                InLine::stand(&worker, hostgroup, now, (began, deadline), &asker)
+                let travels = self.travels(input);
+                let asker = self.course.asker(&self.identity, self.status);
+                InLine::stand(&worker, hostgroup, now, (began, deadline), &asker, travels)
             }
         };
         let is_waiting = line.is_waiting();

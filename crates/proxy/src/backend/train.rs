@@ -1,0 +1,147 @@
+//! Statements of several sessions that go out together, over one connection.
+//!
+//! Where many sessions wait in line for few connections, the server would be idle at each of these between two statements: until its answer has
+//! come to the proxy, and the next statement to it. And both sides would wake up, read and write once for each statement. So whoever gets a
+//! connection takes along what others wait to send that would get it behind him: all of it goes out in one write, the server does one
+//! statement after the other, and the connection is handed on with what was read of the answers to come. Who gets it next has
+//! sent already, and goes on with reading.
+//!
+//! That must never show. Only plain reads travel, outside of transactions, of sessions that would have nothing said before them,
+//! and only what has been done in no time whenever it came lately ([`Punctual`](super::punctual::Punctual)): nobody is to wait for somebody else's long
+//! statement. What a statement leaves at its connection to be asked about is gone when the next one runs; so one that ends with an error or a warning
+//! is not told to its client, but sent once more, alone. Whoever has waited for a moment, or loses the connection, looks for another one: a
+//! read may be done twice.
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use route::Caller;
+
+use super::handed::Slot;
+use super::kept::Left;
+use crate::state::Settings;
+
+/// A statement that may go out with others, and what its connection has to be like.
+#[derive(Debug)]
+pub(crate) struct Traveller {
+    /// The packets of its command.
+    pub(crate) command: Rc<[u8]>,
+    pub(crate) caller: Arc<Caller>,
+    pub(crate) settings: Rc<Settings>,
+    /// Its client has reset its connection.
+    pub(crate) was_reset: bool,
+}
+
+/// One that waits for its turn in a train.
+#[derive(Debug)]
+pub(super) struct Rider {
+    /// Where its session gets the connection.
+    pub(super) slot: Rc<Slot>,
+    pub(super) traveller: Traveller,
+}
+
+/// Those behind the session that has a connection.
+#[derive(Debug)]
+pub(crate) struct Train {
+    riders: VecDeque<Rider>,
+    /// Their commands were sent.
+    has_left: bool,
+    /// The command of the session that has the connection, or gets it next, was sent by the one before.
+    is_awaited: bool,
+    /// What was read behind the answer before.
+    carried: Vec<u8>,
+}
+
+/// Who gets a connection next.
+#[derive(Debug)]
+pub(super) enum Next {
+    /// This one.
+    Rider(Rc<Slot>),
+    /// Somebody who has gone meanwhile: nobody wants the answer to his statement.
+    Nobody,
+    /// There is no one any more.
+    Terminus,
+}
+
+impl Traveller {
+    /// Whether a connection on which this is left is as it would have it.
+    pub(super) fn fits(&self, left: &Left) -> bool {
+        left.is_as(&self.caller, &self.settings, self.was_reset)
+    }
+}
+
+impl Train {
+    /// These get a connection behind the one who is given it.
+    pub(super) fn new(riders: VecDeque<Rider>) -> Self {
+        Self { riders, has_left: false, is_awaited: false, carried: Vec::new() }
+    }
+
+    /// Puts the commands of all who still wait behind `command`, to be sent with it; nothing if nobody waits.
+    pub(crate) fn depart(&mut self, command: &[u8]) -> Option<Vec<u8>> {
+        self.riders.retain(|rider| !rider.slot.is_gone());
+        self.has_left = !self.riders.is_empty();
+        let commands = self.riders.iter().map(|rider| &*rider.traveller.command);
+        self.has_left.then(|| std::iter::once(command).chain(commands).collect::<Vec<_>>().concat())
+    }
+
+    /// Whether answers come behind the one to the session that has the connection.
+    pub(crate) fn has_more(&self) -> bool {
+        self.has_left && !self.riders.is_empty()
+    }
+
+    /// Whether the command of whoever has the connection, or gets it next, was sent.
+    pub(crate) const fn is_awaited(&self) -> bool {
+        self.is_awaited
+    }
+
+    /// The session whose command was sent has the connection: it goes on with reading.
+    pub(crate) const fn board(&mut self) {
+        self.is_awaited = false;
+    }
+
+    /// Keeps what was read behind the answer of the session that has the connection.
+    pub(crate) fn carry(&mut self, bytes: &[u8]) {
+        debug_assert!(self.carried.is_empty(), "what was carried is read before anything else");
+        self.carried.extend_from_slice(bytes);
+    }
+
+    /// What was carried, as far as there is room for it; 0 if there is nothing.
+    pub(crate) fn unload(&mut self, buffer: &mut [u8]) -> usize {
+        let len = self.carried.len().min(buffer.len());
+        if let (Some(carried), Some(buffer)) = (self.carried.get(..len), buffer.get_mut(..len)) {
+            buffer.copy_from_slice(carried);
+        }
+        if len == self.carried.len() { self.carried = Vec::new() } else { drop(self.carried.drain(..len)) }
+        len
+    }
+
+    /// Whether something is carried.
+    pub(crate) const fn carries(&self) -> bool {
+        !self.carried.is_empty()
+    }
+
+    /// Who gets the connection next.
+    pub(super) fn next(&mut self) -> Next {
+        while let Some(Rider { slot, .. }) = self.riders.pop_front() {
+            if !slot.is_gone() {
+                self.is_awaited = self.has_left;
+                return Next::Rider(slot);
+            }
+            if self.has_left {
+                self.is_awaited = true;
+                return Next::Nobody;
+            }
+        }
+        Next::Terminus
+    }
+}
+
+impl Drop for Train {
+    /// The connection is gone: whoever has waited for it looks for another one.
+    fn drop(&mut self) {
+        for rider in &self.riders {
+            rider.slot.miss();
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Going out together with statements of other sessions, over one connection ([`train`](crate::backend::Train)): which statements may, and what is to be
+//! done so that it never shows.
+
+use std::borrow::Cow;
+use std::rc::Rc;
+
+use route::Effects;
+use tokio::time::Instant;
+use wire::StatusFlags;
+use wire::command::Kind;
+use wire::frame::MessageScanner;
+use wire::reply::{End, Event, Outcome, ReplyScanner};
+
+use super::Session;
+use super::again::Refused;
+use super::aside::Ran;
+use super::heard::{Ears, Part};
+use super::route::NEEDS_LAST_ID;
+use crate::backend::{Run, Traveller};
+use crate::limits::{TRAVELS_BYTES_MAX, WITHHELD_MAX};
+use crate::state::{Mark, Pin};
+use crate::statement::class::Class;
+
+/// What nobody does together with others, though it may be done twice.
+const STAYS_ALONE: Effects = NEEDS_LAST_ID.with(Effects::FOUND_ROWS);
+
+/// A statement that may go out together with others, from when it waits for a connection to the end of its answer.
+#[derive(Debug)]
+pub(super) struct Ride {
+    digest: u64,
+    /// The packets of its command, if it may go out together with others.
+    command: Option<Rc<[u8]>>,
+    /// When it was sent, or its turn came.
+    begun: Option<Instant>,
+    /// It was sent together with others.
+    is_together: bool,
+    /// Bytes of its answer, and those that wait for its end.
+    bytes: usize,
+    withheld: Vec<u8>,
+    /// It has ended with an error or warnings.
+    is_marred: bool,
+}
+
+/// What there is of an answer that was `read`, once the client may get it.
+pub(super) fn collect<'a>(
+    ride: Option<&mut Box<Ride>>,
+    reply: &ReplyScanner,
+    read: &'a [u8],
+) -> Option<Cow<'a, [u8]>> {
+    match ride {
+        None => Some(Cow::Borrowed(read)),
+        Some(ride) => ride.collect(reply, read),
+    }
+}
+
+/// Whether there is something in an answer that its client may ask about.
+const fn is_marred(outcome: Outcome, warned: bool) -> bool {
+    warned
+        || matches!(outcome.end, End::Err { .. } | End::Ok { warnings: 1.., .. } | End::Eof { warnings: 1.., .. })
+}
+
+/// Whether the end of the answer that `reply` reads is in `bytes`, or something that makes no sense.
+fn has_end(reply: &ReplyScanner, bytes: &[u8]) -> bool {
+    let (mut reply, mut rest) = (reply.clone(), bytes);
+    loop {
+        match reply.scan(rest) {
+            Ok(scan) if scan.event == Event::More => return false,
+            Ok(scan) if scan.event == Event::Changed => rest = rest.get(scan.len..).unwrap_or_default(),
+            _ => return true,
+        }
+    }
+}
+
+impl Ride {
+    /// What there is of an answer, once it is whole. One that is too large to be kept goes on as it comes.
+    fn collect<'a>(&mut self, reply: &ReplyScanner, read: &'a [u8]) -> Option<Cow<'a, [u8]>> {
+        self.bytes = self.bytes.saturating_add(read.len());
+        if !self.is_together || self.withheld.is_empty() && has_end(reply, read) {
+            return Some(Cow::Borrowed(read));
+        }
+        self.withheld.extend_from_slice(read);
+        if self.withheld.len() > WITHHELD_MAX {
+            self.is_together = false;
+        } else if !has_end(reply, &self.withheld) {
+            return None;
+        }
+        Some(Cow::Owned(std::mem::take(&mut self.withheld)))
+    }
+}
+
+impl Ears<'_> {
+    /// Whether an answer that ends like this is not told to the client: its statement was sent together with others, and is sent once more, alone.
+    pub(super) fn is_untold(&self, reply: &ReplyScanner, outcome: Outcome) -> bool {
+        let is_together = self.course.ride.as_ref().is_some_and(|ride| ride.is_together);
+        is_together && is_marred(outcome, reply.warned())
+    }
+
+    /// The statement to be sent once more, if `part` is the whole of such an answer.
+    pub(super) fn marred(&mut self, reply: &ReplyScanner, part: &Part<'_>) -> Option<Box<Refused>> {
+        let Event::Done(outcome) = part.event else { return None };
+        if !part.is_whole || !self.is_untold(reply, outcome) {
+            return None;
+        }
+        let ride = self.course.ride.as_mut()?;
+        ride.is_marred = true;
+        Some(Box::new(Refused::alone(ride.command.as_deref()?.to_vec(), outcome)))
+    }
+}
+
+impl Session {
+    /// The command that `input` begins with, which was decided about and waits for a connection, if it may go out together with others.
+    pub(super) fn travels(&mut self, input: &[u8]) -> Option<Traveller> {
+        if self.worker.settings().statements_together < 2 {
+            return None;
+        }
+        let course = &self.course;
+        let decided = course.decided.as_ref().filter(|decided| {
+            decided.class == Some(Class::Select)
+                && decided.is_plain_read()
+                && !decided.effects.any_of(STAYS_ALONE)
+                && decided.change.is_none()
+                && decided.orders.is_none()
+        })?;
+        let digest = decided.digest?;
+        let is_usual = self.status.contains(StatusFlags::AUTOCOMMIT)
+            && !self.status.contains(StatusFlags::IN_TRANSACTION)
+            && course.is_admitted
+            && course.pins.is_empty()
+            && course.gtids.is_none()
+            && course.watched.is_none()
+            && self.worker.rate_to_client().is_none();
+        let is_query = || matches!(self.first_kind(input), Ok(Some(Kind::Query)));
+        let is_one = || MessageScanner::new(0).scan(input).is_ok_and(|scanned| scanned.done && scanned.len == input.len());
+        if !is_usual || input.len() > TRAVELS_BYTES_MAX || !is_query() || !is_one() {
+            return None;
+        }
+        let command: Option<Rc<[u8]>> = self.worker.punctual.is_known(digest).then(|| input.into());
+        let travels = command.clone().map(|command| self.course.traveller(command));
+        self.course.ride = Some(Box::new(Ride {
+            digest,
+            command,
+            begun: None,
+            is_together: false,
+            bytes: 0,
+            withheld: Vec::new(),
+            is_marred: false,
+        }));
+        travels
+    }
+
+    /// The command is sent, or was with those of others.
+    pub(super) fn note_departure(&mut self, is_together: bool) {
+        if let Some(ride) = &mut self.course.ride {
+            (ride.begun, ride.is_together) = (Some(Instant::now()), is_together);
+        }
+    }
+
+    /// The statement is over.
+    pub(super) fn note_arrival(&mut self) {
+        let Some(ride) = self.course.ride.take() else { return };
+        let Some(begun) = ride.begun else { return };
+        let is_marred = ride.is_marred
+            || self.course.ran.end.is_none_or(|end| !matches!(end, End::Ok { warnings: 0, .. } | End::Eof { warnings: 0, .. }));
+        let time = begun.elapsed();
+        self.worker.punctual.note(ride.digest, Run { time, bytes: ride.bytes, is_marred });
+    }
+
+    /// A statement that was sent together with others has left something to ask about, which is gone: it is sent once more, alone. The connection
+    /// belongs to the others.
+    pub(super) fn say_alone(&mut self, command: Vec<u8>) {
+        let hostgroup = self.course.hostgroup;
+        self.course.pins.note(Mark::EndAll(Pin::Warnings), hostgroup);
+        self.course.ran = Ran::default();
+        if self.is_promised() {
+            self.lay_aside();
+        }
+        self.send_once_more(command);
+    }
+
+    /// Whether others have sent statements over the connection in use already.
+    pub(super) fn is_promised(&self) -> bool {
+        self.backend.as_ref().is_some_and(|backend| backend.connection().is_promised())
+    }
+
+    /// Those to whom the connection in use is promised do not get it, as nobody else can: they look for other ones.
+    pub(super) fn break_promise(&mut self) {
+        if self.is_promised() {
+            self.lose_backend();
+        }
+    }
+
+    /// The connection was taken over with a command that was sent already, and now something else has to be done first.
+    pub(super) fn alight(&mut self) {
+        if self.backend.as_ref().is_some_and(|backend| backend.connection().is_awaited()) {
+            self.course.ride = None;
+            self.lose_backend();
+        }
+    }
+}

@@ -1,0 +1,362 @@
+//! Statements of several sessions that go out together over one connection, of which no client may notice anything.
+
+use proxy::stage::Stage;
+use tokio::task::yield_now;
+use tokio::time::{Instant, sleep, timeout};
+use wire::StatusFlags;
+
+use super::shared::{config, let_in, two_of};
+use super::support::{
+    Client, Database, Servers, begin, log_in, messages, ms, options, play, run, settle,
+};
+
+/// Four sessions that wait for one connection, on which a transaction of a fifth one is open, with statements that are known to be done in no time.
+struct Waiting {
+    stage: Stage,
+    servers: Servers,
+    holder: Client,
+    clients: Vec<Client>,
+    server: Database,
+}
+
+/// The statement of a session.
+fn statement(of: usize) -> String {
+    format!("SELECT c FROM t WHERE id = {of}")
+}
+
+/// A session's own answer, and the number of its warnings.
+fn answer_of(of: usize, warnings: u8) -> Vec<u8> {
+    messages(1, &[&[0, u8::try_from(of).expect("it is small"), 0, 2, 0, warnings, 0]])
+}
+
+/// The server answers the statement of a session.
+async fn answer(server: &mut Database, of: usize) {
+    server.send_bytes(&answer_of(of, 0)).await;
+}
+
+async fn refuse(server: &mut Database, code: u16) {
+    let [low, high] = code.to_le_bytes();
+    server.send_bytes(&messages(1, &[&[0xff, low, high, b'#', b'4', b'2', b'S', b'0', b'2', b'!']])).await;
+}
+
+async fn expect_answer(client: &mut Client, of: usize) {
+    assert_eq!(client.expect_ok().await.affected_rows, of as u64);
+}
+
+/// One of the sessions sends its statement once more, and gets its answer. Which one?
+async fn once_more(all: &mut Waiting) -> usize {
+    let command = all.server.read_command().await;
+    let text = String::from_utf8_lossy(&command).into_owned();
+    let of = text.rsplit(' ').next().and_then(|id| id.parse().ok()).expect("a statement of theirs");
+    answer(&mut all.server, of).await;
+    expect_answer(&mut all.clients[of], of).await;
+    of
+}
+
+impl Waiting {
+    async fn new() -> Self {
+        Self::with(8).await
+    }
+
+    /// The same where so many statements go out together at most.
+    async fn with(together: u32) -> Self {
+        let mut config = config();
+        config.variables.connect_timeout_server_max = ms(1_000);
+        config.pointsman.statements_together = together;
+        // All are served in the order in which they come.
+        config.pointsman.connection_turn = ms(0);
+        let (stage, servers, holder, first, mut server) = two_of(config, &options(), &options()).await;
+        let mut clients = vec![first];
+        for _ in 1..4 {
+            let mut client = log_in(&stage).await;
+            client.send_query("SELECT 0").await;
+            let_in(&mut server).await;
+            server.expect_query("SELECT 0").await;
+            server.ok().await;
+            client.expect_ok().await;
+            clients.push(client);
+        }
+        let mut waiting = Self { stage, servers, holder, clients, server };
+        // Each time one of them has to wait, it is seen to be done at once.
+        for _ in 0..8 {
+            waiting.hold().await;
+            waiting.clients[0].send_query(&statement(0)).await;
+            settle().await;
+            waiting.let_go().await;
+            waiting.server.expect_query(&statement(0)).await;
+            answer(&mut waiting.server, 0).await;
+            expect_answer(&mut waiting.clients[0], 0).await;
+        }
+        waiting.all_wait().await;
+        waiting
+    }
+
+    /// The connection is in use.
+    async fn hold(&mut self) {
+        begin(&mut self.holder, &mut self.server).await;
+    }
+
+    /// It is not any more.
+    async fn let_go(&mut self) {
+        self.holder.send_query("COMMIT").await;
+        self.server.expect_query("COMMIT").await;
+        self.server.status = StatusFlags::AUTOCOMMIT;
+        self.server.ok().await;
+        self.holder.expect_ok().await;
+    }
+
+    /// All wait for it with their statements.
+    async fn all_wait(&mut self) {
+        self.hold().await;
+        for (of, client) in self.clients.iter_mut().enumerate() {
+            client.send_query(&statement(of)).await;
+            settle().await;
+        }
+        assert_eq!(self.stage.usage(0).waiting, 4);
+    }
+
+    /// All that they have sent is there at once.
+    async fn expect_all(&mut self) {
+        for of in 0..4 {
+            self.server.expect_query(&statement(of)).await;
+        }
+    }
+
+    /// Nothing has been mixed up: all go on as usual.
+    async fn expect_in_order(mut self) {
+        for (of, client) in self.clients.iter_mut().enumerate() {
+            run(client, &mut self.server, &format!("SELECT {of}")).await;
+        }
+        assert_eq!(self.stage.usage(0).waiting, 0);
+        drop((self.holder, self.clients));
+        settle().await;
+        let usage = self.stage.usage(0);
+        assert_eq!((self.stage.sessions(), usage.open, usage.resting, usage.waiting), (0, 1, 1, 0));
+    }
+}
+
+#[test]
+fn c01_what_goes_out_together_comes_back_to_who_has_asked() {
+    play(async || {
+        let mut all = Waiting::new().await;
+        all.let_go().await;
+        // Nobody waits for an answer.
+        all.expect_all().await;
+        for of in 0..4 {
+            answer(&mut all.server, of).await;
+        }
+        for (of, client) in all.clients.iter_mut().enumerate() {
+            expect_answer(client, of).await;
+        }
+        assert_eq!(all.stage.global("Server_Connections_created"), 1);
+        all.expect_in_order().await;
+    });
+}
+
+#[test]
+fn c02_answers_are_told_apart_wherever_they_are_cut() {
+    play(async || {
+        for len in [1, 2, 3, 4, 5, 7, 11, 13, 22, 43] {
+            let mut all = Waiting::new().await;
+            all.let_go().await;
+            all.expect_all().await;
+            let bytes: Vec<u8> = (0..4).flat_map(|of| answer_of(of, 0)).collect();
+            for piece in bytes.chunks(len) {
+                all.server.send_bytes(piece).await;
+                // Each is read on its own, and no time goes by.
+                for _ in 0..20 {
+                    yield_now().await;
+                }
+            }
+            for (of, client) in all.clients.iter_mut().enumerate() {
+                expect_answer(client, of).await;
+            }
+            all.expect_in_order().await;
+        }
+    });
+}
+
+#[test]
+fn each_goes_out_alone_if_the_operator_wants_that() {
+    play(async || {
+        let mut all = Waiting::with(1).await;
+        all.let_go().await;
+        for of in 0..4 {
+            all.server.expect_query(&statement(of)).await;
+            settle().await;
+            answer(&mut all.server, of).await;
+            expect_answer(&mut all.clients[of], of).await;
+        }
+        all.expect_in_order().await;
+    });
+}
+
+#[test]
+fn who_has_warnings_to_ask_about_is_served_alone() {
+    play(async || {
+        let mut all = Waiting::new().await;
+        all.let_go().await;
+        all.expect_all().await;
+        // They are gone when the next statement runs, so the client is not told of these.
+        all.server.send_bytes(&answer_of(0, 1)).await;
+        for of in 1..4 {
+            answer(&mut all.server, of).await;
+            expect_answer(&mut all.clients[of], of).await;
+        }
+        all.server.expect_query(&statement(0)).await;
+        all.server.send_bytes(&answer_of(0, 1)).await;
+        expect_answer(&mut all.clients[0], 0).await;
+        // The connection is kept for the question.
+        all.clients[1].send_query("SELECT 5").await;
+        settle().await;
+        all.clients[0].send_query("SHOW WARNINGS").await;
+        all.server.expect_query("SHOW WARNINGS").await;
+        all.server.rows(&["Level"], &[&[Some("Note")]]).await;
+        all.clients[0].expect_rows(&[&[Some("Note")]]).await;
+        run(&mut all.clients[0], &mut all.server, "DELETE FROM t").await;
+        all.server.expect_query("SELECT 5").await;
+        all.server.ok().await;
+        all.clients[1].expect_ok().await;
+        all.expect_in_order().await;
+    });
+}
+
+#[test]
+fn an_error_is_told_only_if_it_comes_again() {
+    play(async || {
+        let mut all = Waiting::new().await;
+        all.let_go().await;
+        all.expect_all().await;
+        answer(&mut all.server, 0).await;
+        expect_answer(&mut all.clients[0], 0).await;
+        // What was meant for somebody else, say.
+        refuse(&mut all.server, 1317).await;
+        answer(&mut all.server, 2).await;
+        expect_answer(&mut all.clients[2], 2).await;
+        refuse(&mut all.server, 1146).await;
+        // The last one has the connection and says it at once.
+        all.server.expect_query(&statement(3)).await;
+        refuse(&mut all.server, 1146).await;
+        all.clients[3].expect_err(1146).await;
+        run(&mut all.clients[3], &mut all.server, "DELETE FROM t").await;
+        all.server.expect_query(&statement(1)).await;
+        answer(&mut all.server, 1).await;
+        expect_answer(&mut all.clients[1], 1).await;
+        all.expect_in_order().await;
+    });
+}
+
+#[test]
+fn who_leaves_meanwhile_leaves_nothing_to_the_others() {
+    play(async || {
+        let mut all = Waiting::new().await;
+        all.let_go().await;
+        all.expect_all().await;
+        drop(all.clients.remove(1));
+        settle().await;
+        for of in 0..4 {
+            answer(&mut all.server, of).await;
+        }
+        for (client, of) in all.clients.iter_mut().zip([0, 2, 3]) {
+            expect_answer(client, of).await;
+        }
+        all.expect_in_order().await;
+    });
+}
+
+#[test]
+fn who_is_killed_meanwhile_hears_it_and_nobody_else() {
+    play(async || {
+        let mut all = Waiting::new().await;
+        let id = |sql: &str| {
+            let rows = all.stage.processes();
+            let row = rows.iter().find(|row| row.statement.as_deref() == Some(sql.as_bytes()));
+            row.expect("it is shown").id
+        };
+        let (third, kill) = (id(&statement(2)), "KILL QUERY");
+        all.let_go().await;
+        all.expect_all().await;
+        all.holder.send_query(&format!("{kill} {third}")).await;
+        all.holder.expect_ok().await;
+        all.clients[2].expect_err(1317).await;
+        for of in 0..4 {
+            answer(&mut all.server, of).await;
+        }
+        for of in [0, 1, 3] {
+            expect_answer(&mut all.clients[of], of).await;
+        }
+        all.expect_in_order().await;
+    });
+}
+
+#[test]
+fn a_server_that_goes_away_takes_nobody_with_it() {
+    play(async || {
+        let mut all = Waiting::new().await;
+        all.let_go().await;
+        all.expect_all().await;
+        answer(&mut all.server, 0).await;
+        expect_answer(&mut all.clients[0], 0).await;
+        all.server.shut_down().await;
+        // They are reads: each is sent once more.
+        all.server = all.servers.accept().await;
+        let mut seen = [once_more(&mut all).await, once_more(&mut all).await, once_more(&mut all).await];
+        seen.sort_unstable();
+        assert_eq!(seen, [1, 2, 3]);
+        all.expect_in_order().await;
+    });
+}
+
+#[test]
+fn c24_nobody_waits_long_for_the_statement_of_somebody_else() {
+    play(async || {
+        let mut all = Waiting::new().await;
+        all.let_go().await;
+        all.expect_all().await;
+        // The first one takes its time. The others look for another connection, of which there is none.
+        let begun = Instant::now();
+        sleep(ms(30)).await;
+        assert_eq!(all.stage.usage(0).waiting, 3);
+        answer(&mut all.server, 0).await;
+        expect_answer(&mut all.clients[0], 0).await;
+        // What they have sent is done all the same, and nobody gets the answers.
+        for of in 1..4 {
+            answer(&mut all.server, of).await;
+        }
+        let mut seen = [once_more(&mut all).await, once_more(&mut all).await, once_more(&mut all).await];
+        seen.sort_unstable();
+        assert_eq!(seen, [1, 2, 3]);
+        assert!(begun.elapsed() < ms(40));
+        all.expect_in_order().await;
+    });
+}
+
+#[test]
+fn what_may_not_be_done_twice_goes_out_alone() {
+    play(async || {
+        let mut all = Waiting::new().await;
+        all.let_go().await;
+        all.expect_all().await;
+        for of in 0..4 {
+            answer(&mut all.server, of).await;
+            expect_answer(&mut all.clients[of], of).await;
+        }
+        for sql in ["INSERT INTO t VALUES (1)", "SELECT c FROM t WHERE id = 1 FOR UPDATE", "SHOW TABLES"] {
+            for _ in 0..10 {
+                all.hold().await;
+                for of in [0, 1] {
+                    all.clients[of].send_query(sql).await;
+                    settle().await;
+                }
+                all.let_go().await;
+                for of in [0, 1] {
+                    all.server.expect_query(sql).await;
+                    let more = timeout(ms(1), all.server.read_command()).await;
+                    assert!(more.is_err(), "{sql}");
+                    answer(&mut all.server, of).await;
+                    expect_answer(&mut all.clients[of], of).await;
+                }
+            }
+        }
+    });
+}
