@@ -31,8 +31,8 @@ mod warm;
 
 pub(crate) use acquire::{AcquireError, Found, Full, Whom, acquire, until_broken_off};
 pub(crate) use announce::{Announced, connect};
-pub(crate) use ask::{Asked, Reply, ask};
 use ask::skip_answer;
+pub(crate) use ask::{Asked, Reply, ask};
 pub(crate) use check::check_login;
 pub(crate) use connect::{Dialer, OpenError, is_ours};
 pub(crate) use connection::{Connection, QUIT};

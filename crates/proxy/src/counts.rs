@@ -43,6 +43,9 @@ pub(crate) enum Counter {
     /// Of those, the ones that another session got, and the ones that were reset for it.
     TookKept,
     ResetKept,
+    /// Statements that were sent together with those of other sessions, and those of them that were sent once more, alone.
+    Together,
+    OnceMore,
     /// Connections to servers that could not be made, or broke.
     ServersAborted,
     /// A session has waited because connections are opened one after the other.

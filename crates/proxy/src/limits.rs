@@ -267,9 +267,9 @@ pub(crate) const LOOKS_MAX: usize = 32;
 /// The longest command that goes out together with those of other sessions, header and all.
 pub(crate) const TRAVELS_BYTES_MAX: usize = 4 * 1024;
 
-/// How long a session waits at most for a connection over which its command was sent together with those of others. What goes out that way is
-/// done in no time, so something is in its way then, and it looks for another one.
-pub(crate) const RIDE_MAX: Duration = Duration::from_millis(20);
+/// How long sessions that have sent statements together over one connection wait while none of these is answered. What goes out that way is
+/// done in no time, so something is in their way then, and they look for other ones.
+pub(crate) const STANDSTILL_MAX: Duration = Duration::from_millis(100);
 
 /// Bytes of an answer that are kept until its end has come, as it might be one that the client is not to see.
 pub(crate) const WITHHELD_MAX: usize = 64 * 1024;

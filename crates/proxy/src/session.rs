@@ -112,6 +112,7 @@ use crate::worker::Worker;
 use command::{Command, Upload};
 use course::Course;
 use owed::Owed;
+use ride::Ride;
 
 /// A client after its login.
 #[derive(Debug)]
@@ -126,6 +127,8 @@ pub(crate) struct Session {
     backend: Option<Backend>,
     /// Its place in line for one, if the command in the backlog waits for that.
     in_line: Option<Box<InLine>>,
+    /// The statement that waits for one or runs, if it may go out together with those of others.
+    ride: Option<Box<Ride>>,
     course: Box<Course>,
     to_backend: Parked,
     to_client: Parked,
@@ -183,6 +186,7 @@ impl Session {
             backlog: std::mem::take(&mut identity.backlog),
             backend: identity.backend.take(),
             in_line: None,
+            ride: None,
             course,
             identity,
             to_backend: Parked::default(),

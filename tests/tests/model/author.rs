@@ -39,6 +39,8 @@ pub(crate) struct Scope {
     /// They are MySQL's: behind a key that was named, keys are counted in the steps of whoever had the table open before, until somebody says
     /// `FLUSH TABLES`.
     pub(crate) inherits_steps: bool,
+    /// Most sessions are alike, and say much that others say as well.
+    pub(crate) are_alike: bool,
 }
 
 /// Who writes the script of one client.
@@ -51,6 +53,7 @@ pub(crate) struct Author {
     is_certain: bool,
     forgets_types: bool,
     inherits_steps: bool,
+    are_alike: bool,
     client: usize,
     /// The client's schema; there is another with a `b` behind its name.
     db: String,
@@ -151,6 +154,7 @@ impl Author {
             is_certain: scope.shares && !scope.gaps,
             forgets_types: scope.forgets_types && !scope.gaps,
             inherits_steps: scope.inherits_steps && !scope.gaps,
+            are_alike: scope.are_alike,
             client,
             db: db.to_owned(),
             steps: Vec::new(),
@@ -176,6 +180,9 @@ impl Author {
         if let Some(place) = self.session.due.iter().position(|(at, _)| *at <= self.said) {
             let (_, command) = self.session.due.swap_remove(place);
             return self.say(command);
+        }
+        if self.are_alike && self.dice.chance(75) {
+            return self.read_as_others();
         }
         let all: usize = TOPICS.iter().map(|(weight, _)| weight).sum();
         let mut number = self.dice.below(all);

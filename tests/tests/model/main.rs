@@ -64,9 +64,20 @@ mod on_mariadb {
     }
 
     #[test]
+    fn sessions_that_wait_in_one_line_get_the_same_answers_as_directly() {
+        super::several_seeds(&MARIADB, &SEEDS[..2], Way::InOneLine);
+    }
+
+    #[test]
     #[ignore = "takes ten minutes"]
     fn soak_one_to_one() {
         super::soak(&MARIADB, Way::OneToOne);
+    }
+
+    #[test]
+    #[ignore = "takes ten minutes"]
+    fn soak_in_one_line() {
+        super::soak(&MARIADB, Way::InOneLine);
     }
 
     #[test]
@@ -101,6 +112,21 @@ mod on_mysql {
     }
 
     #[test]
+    fn sessions_that_wait_in_one_line_get_the_same_answers_as_directly() {
+        if let Some(pair) = pair() {
+            super::several_seeds(pair, &SEEDS[..1], Way::InOneLine);
+        }
+    }
+
+    #[test]
+    #[ignore = "takes ten minutes"]
+    fn soak_in_one_line() {
+        if let Some(pair) = pair() {
+            super::soak(pair, Way::InOneLine);
+        }
+    }
+
+    #[test]
     #[ignore = "takes ten minutes"]
     fn soak_one_to_one() {
         if let Some(pair) = pair() {
@@ -126,16 +152,20 @@ enum Way {
     WithoutSplit,
     /// They share a few.
     Shared,
+    /// The same, and all wait in one line: reads go where writes go, and out together.
+    InOneLine,
 }
 
 impl Way {
     async fn world(self, pair: &'static Pair) -> Arc<World> {
-        let connections = if self == Self::Shared { SHARED_CONNECTIONS } else { CONNECTIONS };
+        let shares = matches!(self, Self::Shared | Self::InOneLine);
+        let has_split = matches!(self, Self::OneToOne | Self::Shared);
+        let connections = if shares { SHARED_CONNECTIONS } else { CONNECTIONS };
         let more = |setup: e2e::Setup| {
-            let setup = setup.variable("multiplexing", self == Self::Shared);
-            if self == Self::WithoutSplit { setup.variable("read_write_split", false) } else { setup }
+            let setup = setup.variable("multiplexing", shares);
+            if has_split { setup } else { setup.variable("read_write_split", false) }
         };
-        Arc::new(World::new(pair, connections, more).await)
+        Arc::new(World::new(pair, connections, self == Self::InOneLine, more).await)
     }
 }
 
@@ -157,6 +187,8 @@ fn several_seeds(pair: &'static Pair, fixed: &[u64], way: Way) {
         for seed in seeds {
             run::seed(&world, seed, each).await;
         }
+        let [together, again] = world.sent_together().await;
+        println!("{together} statements were sent with those of other sessions, {again} of them once more");
     });
 }
 
@@ -170,7 +202,10 @@ fn soak(pair: &'static Pair, way: Way) {
         let mut total = 0;
         while Instant::now() < end {
             total += run::seed(&world, Dice::fresh_seed(), commands).await;
-            println!("{total} commands without a difference");
+            let [together, again] = world.sent_together().await;
+            println!(
+                "{total} commands without a difference; {together} statements were sent with those of other sessions, {again} of them once more"
+            );
         }
     });
 }

@@ -52,6 +52,7 @@ pub(crate) async fn seed(world: &Arc<World>, seed: u64, commands: usize) -> usiz
                 shares,
                 forgets_types: shares && !world.mixes_engines,
                 inherits_steps: !world.is_mariadb,
+                are_alike: world.are_alike,
             };
             let script = Author::script(seed, client, scope, &schema, commands / CLIENTS);
             world.clear(&schema).await;

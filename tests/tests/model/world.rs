@@ -83,6 +83,8 @@ pub(crate) struct World {
     pub(crate) mixes_engines: bool,
     /// What kind of servers they are.
     pub(crate) is_mariadb: bool,
+    /// Whether clients are much alike, so that what they send goes out together.
+    pub(crate) are_alike: bool,
     /// Who may have a statement that sleeps.
     pub(crate) sleepers: Semaphore,
     watchers: [Mutex<Client>; 2],
@@ -95,6 +97,7 @@ impl World {
     pub(crate) async fn new(
         pair: &'static Pair,
         connections: usize,
+        are_alike: bool,
         more: impl FnOnce(Setup) -> Setup,
     ) -> Self {
         let Pair { direct, proxied, .. } = pair;
@@ -121,6 +124,7 @@ impl World {
             connections,
             mixes_engines: pair.is_mariadb || connections >= crate::run::CLIENTS,
             is_mariadb: pair.is_mariadb,
+            are_alike,
             sleepers: Semaphore::new(SLEEPERS),
             watchers,
             tags: AtomicUsize::new(0),
@@ -186,6 +190,16 @@ impl World {
         let value = admin.query(sql).await.unwrap().first().unwrap();
         let (used, free) = value.split_once(' ').unwrap();
         (used.parse().unwrap(), free.parse().unwrap())
+    }
+
+    /// How many statements were sent together with those of other sessions, and how many of them once more.
+    pub(crate) async fn sent_together(&self) -> [u64; 2] {
+        let mut admin = Client::connect(&Options::tcp(self.proxy.admin(), "admin", "admin")).await.unwrap();
+        let mut of = async |name: &str| {
+            let sql = format!("SELECT Variable_Value FROM stats_mysql_global WHERE Variable_Name = '{name}'");
+            admin.query(&sql).await.unwrap().first().unwrap().parse().unwrap()
+        };
+        [of("Queries_sent_together").await, of("Queries_sent_once_more").await]
     }
 }
 

@@ -50,14 +50,12 @@ impl Slot {
         self.wake();
     }
 
-    /// Tells who waits for what he was promised that it does not come. Whether he has waited.
-    pub(super) fn miss(&self) -> bool {
-        let misses = !self.is_gone() && self.entry.borrow().is_none();
-        if misses {
+    /// Tells who waits for what he was promised that it does not come.
+    pub(super) fn miss(&self) {
+        if !self.is_gone() && self.entry.borrow().is_none() {
             self.missed.set(true);
             self.wake();
         }
-        misses
     }
 
     /// Tells who waits that he has waited as long as he may.

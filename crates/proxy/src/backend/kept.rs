@@ -543,8 +543,7 @@ async fn ping(worker: Rc<Worker>, mut entry: Entry) {
 
 /// Reads an answer that nobody wants.
 async fn drain(worker: Rc<Worker>, mut entry: Box<Entry>) {
-    let (limit, server) =
-        (worker.settings().variables.connect_timeout_server, entry.backend.server().id());
+    let (limit, server) = (worker.settings().variables.connect_timeout_server, entry.backend.server().id());
     let capabilities = entry.passport.capabilities();
     let drained = timeout(limit, skip_answer(&worker, entry.backend.connection_mut(), capabilities)).await;
     worker.kept.note_back(server);

@@ -16,10 +16,10 @@ use super::handed::Slot;
 use super::kept::Entry;
 use super::key::{ByKey, Key};
 use super::passport::Passport;
-use super::train::{Rider, Train, Traveller};
+use super::train::{Progress, Rider, Train, Traveller};
 use super::turn::Turn;
 use crate::arrival::Peer;
-use crate::limits::{AHEAD_MAX, LOOKS_MAX, RIDE_MAX};
+use crate::limits::{AHEAD_MAX, LOOKS_MAX, STANDSTILL_MAX};
 use crate::worker::Worker;
 
 /// Who waits, by what they can use.
@@ -28,8 +28,8 @@ pub(super) struct Line {
     waiting: RefCell<HashMap<Key, Alike, ByKey>>,
     /// When a connection was given up last for somebody who is not in this line, as time since the start.
     yielded: Cell<Duration>,
-    /// Those who were promised one behind others, and until when they wait for it.
-    riding: RefCell<VecDeque<(Instant, Rc<Slot>)>>,
+    /// The trains with those who were promised one behind others, and when somebody has to look after each.
+    trains: RefCell<VecDeque<(Instant, Rc<Progress>)>>,
 }
 
 /// Those who can use the same ones.
@@ -196,10 +196,10 @@ impl Line {
         if riders.is_empty() {
             return None;
         }
-        let until = at_clock + RIDE_MAX;
-        self.riding.borrow_mut().extend(riders.iter().map(|rider| (until, Rc::clone(&rider.slot))));
-        worker.kept.keeper.note(worker, until);
-        Some(Train::new(riders))
+        let (train, look) = (Train::new(riders), at_clock + STANDSTILL_MAX);
+        self.trains.borrow_mut().push_back((look, train.progress()));
+        worker.kept.keeper.note(worker, look);
+        Some(train)
     }
 
     /// Whether it is the turn of somebody elsewhere who waits, and not of the one here with this rank. Not for each connection: a
@@ -229,11 +229,13 @@ impl Line {
     /// For whom it is time to look at `now`. Those who have waited as long as they may are told.
     pub(super) fn due(&self, now: Instant) -> Vec<Due> {
         let mut due = Vec::new();
-        let mut riding = self.riding.borrow_mut();
-        while let Some((_, slot)) = riding.pop_front_if(|(until, slot)| *until <= now || slot.is_gone()) {
-            slot.miss();
+        let mut trains = self.trains.borrow_mut();
+        while let Some((_, train)) = trains.pop_front_if(|(look, _)| *look <= now) {
+            if train.goes_on() {
+                trains.push_back((now + STANDSTILL_MAX, train));
+            }
         }
-        drop(riding);
+        drop(trains);
         for (Key { hostgroup, .. }, alike) in self.waiting.borrow().iter() {
             for one in alike.iter().filter(|one| one.slot.is_looked_after()) {
                 if one.deadline.is_some_and(|deadline| deadline <= now) {
@@ -254,7 +256,7 @@ impl Line {
         let waiting = self.waiting.borrow();
         let all = waiting.values().flat_map(Alike::iter).filter(|one| one.slot.is_looked_after());
         let looks = all.filter_map(|one| one.slot.look.get().into_iter().chain(one.deadline).min());
-        looks.chain(self.riding.borrow().front().map(|(until, _)| *until)).min()
+        looks.chain(self.trains.borrow().front().map(|(look, _)| *look)).min()
     }
 
     /// Forgets those who do not wait any more.

@@ -3,17 +3,27 @@
 //! Those may go out [together](super::train). A worker remembers of some hundreds of digests how often in a row one was done like that; only what
 //! has waited for a connection is looked at, as nothing else would go out together.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
-/// Digests that are remembered. Two that would have the same place take turns with it, and neither is ever known for long.
+/// Digests that are remembered. Of two that would have the same place the one has it that comes more often.
 const PLACES: usize = 512;
 
 /// How often a statement has to have been punctual.
 const RUNS_MIN: u8 = 8;
 
-/// Time from sending it to the end of its answer.
-const TIME_MAX: Duration = Duration::from_millis(5);
+/// Time from sending it, or from the end of the answer before, to the end of its answer. What takes so long is always in no time.
+const TIME_MIN: Duration = Duration::from_millis(5);
+
+/// What takes longer than this never is. In between it depends on how long all take: where a server is slow because it has much to do, nobody gets ahead
+/// by waiting for another connection.
+const TIME_MAX: Duration = Duration::from_millis(50);
+
+/// It may take so many times as long as they do.
+const TIMES_USUAL: u32 = 4;
+
+/// By what part of the difference one statement changes what is usual.
+const SMOOTHING: u32 = 16;
 
 /// Bytes of its answer: servers send so much in one go, and sockets of clients take it.
 const BYTES_MAX: usize = 8 * 1024;
@@ -32,26 +42,42 @@ pub(crate) struct Run {
 
 /// What a worker knows of the digests of statements.
 #[derive(Debug, Default)]
-pub(crate) struct Punctual(RefCell<Box<[(u64, u8)]>>);
+pub(crate) struct Punctual {
+    /// Digests, and how often in a row a statement of each was punctual.
+    places: RefCell<Box<[(u64, u8)]>>,
+    /// How long statements take.
+    usual: Cell<Duration>,
+}
 
 impl Punctual {
     /// Takes note of how a statement of this digest went.
     pub(crate) fn note(&self, digest: u64, run: Run) {
-        let mut places = self.0.borrow_mut();
+        let longest = (self.usual.get() * TIMES_USUAL).clamp(TIME_MIN, TIME_MAX);
+        self.note_time(run.time);
+        let mut places = self.places.borrow_mut();
         if places.is_empty() {
             *places = vec![(0, 0); PLACES].into();
         }
         let Some((owner, runs)) = places.get_mut(place(digest)) else { return };
-        let is_punctual = !run.is_marred && run.time <= TIME_MAX && run.bytes <= BYTES_MAX;
-        if *owner != digest || !is_punctual {
-            (*owner, *runs) = (digest, 0);
+        let is_punctual = !run.is_marred && run.time <= longest && run.bytes <= BYTES_MAX;
+        if *owner != digest {
+            *runs = runs.saturating_sub(1);
+            if *runs > 0 {
+                return;
+            }
+            *owner = digest;
         }
-        *runs = runs.saturating_add(u8::from(is_punctual));
+        *runs = if is_punctual { runs.saturating_add(1) } else { 0 };
+    }
+
+    fn note_time(&self, time: Duration) {
+        let (usual, time) = (self.usual.get(), time.min(TIME_MAX));
+        self.usual.set(usual.saturating_sub(usual / SMOOTHING) + time / SMOOTHING);
     }
 
     /// Whether statements of this digest are done in no time.
     pub(crate) fn is_known(&self, digest: u64) -> bool {
-        let places = self.0.borrow();
+        let places = self.places.borrow();
         places.get(place(digest)).is_some_and(|(owner, runs)| *owner == digest && *runs >= RUNS_MIN)
     }
 }
@@ -81,7 +107,7 @@ mod tests {
     #[test]
     fn one_exception_counts_more_than_all_the_rest() {
         let exceptions = [
-            Run { time: TIME_MAX + Duration::from_nanos(1), ..GOOD },
+            Run { time: TIME_MIN + Duration::from_nanos(1), ..GOOD },
             Run { bytes: BYTES_MAX + 1, ..GOOD },
             Run { is_marred: true, ..GOOD },
         ];
@@ -96,6 +122,20 @@ mod tests {
     }
 
     #[test]
+    fn where_all_take_long_nobody_is_late() {
+        let punctual = Punctual::default();
+        let slow = |ms| Run { time: Duration::from_millis(ms), ..GOOD };
+        (0..100).for_each(|_| punctual.note(7, slow(20)));
+        assert!(punctual.is_known(7));
+        punctual.note(7, slow(50));
+        assert!(punctual.is_known(7));
+        punctual.note(7, slow(51));
+        assert!(!punctual.is_known(7), "but that is too long for everybody");
+        (0..1_000).for_each(|_| punctual.note(7, slow(200)));
+        assert!(!punctual.is_known(7));
+    }
+
+    #[test]
     fn two_in_one_place_are_not_mixed_up() {
         let punctual = Punctual::default();
         let (one, other) = (7, 7 + PLACES as u64);
@@ -103,5 +143,10 @@ mod tests {
         assert!(!punctual.is_known(other));
         punctual.note(other, GOOD);
         assert!(!punctual.is_known(one) && !punctual.is_known(other));
+        (0..2 * RUNS_MIN).for_each(|_| punctual.note(other, GOOD));
+        assert!(!punctual.is_known(one) && punctual.is_known(other));
+        (0..100).for_each(|_| punctual.note(other, GOOD));
+        punctual.note(one, Run { is_marred: true, ..GOOD });
+        assert!(punctual.is_known(other), "who comes seldom does not matter");
     }
 }

@@ -9,9 +9,10 @@
 //! That must never show. Only plain reads travel, outside of transactions, of sessions that would have nothing said before them,
 //! and only what has been done in no time whenever it came lately ([`Punctual`](super::punctual::Punctual)): nobody is to wait for somebody else's long
 //! statement. What a statement leaves at its connection to be asked about is gone when the next one runs; so one that ends with an error or a warning
-//! is not told to its client, but sent once more, alone. Whoever has waited for a moment, or loses the connection, looks for another one: a
-//! read may be done twice.
+//! is not told to its client, but sent once more, alone. Whoever waits in one that stands still, or loses the connection, looks for another
+//! one: a read may be done twice.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -51,6 +52,33 @@ pub(crate) struct Train {
     is_awaited: bool,
     /// What was read behind the answer before.
     carried: Vec<u8>,
+    progress: Rc<Progress>,
+}
+
+/// How far a train has come, for who sees to it that nobody waits in one that stands still.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    /// How many of those in it have had their turn.
+    served: Cell<usize>,
+    /// How many had when it was looked at last.
+    seen: Cell<Option<usize>>,
+    slots: Box<[Rc<Slot>]>,
+}
+
+impl Progress {
+    /// Whether the train is on its way, and has come farther than at the look before. Those in one that stands still are told.
+    pub(super) fn goes_on(self: &Rc<Self>) -> bool {
+        // Nobody else has it: the train is over.
+        if Rc::strong_count(self) == 1 {
+            return false;
+        }
+        let served = self.served.get();
+        let has_moved = self.seen.replace(Some(served)) != Some(served);
+        if !has_moved {
+            self.slots.iter().for_each(|slot| slot.miss());
+        }
+        has_moved
+    }
 }
 
 /// Who gets a connection next.
@@ -74,7 +102,14 @@ impl Traveller {
 impl Train {
     /// These get a connection behind the one who is given it.
     pub(super) fn new(riders: VecDeque<Rider>) -> Self {
-        Self { riders, has_left: false, is_awaited: false, carried: Vec::new() }
+        let slots = riders.iter().map(|rider| Rc::clone(&rider.slot)).collect();
+        let progress = Rc::new(Progress { slots, ..Progress::default() });
+        Self { riders, has_left: false, is_awaited: false, carried: Vec::new(), progress }
+    }
+
+    /// For who looks after it.
+    pub(super) fn progress(&self) -> Rc<Progress> {
+        Rc::clone(&self.progress)
     }
 
     /// Puts the commands of all who still wait behind `command`, to be sent with it; nothing if nobody waits.
@@ -112,7 +147,11 @@ impl Train {
         if let (Some(carried), Some(buffer)) = (self.carried.get(..len), buffer.get_mut(..len)) {
             buffer.copy_from_slice(carried);
         }
-        if len == self.carried.len() { self.carried = Vec::new() } else { drop(self.carried.drain(..len)) }
+        if len == self.carried.len() {
+            self.carried = Vec::new();
+        } else {
+            self.carried.drain(..len);
+        }
         len
     }
 
@@ -124,6 +163,7 @@ impl Train {
     /// Who gets the connection next.
     pub(super) fn next(&mut self) -> Next {
         while let Some(Rider { slot, .. }) = self.riders.pop_front() {
+            self.progress.served.set(self.progress.served.get() + 1);
             if !slot.is_gone() {
                 self.is_awaited = self.has_left;
                 return Next::Rider(slot);

@@ -222,6 +222,8 @@ const ROWS: &[(&str, Source)] = &[
     ("Firewall_detected", Counted(Counter::FirewallDetected)),
     ("Firewall_refused", Counted(Counter::FirewallRefused)),
     ("Sqli_detector_failed", Counted(Counter::InjectionsUnknown)),
+    ("Queries_sent_together", Counted(Counter::Together)),
+    ("Queries_sent_once_more", Counted(Counter::OnceMore)),
 ];
 
 impl Report {

@@ -104,7 +104,7 @@ impl Session {
             self.course.note_bytes();
             let read = scratch.get(..n).unwrap_or_default();
             // One that was sent together with others is not told before its end is known.
-            let Some(read) = collect(self.course.ride.as_mut(), reply, read) else { continue };
+            let Some(read) = collect(self.ride.as_mut(), reply, read) else { continue };
             let mut ears = Ears {
                 worker: &self.worker,
                 control: &self.control,
@@ -113,6 +113,7 @@ impl Session {
                 course: &mut self.course,
                 status: &mut self.status,
                 owed: &mut self.owed,
+                ride: &mut self.ride,
             };
             let Some(input) = ears.behind_prologue(&read) else {
                 return Poll::Ready(Err(self.lost(reply, None)));

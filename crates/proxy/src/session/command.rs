@@ -243,7 +243,7 @@ impl Session {
             return Ok(());
         }
         let first = link.take_prologue();
-        let others = link.train_mut().filter(|_| first.is_none() && self.course.ride.is_some());
+        let others = link.train_mut().filter(|_| first.is_none() && self.ride.is_some());
         if let Some(packets) = others.and_then(|others| others.depart(command)) {
             self.note_departure(true);
             return self.send_to_backend(cx, &packets);

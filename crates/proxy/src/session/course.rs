@@ -45,7 +45,6 @@ use crate::throttle::Throttle;
 use super::again::Refused;
 use super::aside::Ran;
 use super::metadata::Changed;
-use super::ride::Ride;
 use super::trace::Trace;
 use change::{At, Change, TRACES};
 use decided::{Decided, Reply};
@@ -131,8 +130,6 @@ pub(super) struct Course {
     pub(super) prepared: Option<Box<Registry>>,
     /// What is kept of the last statement, if the client wants that.
     pub(super) trace: Option<Box<Trace>>,
-    /// The statement that waits for a connection or runs, if it may go out together with those of others.
-    pub(super) ride: Option<Box<Ride>>,
     /// What the client has got too fast, where that is limited.
     pub(super) throttle: Option<Box<Throttle>>,
     /// The places of the statement that runs under limits.
@@ -255,7 +252,6 @@ impl Course {
             decided: None,
             prepared: None,
             trace: None,
-            ride: None,
             throttle: None,
             places: None,
             log: None,

@@ -11,6 +11,7 @@ use super::course::settle::RanAt;
 use super::execute::keeps_definitions;
 use super::measure::answered;
 use super::owed::{Owed, Step};
+use super::ride::Ride;
 use crate::backend::Backend;
 use crate::client::login::Identity;
 use crate::control::Control;
@@ -31,6 +32,7 @@ pub(super) struct Ears<'a> {
     pub(super) course: &'a mut Course,
     pub(super) status: &'a mut StatusFlags,
     pub(super) owed: &'a mut Owed,
+    pub(super) ride: &'a mut Option<Box<Ride>>,
 }
 
 /// What was read of answers in one go.

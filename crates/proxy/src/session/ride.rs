@@ -17,6 +17,7 @@ use super::aside::Ran;
 use super::heard::{Ears, Part};
 use super::route::NEEDS_LAST_ID;
 use crate::backend::{Run, Traveller};
+use crate::counts::Counter;
 use crate::limits::{TRAVELS_BYTES_MAX, WITHHELD_MAX};
 use crate::state::{Mark, Pin};
 use crate::statement::class::Class;
@@ -56,7 +57,10 @@ pub(super) fn collect<'a>(
 /// Whether there is something in an answer that its client may ask about.
 const fn is_marred(outcome: Outcome, warned: bool) -> bool {
     warned
-        || matches!(outcome.end, End::Err { .. } | End::Ok { warnings: 1.., .. } | End::Eof { warnings: 1.., .. })
+        || matches!(
+            outcome.end,
+            End::Err { .. } | End::Ok { warnings: 1.., .. } | End::Eof { warnings: 1.., .. }
+        )
 }
 
 /// Whether the end of the answer that `reply` reads is in `bytes`, or something that makes no sense.
@@ -91,7 +95,7 @@ impl Ride {
 impl Ears<'_> {
     /// Whether an answer that ends like this is not told to the client: its statement was sent together with others, and is sent once more, alone.
     pub(super) fn is_untold(&self, reply: &ReplyScanner, outcome: Outcome) -> bool {
-        let is_together = self.course.ride.as_ref().is_some_and(|ride| ride.is_together);
+        let is_together = self.ride.as_ref().is_some_and(|ride| ride.is_together);
         is_together && is_marred(outcome, reply.warned())
     }
 
@@ -101,7 +105,7 @@ impl Ears<'_> {
         if !part.is_whole || !self.is_untold(reply, outcome) {
             return None;
         }
-        let ride = self.course.ride.as_mut()?;
+        let ride = self.ride.as_mut()?;
         ride.is_marred = true;
         Some(Box::new(Refused::alone(ride.command.as_deref()?.to_vec(), outcome)))
     }
@@ -130,13 +134,15 @@ impl Session {
             && course.watched.is_none()
             && self.worker.rate_to_client().is_none();
         let is_query = || matches!(self.first_kind(input), Ok(Some(Kind::Query)));
-        let is_one = || MessageScanner::new(0).scan(input).is_ok_and(|scanned| scanned.done && scanned.len == input.len());
+        let is_one = || {
+            MessageScanner::new(0).scan(input).is_ok_and(|scanned| scanned.done && scanned.len == input.len())
+        };
         if !is_usual || input.len() > TRAVELS_BYTES_MAX || !is_query() || !is_one() {
             return None;
         }
         let command: Option<Rc<[u8]>> = self.worker.punctual.is_known(digest).then(|| input.into());
         let travels = command.clone().map(|command| self.course.traveller(command));
-        self.course.ride = Some(Box::new(Ride {
+        self.ride = Some(Box::new(Ride {
             digest,
             command,
             begun: None,
@@ -150,17 +156,23 @@ impl Session {
 
     /// The command is sent, or was with those of others.
     pub(super) fn note_departure(&mut self, is_together: bool) {
-        if let Some(ride) = &mut self.course.ride {
+        if is_together {
+            self.worker.counts.note(Counter::Together);
+        }
+        if let Some(ride) = &mut self.ride {
             (ride.begun, ride.is_together) = (Some(Instant::now()), is_together);
         }
     }
 
     /// The statement is over.
     pub(super) fn note_arrival(&mut self) {
-        let Some(ride) = self.course.ride.take() else { return };
+        let Some(ride) = self.ride.take() else { return };
         let Some(begun) = ride.begun else { return };
-        let is_marred = ride.is_marred
-            || self.course.ran.end.is_none_or(|end| !matches!(end, End::Ok { warnings: 0, .. } | End::Eof { warnings: 0, .. }));
+        let is_marred =
+            ride.is_marred
+                || self.course.ran.end.is_none_or(|end| {
+                    !matches!(end, End::Ok { warnings: 0, .. } | End::Eof { warnings: 0, .. })
+                });
         let time = begun.elapsed();
         self.worker.punctual.note(ride.digest, Run { time, bytes: ride.bytes, is_marred });
     }
@@ -168,6 +180,7 @@ impl Session {
     /// A statement that was sent together with others has left something to ask about, which is gone: it is sent once more, alone. The connection
     /// belongs to the others.
     pub(super) fn say_alone(&mut self, command: Vec<u8>) {
+        self.worker.counts.note(Counter::OnceMore);
         let hostgroup = self.course.hostgroup;
         self.course.pins.note(Mark::EndAll(Pin::Warnings), hostgroup);
         self.course.ran = Ran::default();
@@ -192,7 +205,7 @@ impl Session {
     /// The connection was taken over with a command that was sent already, and now something else has to be done first.
     pub(super) fn alight(&mut self) {
         if self.backend.as_ref().is_some_and(|backend| backend.connection().is_awaited()) {
-            self.course.ride = None;
+            self.ride = None;
             self.lose_backend();
         }
     }

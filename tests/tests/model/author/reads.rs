@@ -1,6 +1,7 @@
 //! SELECT and SHOW of many shapes.
 
 use super::Author;
+use crate::step::Command;
 
 const READS: [&str; 41] = [
     "SELECT {tag} AS tag, {n} AS n",
@@ -49,7 +50,32 @@ const READS: [&str; 41] = [
 /// At MariaDB these leave `ROW_COUNT()` at the connection as it was if they fail.
 const LOOKS: [&str; 4] = ["SHOW TABLES", "SHOW TABLES FROM {db}", "SHOW COLUMNS FROM t", "DESCRIBE shared.s"];
 
+/// Reads that all clients say again and again, so that they go out together where sessions wait for connections. Some have warnings or fail, by their
+/// values alone.
+const COMMON: [(usize, &str); 6] = [
+    (8, "SELECT {tag}, s.* FROM shared.s s WHERE id = {id}"),
+    (12, "SELECT {tag}, '{n}' + 1"),
+    (1, "SELECT {tag}, 'x{n}' + 1"),
+    (12, "SELECT {tag}, id FROM shared.s WHERE id = {id} AND JSON_EXTRACT('[{n}]', '$[0]') > 3"),
+    (1, "SELECT {tag}, id FROM shared.s WHERE id = {id} AND JSON_EXTRACT('[{n}]', '$[') > 3"),
+    (2, "SELECT {tag}, b.* FROM shared.big b WHERE id = {id}"),
+];
+
 impl Author {
+    /// What others say as well, in one way for all.
+    pub(super) fn read_as_others(&mut self) {
+        for _ in 0..self.dice.within(1..12) {
+            let all = COMMON.iter().flat_map(|(weight, text)| std::iter::repeat_n(*text, *weight));
+            let texts: Vec<&str> = all.collect();
+            let text = *self.dice.pick(&texts);
+            let command = Command::Query(self.filled(text));
+            self.say(command);
+        }
+        if self.dice.chance(20) {
+            self.ask_for_last();
+        }
+    }
+
     /// A statement that reads.
     pub(super) fn read(&mut self) {
         match self.dice.below(40) {

@@ -38,13 +38,24 @@ impl Author {
                 capabilities.remove(capability);
             }
         }
-        Login {
+        let login = Login {
             account,
             password,
             schema: self.schema(),
             collation: *self.dice.pick(&COLLATIONS),
             capabilities,
+        };
+        if self.are_alike && self.dice.chance(80) {
+            let ((account, password), capabilities) = (ACCOUNTS[0], testkit::client::CAPABILITIES);
+            return Login {
+                account,
+                password,
+                schema: Some("shared".to_owned()),
+                collation: 45,
+                capabilities,
+            };
         }
+        login
     }
 
     fn schema(&mut self) -> Option<String> {
