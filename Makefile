@@ -41,10 +41,10 @@ lint: ## Formatting, clippy, docs, and what may enter the dependency tree.
 	$(CARGO) deny --locked --all-features check --hide-inclusion-graph bans licenses sources
 	$(CARGO) check --quiet --locked --no-default-features --manifest-path fuzz/Cargo.toml
 
-soak: tools-test test-servers ## The model test with fresh seeds for ten minutes: make soak SECONDS=600 SERVER=mariadb SHARED=yes
+soak: tools-test test-servers ## The model test with fresh seeds for ten minutes: make soak SECONDS=600 SERVER=mariadb SHARED=yes|no|line
 	$(CARGO) build --locked --package pointsman
 	POINTSMAN_MODEL_SECONDS=$(or $(SECONDS),600) $(CARGO) test --locked --package e2e --test model -- \
-		--ignored --nocapture --exact on_$(or $(SERVER),mariadb)::soak$(if $(filter no,$(SHARED)),_one_to_one)
+		--ignored --nocapture --exact on_$(or $(SERVER),mariadb)::soak$(if $(filter no,$(SHARED)),_one_to_one)$(if $(filter line,$(SHARED)),_in_one_line)
 
 chaos: tools-test ## Servers that are killed, frozen, cut off and promoted under writing clients, for 15 minutes: make chaos SECONDS=900
 	$(CARGO) build --locked --package pointsman

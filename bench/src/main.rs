@@ -4,6 +4,7 @@
 //! whether the figures are good: they depend on the machine, and ratios within one run are what counts.
 
 mod admin;
+mod cores;
 mod dump;
 mod idle;
 mod limits;

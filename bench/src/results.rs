@@ -8,7 +8,7 @@ use crate::idle::Idle;
 use crate::load::{Plan, Sample};
 use crate::plan::Cell;
 use crate::rules::{Ruled, Rules};
-use crate::sharing::{Shared, Way};
+use crate::sharing::{Case, Shared, Way};
 use crate::startup::Start;
 use crate::target::Kind;
 
@@ -95,9 +95,10 @@ impl Results {
         (median(runs().map(|run| run.qps).collect()), median(runs().map(|run| run.cpu_us).collect()))
     }
 
-    /// Median statements per second, p99 in ms, and processor time of the proxy per statement, in us, of so many clients on this way.
-    pub(crate) fn shared(&self, clients: u32, way: Way) -> (f64, f64, f64) {
-        let runs = || self.shared.iter().filter(|run| (run.clients, run.way) == (clients, way));
+    /// Median statements per second, p99 in ms, and processor time of the proxy per statement, in us, of a case on this way.
+    pub(crate) fn shared(&self, case: &Case, way: Way) -> (f64, f64, f64) {
+        let is_one = |run: &&Shared| (run.clients, run.apart, run.way) == (case.clients, case.apart, way);
+        let runs = || self.shared.iter().filter(is_one);
         let median_of = |figure: fn(&Shared) -> f64| median(runs().map(figure).collect());
         (median_of(|run| run.qps), median_of(|run| run.p99_ms), median_of(|run| run.cpu_us))
     }
@@ -182,6 +183,8 @@ pub(crate) mod tests {
             cpu: Duration::from_secs(2),
         };
         let start = |kind, ms| Start { kind, time: Duration::from_millis(ms) };
+        let shared =
+            |way, qps, p99_ms, cpu_us| Shared { clients: 128, apart: false, way, qps, p99_ms, cpu_us };
         Results {
             plan: Plan { cells: vec![cell], seconds: 2, rounds: 2 },
             threads: 2,
@@ -196,10 +199,7 @@ pub(crate) mod tests {
                 after_kib: 20_000,
             }],
             ruled: Vec::new(),
-            shared: vec![
-                Shared { clients: 128, way: Way::OneToOne, qps: 20_000.0, p99_ms: 8.0, cpu_us: 10.0 },
-                Shared { clients: 128, way: Way::On(16), qps: 22_000.0, p99_ms: 9.0, cpu_us: 9.0 },
-            ],
+            shared: vec![shared(Way::OneToOne, 20_000.0, 8.0, 10.0), shared(Way::On(16), 22_000.0, 9.0, 9.0)],
             dumps: vec![dump(None, 10), dump(Some(Kind::Pointsman), 11)],
             busy: vec![
                 Busy { load: None, p99_ms: 1.0, times: Vec::new() },

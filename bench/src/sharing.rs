@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use anyhow::Context as _;
+
+use crate::cores::Apart;
 use crate::load;
 use crate::plan::Cell;
 use crate::progress::Progress;
@@ -38,18 +41,35 @@ impl fmt::Display for Way {
     }
 }
 
-/// Numbers of clients, and the ways that are compared with them.
-pub(crate) const CASES: [(u32, &[Way]); 3] = [
-    (16, &[Way::OneToOne, Way::Shared]),
-    (128, &[Way::OneToOne, Way::On(16)]),
-    (1000, &[Way::Direct, Way::Floor, Way::OneToOne, Way::On(32)]),
+/// What is compared with each other.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Case {
+    /// How many clients.
+    pub(crate) clients: u32,
+    /// Whether the server has a core of its own.
+    pub(crate) apart: bool,
+    /// How they get to the server.
+    pub(crate) ways: &'static [Way],
+}
+
+/// All that is compared.
+pub(crate) const CASES: [Case; 4] = [
+    Case { clients: 16, apart: false, ways: &[Way::OneToOne, Way::Shared] },
+    Case { clients: 128, apart: false, ways: &[Way::OneToOne, Way::On(16)] },
+    Case { clients: 1000, apart: false, ways: THOUSAND },
+    Case { clients: 1000, apart: true, ways: THOUSAND },
 ];
+
+/// The ways of a thousand clients: few connections are as many as two cores can be busy with.
+const THOUSAND: &[Way] = &[Way::Direct, Way::Floor, Way::OneToOne, Way::On(32), Way::On(8)];
 
 /// One run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shared {
     /// How many clients.
     pub(crate) clients: u32,
+    /// Whether the server had a core of its own.
+    pub(crate) apart: bool,
     /// How they got to the server.
     pub(crate) way: Way,
     /// Statements per second.
@@ -67,10 +87,16 @@ pub(crate) fn measure(
     seconds: u32,
     rounds: u32,
 ) -> anyhow::Result<Vec<Shared>> {
-    let ways: usize = CASES.iter().map(|(_, ways)| ways.len()).sum();
+    let ways: usize = CASES.iter().map(|case| case.ways.len()).sum();
     let mut progress = Progress::new("sharing", rounds * u32::try_from(ways)?);
     let mut results = Vec::new();
-    for (clients, ways) in CASES {
+    for Case { clients, apart, ways } in CASES {
+        let server = stage.database.pid().context("the server has ended")?;
+        // Those that are started from here on are where this process is.
+        let cores = if apart { Apart::new(server)? } else { None };
+        if apart && cores.is_none() {
+            continue;
+        }
         let cell = Cell::judged(clients);
         let targets = ways.iter().map(|way| Ok((*way, target(stage, *way)?)));
         let targets = targets.collect::<anyhow::Result<Vec<_>>>()?;
@@ -80,7 +106,8 @@ pub(crate) fn measure(
         }
         for round in 1..=rounds {
             for (way, target) in load::turns(&targets, round)? {
-                progress.next(&format!("{clients} clients, {way}"));
+                let where_it_runs = if apart { ", the server apart" } else { "" };
+                progress.next(&format!("{clients} clients, {way}{where_it_runs}"));
                 let (figures, cpu_us) = match target {
                     None => (sysbench.run(stage.database.port(), cell, seconds, || Ok(()))?, 0.0),
                     Some(target) => {
@@ -88,7 +115,8 @@ pub(crate) fn measure(
                         (sample.figures, sample.cpu_us)
                     }
                 };
-                results.push(Shared { clients, way: *way, qps: figures.qps, p99_ms: figures.p99_ms, cpu_us });
+                let (way, qps, p99_ms) = (*way, figures.qps, figures.p99_ms);
+                results.push(Shared { clients, apart, way, qps, p99_ms, cpu_us });
             }
         }
     }

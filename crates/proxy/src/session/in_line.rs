@@ -40,7 +40,7 @@ impl Session {
             && course.paused.is_none()
             && course.trace.is_none()
             && course.wanted.is_none()
-            && course.account.instead_of(decided.hostgroup, decided.is_split).is_none()
+            && self.has_to_see(decided).is_none()
             && !user.backends().is_limited()
             && self.shares(decided.hostgroup)
     }
@@ -51,7 +51,11 @@ impl Session {
         let (worker, hostgroup) = (Rc::clone(&self.worker), self.course.hostgroup);
         let now @ (began, uptime) = worker.shared.now();
         let asker = self.course.asker(&self.identity, self.status);
-        let line = match take(&worker, hostgroup, uptime, |_| false, Full::TryAgain, Some(&asker)) {
+        // Where another hostgroup may do it as well, nobody waits for servers that do not work.
+        let is_split = self.course.decided.as_ref().is_some_and(|decided| decided.is_split);
+        let instead = self.course.account.instead_of(hostgroup, is_split);
+        let full = if instead.is_some() { Full::Elsewhere } else { Full::TryAgain };
+        let line = match take(&worker, hostgroup, uptime, |_| false, full, Some(&asker)) {
             Some(Place::Spare(entry)) => match take_at_once(&worker, hostgroup, entry, &asker) {
                 Ok(found) => {
                     self.take_found(found);
