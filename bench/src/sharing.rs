@@ -60,8 +60,8 @@ pub(crate) const CASES: [Case; 4] = [
     Case { clients: 1000, apart: true, ways: THOUSAND },
 ];
 
-/// The ways of a thousand clients: few connections are as many as two cores can be busy with.
-const THOUSAND: &[Way] = &[Way::Direct, Way::Floor, Way::OneToOne, Way::On(32), Way::On(8)];
+/// The ways of a thousand clients. A few connections are what a core or two can be busy with.
+const THOUSAND: &[Way] = &[Way::Direct, Way::Floor, Way::OneToOne, Way::On(32), Way::On(4)];
 
 /// One run.
 #[derive(Debug, Clone, Copy)]
