@@ -267,6 +267,9 @@ pub(crate) const LOOKS_MAX: usize = 32;
 /// The longest command that goes out together with those of other sessions, header and all.
 pub(crate) const TRAVELS_BYTES_MAX: usize = 4 * 1024;
 
+/// Bytes of all commands that go out together: sockets take so much at once, and the first one is not answered before the last is sent.
+pub(crate) const TRAIN_BYTES_MAX: usize = 16 * 1024;
+
 /// How long sessions that have sent statements together over one connection wait while none of these is answered. What goes out that way is
 /// done in no time, so something is in their way then, and they look for other ones.
 pub(crate) const STANDSTILL_MAX: Duration = Duration::from_millis(100);

@@ -51,7 +51,7 @@ pub(crate) async fn ask(
     capabilities: Capabilities,
     commands: &[Asked],
 ) -> Result<Vec<Reply>, &'static str> {
-    debug_assert!(!link.is_awaited(), "what comes first is somebody's answer");
+    debug_assert!(!link.is_awaited() && !link.is_promised(), "what comes first is somebody's answer");
     // Over the compressed protocol one count of frames goes through commands and answers.
     let at_once = if link.is_compressed() { 1 } else { commands.len().max(1) };
     let mut replies = Vec::with_capacity(commands.len());

@@ -228,6 +228,11 @@ impl Connection {
         self.known.train.as_deref_mut()
     }
 
+    /// Nobody gets it behind the session that has it.
+    pub(crate) fn uncouple(&mut self) {
+        self.known.train = None;
+    }
+
     /// Whether others have sent statements over it already, behind that of the session that has it.
     pub(crate) fn is_promised(&self) -> bool {
         self.known.train.as_ref().is_some_and(|train| train.has_more())

@@ -19,7 +19,7 @@ use super::passport::Passport;
 use super::train::{Progress, Rider, Train, Traveller};
 use super::turn::Turn;
 use crate::arrival::Peer;
-use crate::limits::{AHEAD_MAX, LOOKS_MAX, STANDSTILL_MAX};
+use crate::limits::{AHEAD_MAX, LOOKS_MAX, STANDSTILL_MAX, TRAIN_BYTES_MAX};
 use crate::worker::Worker;
 
 /// Who waits, by what they can use.
@@ -171,32 +171,36 @@ impl Line {
     /// Those who go out together with `next`, if he does not send his statement alone: each connection takes along its part of those who wait.
     fn train(&self, worker: &Rc<Worker>, alike: &mut Alike, next: &Waiting, entry: &Entry) -> Option<Train> {
         let most = worker.settings().statements_together.checked_sub(1).filter(|most| *most > 0)?;
-        next.travels.as_ref().filter(|first| entry.may_take_along() && first.fits(&entry.left))?;
+        let first =
+            next.travels.as_ref().filter(|first| entry.may_take_along() && first.fits(&entry.left))?;
         let (open, workers) = (entry.backend.server().open(), u32::from(worker.shared.workers).max(1));
         let here = usize::try_from(open.div_ceil(workers)).unwrap_or(usize::MAX).max(1);
         let most = most.min(alike.len().div_ceil(here));
         let (at_clock, now) = worker.shared.now();
-        let mut riders = VecDeque::new();
+        let (mut riders, mut room) = (VecDeque::new(), TRAIN_BYTES_MAX.checked_sub(first.command.len())?);
         for line in [&mut alike.in_turn, &mut alike.others] {
             let (mut at, mut looks) = (0, 0);
             while riders.len() < most && looks < LOOKS_MAX && at < line.len() {
                 looks += 1;
                 let Some(one) = line.get_mut(at) else { break };
                 let is_there = !one.slot.is_closed() && entry.is_good_for(worker, &one.wish);
-                let Some(traveller) = one.travels.take_if(|one| is_there && one.fits(&entry.left)) else {
+                let Some(traveller) =
+                    one.travels.take_if(|one| is_there && one.command.len() <= room && one.fits(&entry.left))
+                else {
                     at += 1;
                     continue;
                 };
                 let Some(Waiting { slot, other, turn, since, .. }) = line.remove(at) else { break };
                 turn.begin(now.saturating_sub(since), now, worker.settings().connection_turn);
                 other.leave();
+                room -= traveller.command.len();
                 riders.push_back(Rider { slot, traveller });
             }
         }
         if riders.is_empty() {
             return None;
         }
-        let (train, look) = (Train::new(riders), at_clock + STANDSTILL_MAX);
+        let (train, look) = (Train::new(riders), at_clock + STANDSTILL_MAX + until_next(LOOK_TOGETHER, now));
         self.trains.borrow_mut().push_back((look, train.progress()));
         worker.kept.keeper.note(worker, look);
         Some(train)
@@ -267,6 +271,15 @@ impl Line {
             !alike.is_empty()
         });
     }
+}
+
+/// Trains that have left within so much time are looked after together.
+const LOOK_TOGETHER: Duration = Duration::from_millis(10);
+
+/// Time from `now`, as time since the start, to the next multiple of `step`.
+fn until_next(step: Duration, now: Duration) -> Duration {
+    let (step, now) = (step.as_millis(), now.as_millis());
+    Duration::from_millis(u64::try_from(step - now % step).unwrap_or(0))
 }
 
 /// Where the first one stands who still waits, and whom a connection is good for. Those in front who do not wait any more are forgotten.

@@ -61,7 +61,7 @@ pub(super) struct Progress {
     /// How many of those in it have had their turn.
     served: Cell<usize>,
     /// How many had when it was looked at last.
-    seen: Cell<Option<usize>>,
+    seen: Cell<usize>,
     slots: Box<[Rc<Slot>]>,
 }
 
@@ -73,7 +73,7 @@ impl Progress {
             return false;
         }
         let served = self.served.get();
-        let has_moved = self.seen.replace(Some(served)) != Some(served);
+        let has_moved = self.seen.replace(served) != served;
         if !has_moved {
             self.slots.iter().for_each(|slot| slot.miss());
         }

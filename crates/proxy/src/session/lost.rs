@@ -150,7 +150,8 @@ impl Session {
         self.course.forget_sent();
         self.listing = None;
         if let Some(command) = again {
-            self.course.tries = self.course.tries.saturating_add(u16::from(refusal.is_none()));
+            let counts = refusal.is_none() && !self.is_together();
+            self.course.tries = self.course.tries.saturating_add(u16::from(counts));
             self.send_once_more(command);
             return Ok(());
         }
@@ -203,6 +204,8 @@ impl Session {
         let most = match refusal {
             Some(_) if is_killed => 0,
             Some(_) => u32::MAX,
+            // It may be what others have sent that the server has not borne. It goes on alone.
+            None if self.is_together() && !is_killed => u32::MAX,
             None => self.course.retries.unwrap_or_else(usual),
         };
         if unanswered != Unanswered::Again

@@ -54,6 +54,15 @@ pub(super) fn collect<'a>(
     }
 }
 
+/// What servers say of a statement that took too long, or was killed: `ER_QUERY_INTERRUPTED`, MariaDB's `ER_STATEMENT_TIMEOUT`, MySQL's
+/// `ER_QUERY_TIMEOUT`. Whoever wanted that does not want it to begin anew.
+const INTERRUPTED: [u16; 3] = [1317, 1969, 3024];
+
+/// Whether an answer that ends like this is that of a statement that was interrupted.
+fn is_interrupted(outcome: Outcome) -> bool {
+    matches!(outcome.end, End::Err { code } if INTERRUPTED.contains(&code))
+}
+
 /// Whether there is something in an answer that its client may ask about.
 const fn is_marred(outcome: Outcome, warned: bool) -> bool {
     warned
@@ -96,7 +105,7 @@ impl Ears<'_> {
     /// Whether an answer that ends like this is not told to the client: its statement was sent together with others, and is sent once more, alone.
     pub(super) fn is_untold(&self, reply: &ReplyScanner, outcome: Outcome) -> bool {
         let is_together = self.ride.as_ref().is_some_and(|ride| ride.is_together);
-        is_together && is_marred(outcome, reply.warned())
+        is_together && is_marred(outcome, reply.warned()) && !is_interrupted(outcome)
     }
 
     /// The statement to be sent once more, if `part` is the whole of such an answer.
@@ -184,6 +193,10 @@ impl Session {
         let hostgroup = self.course.hostgroup;
         self.course.pins.note(Mark::EndAll(Pin::Warnings), hostgroup);
         self.course.ran = Ran::default();
+        if let Some(backend) = &mut self.backend {
+            // At MariaDB they outlive statements without tables, and are nobody's.
+            backend.connection_mut().set_own_warnings(true);
+        }
         if self.is_promised() {
             self.lay_aside();
         }
@@ -195,11 +208,19 @@ impl Session {
         self.backend.as_ref().is_some_and(|backend| backend.connection().is_promised())
     }
 
-    /// Those to whom the connection in use is promised do not get it, as nobody else can: they look for other ones.
+    /// Those to whom the connection in use is promised do not get it, nor can the session keep it if they have sent something over it: they look for
+    /// other ones.
     pub(super) fn break_promise(&mut self) {
         if self.is_promised() {
             self.lose_backend();
+        } else if let Some(backend) = &mut self.backend {
+            backend.connection_mut().uncouple();
         }
+    }
+
+    /// Whether the statement that runs was sent together with others.
+    pub(super) fn is_together(&self) -> bool {
+        self.ride.as_ref().is_some_and(|ride| ride.is_together)
     }
 
     /// The connection was taken over with a command that was sent already, and now something else has to be done first.
