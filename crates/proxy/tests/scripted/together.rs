@@ -6,7 +6,10 @@ use tokio::time::{Instant, sleep, timeout};
 use wire::StatusFlags;
 
 use super::shared::{config, let_in, two_of};
-use super::support::{Client, Database, Servers, begin, log_in, messages, ms, options, play, run, settle};
+use super::support::{
+    Client, Database, Servers, begin, log_in, messages, ms, options, pair_of_servers, play, run, settle,
+    stage,
+};
 
 /// Four sessions that wait for one connection, on which a transaction of a fifth one is open, with statements that are known to be done in no time.
 struct Waiting {
@@ -391,5 +394,64 @@ fn what_may_not_be_done_twice_goes_out_alone() {
                 }
             }
         }
+    });
+}
+
+#[test]
+fn reads_that_the_split_sends_to_a_reader_go_out_together_as_well() {
+    play(async || {
+        let mut config = pair_of_servers();
+        config.variables.multiplexing = true;
+        config.servers[1].max_connections = 1;
+        config.variables.connect_timeout_server_max = ms(1_000);
+        config.pointsman.connection_turn = ms(0);
+        let (stage, mut servers) = stage(config);
+        let mut clients = [log_in(&stage).await, log_in(&stage).await, log_in(&stage).await];
+        clients[0].send_query(&statement(0)).await;
+        let (to, end) = servers.dialled().await;
+        assert_eq!(to, "reader:3306");
+        let mut reader = Database::accept(end).await.0;
+        for (of, client) in clients.iter_mut().enumerate() {
+            if of > 0 {
+                client.send_query(&statement(of)).await;
+                let_in(&mut reader).await;
+            }
+            reader.expect_query(&statement(of)).await;
+            answer(&mut reader, of).await;
+            expect_answer(client, of).await;
+        }
+        for waiting in [&[1][..]; 8].into_iter().chain([&[1, 2][..]]) {
+            clients[0].send_query(&statement(0)).await;
+            reader.expect_query(&statement(0)).await;
+            for of in waiting {
+                clients[*of].send_query(&statement(*of)).await;
+                settle().await;
+            }
+            answer(&mut reader, 0).await;
+            expect_answer(&mut clients[0], 0).await;
+            for of in waiting {
+                reader.expect_query(&statement(*of)).await;
+            }
+            for of in waiting {
+                answer(&mut reader, *of).await;
+                expect_answer(&mut clients[*of], *of).await;
+            }
+        }
+        assert_eq!(stage.global("Queries_sent_together"), 2);
+        // Where there is no reader any more, the writer does it.
+        drop(reader);
+        clients[1].send_query(&statement(1)).await;
+        let (to, end) = servers.dialled().await;
+        assert_eq!(to, "reader:3306");
+        drop(end);
+        let mut writer = loop {
+            let (to, end) = servers.dialled().await;
+            if to == "db:3306" {
+                break Database::accept(end).await.0;
+            }
+        };
+        writer.expect_query(&statement(1)).await;
+        answer(&mut writer, 1).await;
+        expect_answer(&mut clients[1], 1).await;
     });
 }
