@@ -2,7 +2,8 @@
 //!
 //! [`Session::run`] is the life of a query. A command is read into the worker's scratch buffer, its end is found by
 //! packet headers, and the bytes go to the backend in the same poll; the answer comes back the same way. Nothing is
-//! copied or allocated unless a socket is full, a command is cut, or several commands came at once.
+//! copied or allocated unless a socket is full, a command is cut, several commands came at once, or statements of several
+//! sessions go out together.
 //!
 //! - [`again`]: statements that are said a second time, where a primary has changed;
 //! - [`command`]: from the client to the backend;
