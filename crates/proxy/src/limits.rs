@@ -274,8 +274,9 @@ pub(crate) const TRAIN_BYTES_MAX: usize = 16 * 1024;
 /// done in no time, so something is in their way then, and they look for other ones.
 pub(crate) const STANDSTILL_MAX: Duration = Duration::from_millis(100);
 
-/// Bytes of an answer that are kept until its end has come, as it might be one that the client is not to see.
-pub(crate) const WITHHELD_MAX: usize = 64 * 1024;
+/// Bytes of an answer that are kept until its end has come, as it might be one that the client is not to see. With what is read next they are no more
+/// than a worker's buffer holds.
+pub(crate) const WITHHELD_MAX: usize = 32 * 1024;
 
 /// How long a session waits for a connection of its own worker before one that nobody uses at the moment is closed for it elsewhere.
 /// Those of its worker come back sooner, mostly, and who has laid one aside may be about to use it again.

@@ -176,7 +176,7 @@ impl Line {
         let (open, workers) = (entry.backend.server().open(), u32::from(worker.shared.workers).max(1));
         let here = usize::try_from(open.div_ceil(workers)).unwrap_or(usize::MAX).max(1);
         let most = most.min(alike.len().div_ceil(here));
-        let (at_clock, now) = worker.shared.now();
+        let (now, uptime) = worker.shared.now();
         let (mut riders, mut room) = (VecDeque::new(), TRAIN_BYTES_MAX.checked_sub(first.command.len())?);
         for line in [&mut alike.in_turn, &mut alike.others] {
             let (mut at, mut looks) = (0, 0);
@@ -191,7 +191,7 @@ impl Line {
                     continue;
                 };
                 let Some(Waiting { slot, other, turn, since, .. }) = line.remove(at) else { break };
-                turn.begin(now.saturating_sub(since), now, worker.settings().connection_turn);
+                turn.begin(uptime.saturating_sub(since), uptime, worker.settings().connection_turn);
                 other.leave();
                 room -= traveller.command.len();
                 riders.push_back(Rider { slot, traveller });
@@ -200,7 +200,7 @@ impl Line {
         if riders.is_empty() {
             return None;
         }
-        let (train, look) = (Train::new(riders), at_clock + STANDSTILL_MAX + until_next(LOOK_TOGETHER, now));
+        let (train, look) = (Train::new(riders), now + STANDSTILL_MAX + until_next(LOOK_TOGETHER, uptime));
         self.trains.borrow_mut().push_back((look, train.progress()));
         worker.kept.keeper.note(worker, look);
         Some(train)
@@ -276,10 +276,10 @@ impl Line {
 /// Trains that have left within so much time are looked after together.
 const LOOK_TOGETHER: Duration = Duration::from_millis(10);
 
-/// Time from `now`, as time since the start, to the next multiple of `step`.
-fn until_next(step: Duration, now: Duration) -> Duration {
-    let (step, now) = (step.as_millis(), now.as_millis());
-    Duration::from_millis(u64::try_from(step - now % step).unwrap_or(0))
+/// Time from `uptime` to the next multiple of `step`.
+fn until_next(step: Duration, uptime: Duration) -> Duration {
+    let (step, uptime) = (step.as_millis(), uptime.as_millis());
+    Duration::from_millis(u64::try_from(step - uptime % step).unwrap_or(0))
 }
 
 /// Where the first one stands who still waits, and whom a connection is good for. Those in front who do not wait any more are forgotten.

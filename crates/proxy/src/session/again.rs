@@ -113,8 +113,10 @@ impl Session {
     /// transaction is over.
     pub(super) async fn say_again(&mut self) -> Result<(), Ending> {
         let Some(refused) = self.course.refused.take() else { return Ok(()) };
-        if let Some(command) = refused.command.as_ref().filter(|_| refused.is_alone) {
-            self.say_alone(command.clone());
+        if refused.is_alone {
+            if let Some(command) = refused.command {
+                self.say_alone(command);
+            }
             return Ok(());
         }
         if refused.renews {

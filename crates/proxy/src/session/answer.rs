@@ -92,7 +92,9 @@ impl Session {
             ready!(self.poll_client_ready(cx))?;
             let Some(backend) = &mut self.backend else { return Poll::Ready(Err(Ending::Silent)) };
             let mut scratch = self.worker.scratch.borrow_mut();
-            let n = match backend.connection_mut().poll_read(cx, &mut scratch) {
+            let room = self.ride.as_ref().map_or(scratch.len(), |ride| ride.room(scratch.len()));
+            let buffer = scratch.get_mut(..room).unwrap_or_default();
+            let n = match backend.connection_mut().poll_read(cx, buffer) {
                 Poll::Ready(Ok(n)) if n > 0 => n,
                 // While nothing comes is the time to look at the client.
                 other => {

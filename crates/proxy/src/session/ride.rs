@@ -85,6 +85,11 @@ fn has_end(reply: &ReplyScanner, bytes: &[u8]) -> bool {
 }
 
 impl Ride {
+    /// How much of a buffer of this many bytes may be read into: with what is withheld it is no more than that.
+    pub(super) fn room(&self, buffer: usize) -> usize {
+        buffer.saturating_sub(self.withheld.len())
+    }
+
     /// What there is of an answer, once it is whole. One that is too large to be kept goes on as it comes.
     fn collect<'a>(&mut self, reply: &ReplyScanner, read: &'a [u8]) -> Option<Cow<'a, [u8]>> {
         self.bytes = self.bytes.saturating_add(read.len());
