@@ -455,3 +455,17 @@ fn reads_that_the_split_sends_to_a_reader_go_out_together_as_well() {
         expect_answer(&mut clients[1], 1).await;
     });
 }
+
+#[test]
+fn a_large_answer_comes_whole_and_in_its_place() {
+    play(async || {
+        let mut all = Waiting::departed().await;
+        let cell = "x".repeat(200_000);
+        let rows: &[&[Option<&str>]] = &[&[Some(&cell)]];
+        let Waiting { server, clients, .. } = &mut all;
+        server.packets().expect_seq(1);
+        tokio::join!(server.rows(&["c"], rows), clients[0].expect_rows(rows));
+        all.serve(1..4).await;
+        all.expect_in_order().await;
+    });
+}
