@@ -1,7 +1,7 @@
 //! Answers to questions about where statements go and what the session knows: `EXPLAIN ROUTE`, the trace of the last statement,
 //! `PROXYSQL INTERNAL SESSION`.
 
-use route::{Explanation, Verdict};
+use route::{Candidate, Explanation, Verdict};
 use wire::command::Kind;
 use wire::frame::{put_message, put_packet};
 use wire::packet::{self, TextRow};
@@ -82,7 +82,10 @@ impl Session {
     /// What becomes of `text`, and why; nothing if it is no statement.
     pub(super) fn explain(&self, text: &[u8], is_whole: bool, at: &Circumstances<'_>) -> Option<Explanation> {
         let shared = &self.worker.shared;
-        let candidates = |hostgroup| candidates(&shared.pool, hostgroup, shared.uptime());
+        let candidates = |hostgroup| {
+            let bound = self.bound_to(hostgroup).map(|one| vec![one]);
+            bound.unwrap_or_else(|| candidates(&shared.pool, hostgroup, shared.uptime()))
+        };
         let routing = self.worker.routing.borrow();
         let must_see = |verdict: &Verdict, hostgroup| {
             let settings = self.worker.settings();
@@ -97,6 +100,13 @@ impl Session {
             Some(must_see(shared, hostgroup, &wanted))
         };
         explain(routing.routes(), text, is_whole, at, &candidates, &must_see)
+    }
+
+    /// The server of the connection in use, if something binds the session to it: no other one is looked at then.
+    fn bound_to(&self, hostgroup: u32) -> Option<Candidate> {
+        let backend = self.backend.as_ref().filter(|_| hostgroup == self.course.hostgroup)?;
+        let reason = format!("the session's connection, to which it is bound: {}", self.pin()?.name());
+        Some(Candidate { server: backend.server().endpoint().to_string(), taken: true, reason })
     }
 }
 

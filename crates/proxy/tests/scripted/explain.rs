@@ -262,3 +262,21 @@ fn a_question_may_come_in_pieces() {
         assert!(!told.rows.is_empty(), "{sql}");
     });
 }
+
+#[test]
+fn a_session_that_is_bound_to_its_connection_is_told_so() {
+    play(async || {
+        let (_stage, mut client, mut server) = session().await;
+        let reasons = async |client: &mut Client| -> Vec<String> {
+            let rows = ask(client, "EXPLAIN ROUTE SELECT 1").await.text().expect("cells are texts");
+            let cells = rows.into_iter().map(|row| row.into_iter().flatten().collect::<Vec<_>>());
+            cells.filter(|cells| cells[0].starts_with("server ")).map(|cells| cells[2].clone()).collect()
+        };
+        run(&mut client, &mut server, "SELECT GET_LOCK('a', 1)").await;
+        let bound = "the session's connection, to which it is bound: named_lock";
+        assert_eq!(reasons(&mut client).await, [bound]);
+        run(&mut client, &mut server, "DO RELEASE_LOCK('a')").await;
+        let free = reasons(&mut client).await;
+        assert!(free.len() == 1 && free[0] != bound, "the lock is let go: {free:?}");
+    });
+}
