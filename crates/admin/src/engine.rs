@@ -6,11 +6,10 @@ mod desk;
 
 use std::fmt;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use rusqlite::InterruptHandle;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -59,10 +58,11 @@ pub struct Asked {
     reading: Arc<Reading>,
 }
 
-/// Which statement is being read for, so that it can be interrupted and no other one.
+/// Which statement is being read for, so that it can be stopped and no other one.
 struct Reading {
     current: Mutex<Option<u64>>,
-    handles: Vec<InterruptHandle>,
+    /// Whether it is to stop. A flag, as SQLite forgets an interrupt that comes before it has begun.
+    stop: Arc<AtomicBool>,
 }
 
 impl Engine {
@@ -73,7 +73,7 @@ impl Engine {
     /// The system gives no thread.
     pub fn start(store: Store, plane: Arc<dyn DataPlane>, runtime: &Handle) -> io::Result<Self> {
         let (queue, jobs) = mpsc::channel(QUEUE_MAX);
-        let reading = Arc::new(Reading { current: Mutex::new(None), handles: store.interrupt_handles() });
+        let reading = Arc::new(Reading { current: Mutex::new(None), stop: store.stop() });
         let (desk, settings) = Desk::new(store, plane);
         let for_thread = Arc::clone(&reading);
         std::thread::Builder::new().name("admin".to_owned()).spawn(move || {
@@ -146,19 +146,21 @@ impl Asked {
 
     /// Nobody waits any more: a statement that only reads need not go on.
     pub fn give_up(self) {
+        // First, so that the thread does not begin with it any more.
+        drop(self.reply);
         let current = self.reading.current.lock().unwrap_or_else(PoisonError::into_inner);
         // The thread cannot go on to another statement while the lock is held.
         if *current == Some(self.id) {
-            for handle in &self.reading.handles {
-                handle.interrupt();
-            }
+            self.reading.stop.store(true, Ordering::Relaxed);
         }
     }
 }
 
 impl Reading {
     fn set(&self, id: Option<u64>) {
-        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = id;
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        self.stop.store(false, Ordering::Relaxed);
+        *current = id;
     }
 }
 
@@ -184,11 +186,11 @@ fn work(mut desk: Desk, mut jobs: mpsc::Receiver<Job>, reading: &Reading) {
             Job::SaveFirst(reply) => drop(reply.send(desk.save_first())),
             Job::Statement(Request { id, who, text, reply }) => {
                 let only_reads = is_reading(&text);
-                if only_reads && reply.is_closed() {
-                    continue;
-                }
                 reading.set(only_reads.then_some(id));
-                desk.serve(&who, &text, reply);
+                // Asked when it can be stopped: whoever leaves from here on stops it.
+                if !only_reads || !reply.is_closed() {
+                    desk.serve(&who, &text, reply);
+                }
                 reading.set(None);
             }
         }

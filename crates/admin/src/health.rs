@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -24,6 +25,7 @@ use tokio::time::timeout;
 
 use crate::limits::{ACCEPT_PAUSE, HEALTH_CLIENTS_MAX, HEALTH_HEADER_BYTES_MAX, HEALTH_TIME_MAX};
 use crate::plane::DataPlane;
+use crate::retry::{Wake, wake};
 use crate::settings::Settings;
 
 /// A listener. Dropped, it closes; requests that have come are answered.
@@ -39,23 +41,30 @@ impl Drop for Listening {
 pub(crate) async fn run(plane: Arc<dyn DataPlane>, mut settings: watch::Receiver<Arc<Settings>>) {
     let places = Arc::new(Semaphore::new(HEALTH_CLIENTS_MAX));
     let mut listening: HashMap<SocketAddr, Listening> = HashMap::new();
-    loop {
+    let mut why = Wake::Changed;
+    while why != Wake::Over {
         let wanted = settings.borrow_and_update().health_addresses.clone();
         for (_, mut other) in listening.extract_if(|address, _| !wanted.contains(address)) {
             other.0.abort();
             // Its port is free for another address when it has ended.
             let _ = (&mut other.0).await;
         }
+        let mut missing = false;
         for address in wanted {
-            if !listening.contains_key(&address)
-                && let Some(task) = listen(address, &plane, &places).await
-            {
-                listening.insert(address, Listening(task));
+            if listening.contains_key(&address) {
+                continue;
+            }
+            match listen(address, &plane, &places).await {
+                Ok(task) => _ = listening.insert(address, Listening(task)),
+                Err(error) => {
+                    missing = true;
+                    if why == Wake::Changed {
+                        tracing::error!(%error, %address, "health checks cannot be answered yet: trying again until they can");
+                    }
+                }
             }
         }
-        if settings.changed().await.is_err() {
-            return;
-        }
+        why = wake(&mut settings, missing).await;
     }
 }
 
@@ -63,18 +72,12 @@ async fn listen(
     address: SocketAddr,
     plane: &Arc<dyn DataPlane>,
     places: &Arc<Semaphore>,
-) -> Option<JoinHandle<()>> {
-    let listener = match TcpListener::bind(address).await {
-        Ok(listener) => listener,
-        Err(error) => {
-            tracing::error!(%error, %address, "health checks cannot be answered");
-            return None;
-        }
-    };
+) -> io::Result<JoinHandle<()>> {
+    let listener = TcpListener::bind(address).await?;
     // With port 0 the kernel has chosen one.
     let address = listener.local_addr().unwrap_or(address);
     tracing::info!(%address, "health checks are answered");
-    Some(tokio::spawn(accept(listener, Arc::clone(plane), Arc::clone(places))))
+    Ok(tokio::spawn(accept(listener, Arc::clone(plane), Arc::clone(places))))
 }
 
 async fn accept(listener: TcpListener, plane: Arc<dyn DataPlane>, places: Arc<Semaphore>) {

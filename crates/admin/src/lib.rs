@@ -22,6 +22,7 @@ mod port;
 mod program;
 mod random;
 mod rest;
+mod retry;
 mod scheduler;
 mod server;
 mod settings;

@@ -44,6 +44,15 @@ pub(crate) const LISTEN_BACKLOG: i32 = 1024;
 /// Wait after `accept` failed for want of file descriptors or memory.
 pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
+/// Wait before a listener of REST or health checks is tried again that could not be had.
+pub(crate) const LISTEN_AGAIN: Duration = Duration::from_millis(250);
+
+/// Tries of a listener of the admin port whose address is in use. Nobody can come in meanwhile, so that all of them take 200 ms.
+pub(crate) const LISTEN_NOW_TRIES: u32 = 20;
+
+/// Wait between them: longer than a program needs that is started just now.
+pub(crate) const LISTEN_NOW_PAUSE: Duration = Duration::from_millis(10);
+
 /// Clients that wait at once for a new version of the servers (`PULL VERSION`).
 pub(crate) const PULLS_MAX: usize = 1_000;
 

@@ -7,6 +7,7 @@ mod reply;
 mod script;
 
 use std::convert::Infallible;
+use std::io;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +27,7 @@ use self::reply::Reply;
 use crate::answer::Answer;
 use crate::engine::Engine;
 use crate::limits::{ACCEPT_PAUSE, LOGIN_TIME_MAX, REST_BODY_BYTES_MAX, REST_CLIENTS_MAX};
+use crate::retry::{Wake, wake};
 use crate::settings::Settings;
 use crate::who::{Rights, Who};
 
@@ -62,35 +64,33 @@ pub(crate) async fn run(engine: Engine, mut settings: watch::Receiver<Arc<Settin
     let places = Arc::new(Semaphore::new(REST_CLIENTS_MAX));
     let shared = Arc::new(Shared { engine, settings: settings.clone(), places });
     let mut listening: Option<Listening> = None;
-    loop {
+    let mut why = Wake::Changed;
+    while why != Wake::Over {
         let port = settings.borrow_and_update().rest_port;
-        if listening.as_ref().map(|listening| listening.port) != port {
-            if let Some(mut listening) = listening.take() {
-                listening.task.abort();
-                // Its port is free when it has ended.
-                let _ = (&mut listening.task).await;
-            }
-            if let Some(port) = port {
-                listening = listen(port, &shared).await.map(|task| Listening { port, task });
+        if let Some(mut other) = listening.take_if(|listening| Some(listening.port) != port) {
+            other.task.abort();
+            // Its port is free when it has ended.
+            let _ = (&mut other.task).await;
+        }
+        if let Some(port) = port
+            && listening.is_none()
+        {
+            match listen(port, &shared).await {
+                Ok(task) => listening = Some(Listening { port, task }),
+                Err(error) if why == Wake::Changed => {
+                    tracing::error!(%error, port, "REST cannot be served yet: trying again until it can");
+                }
+                Err(_) => {}
             }
         }
-        if settings.changed().await.is_err() {
-            return;
-        }
+        why = wake(&mut settings, port.is_some() && listening.is_none()).await;
     }
 }
 
-async fn listen(port: u16, shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
-    match TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).await {
-        Ok(listener) => {
-            tracing::info!(port, "REST is served");
-            Some(tokio::spawn(accept(listener, Arc::clone(shared))))
-        }
-        Err(error) => {
-            tracing::error!(%error, port, "REST cannot be served");
-            None
-        }
-    }
+async fn listen(port: u16, shared: &Arc<Shared>) -> io::Result<JoinHandle<()>> {
+    let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).await?;
+    tracing::info!(port, "REST is served");
+    Ok(tokio::spawn(accept(listener, Arc::clone(shared))))
 }
 
 async fn accept(listener: TcpListener, shared: Arc<Shared>) {

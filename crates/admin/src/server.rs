@@ -25,6 +25,7 @@ pub use self::clients::Clients;
 use self::listener::Bound;
 use crate::engine::Engine;
 use crate::plane::DataPlane;
+use crate::retry::while_in_use;
 use crate::settings::Settings;
 
 /// The listeners of the admin port. Dropped, they close; clients that are connected stay.
@@ -99,7 +100,7 @@ impl Server {
         for listener in go {
             closed.push(listener.close().await);
         }
-        let outcome = self.listen(addresses, runtime);
+        let outcome = while_in_use(|| self.listen(addresses, runtime)).await;
         if outcome.is_err() {
             for (wanted, address) in closed {
                 if let Err(error) = self.open(&wanted, &address, runtime) {

@@ -15,6 +15,7 @@ mod variables;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use config::schema::Section;
@@ -59,6 +60,8 @@ pub struct Store {
     read_only: bool,
     /// Whether what runs is from a file, and nothing is saved yet.
     pub(crate) unsaved: bool,
+    /// See [`Store::stop`].
+    stop: Arc<AtomicBool>,
 }
 
 impl std::fmt::Debug for Store {
@@ -83,9 +86,9 @@ impl Store {
         &self.admin
     }
 
-    /// What interrupts a statement that runs here, from another thread.
-    pub fn interrupt_handles(&self) -> Vec<rusqlite::InterruptHandle> {
-        [&self.admin, &self.stats].map(Connection::get_interrupt_handle).into()
+    /// Set, it makes the statement of [`Store::query`] that runs or begins end with an error.
+    pub fn stop(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.stop)
     }
 
     /// What the proxy runs with.
@@ -97,8 +100,8 @@ impl Store {
     /// With [`Rights::Stats`] the default schema is `stats` and nothing can be written.
     pub fn query(&mut self, sql: &str, rights: Rights) -> Answer {
         match rights {
-            Rights::Admin => run::as_admin(&mut self.admin, sql, self.read_only),
-            Rights::Stats => run::as_stats(&mut self.stats, sql),
+            Rights::Admin => run::as_admin(&mut self.admin, sql, self.read_only, &self.stop),
+            Rights::Stats => run::as_stats(&mut self.stats, sql, &self.stop),
         }
     }
 

@@ -113,6 +113,7 @@ impl Store {
             file: None,
             read_only: false,
             unsaved: false,
+            stop: Arc::default(),
         })
     }
 

@@ -1,5 +1,7 @@
 //! Running SQL that an admin wrote.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use config::Turns;
@@ -13,11 +15,16 @@ use crate::answer::{AdminError, Answer, Cell};
 use crate::tables::Schema;
 
 /// Runs the first statement of `sql` with all rights, or without that of changing anything.
-pub(super) fn as_admin(connection: &mut Connection, sql: &str, read_only: bool) -> Answer {
+pub(super) fn as_admin(
+    connection: &mut Connection,
+    sql: &str,
+    read_only: bool,
+    stop: &Arc<AtomicBool>,
+) -> Answer {
     if read_only && let Err(error) = connection.pragma_update(None, "query_only", true) {
         return told(&error).into();
     }
-    let answer = guarded(connection, sql, judge_admin);
+    let answer = guarded(connection, sql, judge_admin, stop);
     if read_only {
         let _ = connection.pragma_update(None, "query_only", false);
     }
@@ -25,8 +32,8 @@ pub(super) fn as_admin(connection: &mut Connection, sql: &str, read_only: bool) 
 }
 
 /// Runs the first statement of `sql` on a connection that may read only.
-pub(super) fn as_stats(connection: &mut Connection, sql: &str) -> Answer {
-    guarded(connection, sql, judge_stats)
+pub(super) fn as_stats(connection: &mut Connection, sql: &str, stop: &Arc<AtomicBool>) -> Answer {
+    guarded(connection, sql, judge_stats, stop)
 }
 
 /// What SQLite asks every [`limits::PERIOD_OPS`] operations: whether to stop, which is never so, but it takes a
@@ -39,20 +46,22 @@ pub(super) fn give_way() -> impl FnMut() -> bool + Send + 'static {
     }
 }
 
-/// Runs the first statement of `sql` within the limits of time and of what `judge` allows. A transaction that it leaves
+/// Runs the first statement of `sql` within the limits of time and of what `judge` allows, while `stop` is not set. A transaction that it leaves
 /// open is committed: `BEGIN` means nothing here, as in ProxySQL.
 fn guarded(
     connection: &mut Connection,
     sql: &str,
     judge: for<'a> fn(AuthContext<'a>) -> Authorization,
+    stop: &Arc<AtomicBool>,
 ) -> Answer {
     let deadline = Instant::now() + limits::STATEMENT_TIME_MAX;
     let watched = connection
         .authorizer(Some(judge))
         .and_then(|()| {
             let mut rest = give_way();
-            let is_late = move || rest() || Instant::now() > deadline;
-            connection.progress_handler(limits::PERIOD_OPS, Some(is_late))
+            let stop = Arc::clone(stop);
+            let is_over = move || rest() || stop.load(Ordering::Relaxed) || Instant::now() > deadline;
+            connection.progress_handler(limits::PERIOD_OPS, Some(is_over))
         })
         .map_err(|error| told(&error));
     let answer = watched.and_then(|()| execute(connection, sql));

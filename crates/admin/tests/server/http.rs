@@ -1,9 +1,34 @@
 //! What the admin port answers over HTTP: metrics, scripts and health checks.
 
+use std::net::TcpListener;
+
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
+use tokio::time::timeout;
 
-use super::Admin;
+use super::{Admin, PATIENCE, until};
+
+/// What is answered at `port` of 127.0.0.1 to `request`, once somebody listens there.
+async fn ask(port: u16, request: &str) -> String {
+    let mut stream = None;
+    until("a listener for HTTP", async || {
+        stream = TcpStream::connect(("127.0.0.1", port)).await.ok();
+        stream.is_some()
+    })
+    .await;
+    let mut stream = stream.unwrap();
+    let mut answer = String::new();
+    let talk = async {
+        stream.write_all(request.as_bytes()).await.unwrap();
+        stream.read_to_string(&mut answer).await.unwrap();
+    };
+    timeout(PATIENCE, talk).await.expect("an answer that ends");
+    answer
+}
+
+async fn until_nobody_listens(port: u16) {
+    until("no listener", async || TcpStream::connect(("127.0.0.1", port)).await.is_err()).await;
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rest_serves_metrics_and_scripts_while_it_is_switched_on() {
@@ -20,17 +45,7 @@ async fn rest_serves_metrics_and_scripts_while_it_is_switched_on() {
         client.query(sql).await.unwrap();
     }
     let get = async |path: &str| {
-        let mut stream = loop {
-            match TcpStream::connect(("127.0.0.1", port)).await {
-                Ok(stream) => break stream,
-                Err(_) => tokio::task::yield_now().await,
-            }
-        };
-        let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-        stream.write_all(request.as_bytes()).await.unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await.unwrap();
-        answer
+        ask(port, &format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")).await
     };
     let metrics = get("/metrics").await;
     assert!(
@@ -50,9 +65,7 @@ async fn rest_serves_metrics_and_scripts_while_it_is_switched_on() {
     assert!(get("/nothing").await.starts_with("HTTP/1.1 404"));
     client.query("SET admin-restapi_enabled='false'").await.unwrap();
     client.query("LOAD ADMIN VARIABLES TO RUNTIME").await.unwrap();
-    while TcpStream::connect(("127.0.0.1", port)).await.is_ok() {
-        tokio::task::yield_now().await;
-    }
+    until_nobody_listens(port).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -63,16 +76,8 @@ async fn health_checks_are_answered_where_the_variable_says() {
     client.query(&format!("SET pointsman-health_address='127.0.0.1:{port}'")).await.unwrap();
     client.query("LOAD POINTSMAN VARIABLES TO RUNTIME").await.unwrap();
     let ask = async |request: &str| {
-        let mut stream = loop {
-            match TcpStream::connect(("127.0.0.1", port)).await {
-                Ok(stream) => break stream,
-                Err(_) => tokio::task::yield_now().await,
-            }
-        };
-        stream.write_all(format!("{request} HTTP/1.0\r\n\r\n").as_bytes()).await.unwrap();
-        let mut answer = String::new();
-        // Though nobody asked for that, the connection is closed.
-        stream.read_to_string(&mut answer).await.unwrap();
+        // Though nobody asks for that, the connection is closed.
+        let answer = ask(port, &format!("{request} HTTP/1.0\r\n\r\n")).await;
         let code = answer.split(' ').nth(1).unwrap().to_owned();
         (code, answer.split_once("\r\n\r\n").unwrap().1.to_owned())
     };
@@ -106,12 +111,35 @@ async fn health_checks_are_answered_where_the_variable_says() {
     // The same port at all addresses, which the old listener is in the way of.
     client.query(&format!("SET pointsman-health_address='0.0.0.0:{port}'")).await.unwrap();
     client.query("LOAD POINTSMAN VARIABLES TO RUNTIME").await.unwrap();
-    while TcpStream::connect(("127.0.0.2", port)).await.is_err() {
-        tokio::task::yield_now().await;
-    }
+    until("all addresses", async || TcpStream::connect(("127.0.0.2", port)).await.is_ok()).await;
     client.query("SET pointsman-health_address=''").await.unwrap();
     client.query("LOAD POINTSMAN VARIABLES TO RUNTIME").await.unwrap();
-    while TcpStream::connect(("127.0.0.1", port)).await.is_ok() {
-        tokio::task::yield_now().await;
+    until_nobody_listens(port).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_port_that_is_in_use_is_listened_on_once_it_is_free() {
+    let admin = Admin::start();
+    let mut client = admin.client().await;
+    let taken = [0; 2].map(|port| TcpListener::bind(("127.0.0.1", port)).unwrap());
+    let [health, rest] = taken.each_ref().map(|listener| listener.local_addr().unwrap().port());
+    for sql in [
+        &format!("SET pointsman-health_address='127.0.0.1:{health}'"),
+        "LOAD POINTSMAN VARIABLES TO RUNTIME",
+        &format!("SET admin-restapi_port={rest}"),
+        "SET admin-restapi_enabled='true'",
+        "LOAD ADMIN VARIABLES TO RUNTIME",
+    ] {
+        client.query(sql).await.unwrap();
     }
+    // Both have been tried, in vain, when a port is listened on that was wanted later.
+    let path = admin.folder.path().join("later.sock");
+    client.query(&format!("SET admin-mysql_ifaces='{}'", path.display())).await.unwrap();
+    client.query("LOAD ADMIN VARIABLES TO RUNTIME").await.unwrap();
+    until("the later one", async || tokio::net::UnixStream::connect(&path).await.is_ok()).await;
+    drop(taken);
+    let answer = ask(health, "GET /health HTTP/1.0\r\n\r\n").await;
+    assert!(answer.starts_with("HTTP/1.1 200") || answer.starts_with("HTTP/1.0 200"), "{answer}");
+    let answer = ask(rest, "GET /metrics HTTP/1.0\r\n\r\n").await;
+    assert!(answer.contains("proxysql_questions_total"), "{answer}");
 }
