@@ -85,7 +85,7 @@ pub enum Multiplex {
     Off,
     /// 1: it is shared again.
     On,
-    /// 2: this statement's user variables do not end sharing.
+    /// 2: what may be hidden in this statement does not end sharing: user variables, stored code, functions.
     NotByThis,
 }
 

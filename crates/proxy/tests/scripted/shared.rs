@@ -323,6 +323,49 @@ fn rules_end_sharing_and_begin_it_again() {
     });
 }
 
+/// Who has written the code knows what nobody can see.
+#[test]
+fn a_rule_vouches_that_hidden_code_leaves_nothing() {
+    let hidden = ["CALL p(1)", "SELECT f(1)", "INSERT INTO t VALUES (f(1))", "SELECT @a := 1", "CALL p(@a)"];
+    let row = QueryRule { multiplex: Some(2), apply: true, ..rule(1, "p|f|@a") };
+    let vouched = Config { query_rules: vec![row].into(), ..config() };
+    for (sql, config, is_shared) in
+        hidden.iter().flat_map(|sql| [(sql, vouched.clone(), true), (sql, config(), false)])
+    {
+        play(async || {
+            let (_stage, _servers, mut one, mut two, mut server) =
+                two_of(config.clone(), &options(), &options()).await;
+            run(&mut one, &mut server, sql).await;
+            two.send_query("SELECT 2").await;
+            if is_shared {
+                // Which the code may have set: its session is told that on another connection.
+                if *sql != "SELECT @a := 1" {
+                    asked(&mut server, "7").await;
+                }
+                comes(&mut two, &mut server, "SELECT 2").await;
+            } else {
+                two.expect_err(9001).await;
+            }
+        });
+    }
+}
+
+/// It vouches for nothing else.
+#[test]
+fn a_rule_does_not_vouch_for_locks_and_temporary_tables() {
+    let row = QueryRule { multiplex: Some(2), apply: true, ..rule(1, ".") };
+    let config = Config { query_rules: vec![row].into(), ..config() };
+    for sql in ["SELECT GET_LOCK('a', f(1))", "CREATE TEMPORARY TABLE t (a INT)", "LOCK TABLES t READ"] {
+        play(async || {
+            let (_stage, _servers, mut one, mut two, mut server) =
+                two_of(config.clone(), &options(), &options()).await;
+            run(&mut one, &mut server, sql).await;
+            two.send_query("SELECT 2").await;
+            two.expect_err(9001).await;
+        });
+    }
+}
+
 #[test]
 fn who_asks_sees_the_connections_that_nobody_uses() {
     play(async || {

@@ -70,7 +70,7 @@ impl Course {
             Multiplex::On => self.pins.note(Mark::EndAll(Pin::Rule), decided.hostgroup),
             Multiplex::NotByThis => {
                 if let Some(change) = &mut decided.change {
-                    change.marks.retain(|mark| *mark != Mark::begin(Pin::UserVariable));
+                    change.believe_harmless();
                 }
             }
         }
