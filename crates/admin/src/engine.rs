@@ -73,7 +73,7 @@ impl Engine {
     /// The system gives no thread.
     pub fn start(store: Store, plane: Arc<dyn DataPlane>, runtime: &Handle) -> io::Result<Self> {
         let (queue, jobs) = mpsc::channel(QUEUE_MAX);
-        let reading = Arc::new(Reading { current: Mutex::new(None), stop: store.stop() });
+        let reading = Arc::new(Reading { current: Mutex::new(None), stop: store.stop_flag() });
         let (desk, settings) = Desk::new(store, plane);
         let for_thread = Arc::clone(&reading);
         std::thread::Builder::new().name("admin".to_owned()).spawn(move || {

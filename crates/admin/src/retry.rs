@@ -42,11 +42,13 @@ pub(crate) async fn wake(settings: &mut watch::Receiver<Arc<Settings>>, missing:
 ///
 /// As the last `bind`.
 pub(crate) async fn while_in_use(mut bind: impl FnMut() -> io::Result<()>) -> io::Result<()> {
+    let mut outcome = bind();
     for _ in 1..LISTEN_NOW_TRIES {
-        match bind() {
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => sleep(LISTEN_NOW_PAUSE).await,
-            outcome => return outcome,
+        if !matches!(&outcome, Err(error) if error.kind() == io::ErrorKind::AddrInUse) {
+            break;
         }
+        sleep(LISTEN_NOW_PAUSE).await;
+        outcome = bind();
     }
-    bind()
+    outcome
 }

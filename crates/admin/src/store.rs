@@ -60,7 +60,7 @@ pub struct Store {
     read_only: bool,
     /// Whether what runs is from a file, and nothing is saved yet.
     pub(crate) unsaved: bool,
-    /// See [`Store::stop`].
+    /// See [`Store::stop_flag`].
     stop: Arc<AtomicBool>,
 }
 
@@ -87,7 +87,7 @@ impl Store {
     }
 
     /// Set, it makes the statement of [`Store::query`] that runs or begins end with an error.
-    pub fn stop(&self) -> Arc<AtomicBool> {
+    pub fn stop_flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.stop)
     }
 

@@ -46,8 +46,8 @@ pub(super) fn give_way() -> impl FnMut() -> bool + Send + 'static {
     }
 }
 
-/// Runs the first statement of `sql` within the limits of time and of what `judge` allows, while `stop` is not set. A transaction that it leaves
-/// open is committed: `BEGIN` means nothing here, as in ProxySQL.
+/// Runs the first statement of `sql` within the limits of time and of what `judge` allows, while `stop` is not set. A
+/// transaction that it leaves open is committed: `BEGIN` means nothing here, as in ProxySQL.
 fn guarded(
     connection: &mut Connection,
     sql: &str,
