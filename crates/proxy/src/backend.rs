@@ -45,7 +45,7 @@ pub(crate) use place::{InLine, Place, take};
 pub(crate) use prologue::{Prologue, Refused, Taken};
 pub(crate) use punctual::{Punctual, Run};
 pub(crate) use spare::take_at_once;
-pub(crate) use statements::{Known, Origin, Wanted};
+pub(crate) use statements::{Execution, Known, Origin, Wanted};
 pub(crate) use target::Target;
 pub(crate) use train::Traveller;
 pub(crate) use turn::Turn;

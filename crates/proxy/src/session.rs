@@ -38,6 +38,7 @@
 //! - [`own`]: commands that the proxy answers itself, and getting a backend;
 //! - [`warnings`]: logging what servers warn of.
 
+mod adopt;
 mod again;
 mod answer;
 mod aside;

@@ -87,6 +87,7 @@ mod scripted {
     mod time_limits;
     mod tls;
     mod together;
+    mod together_prepared;
     mod tunnel;
     mod unhealthy;
     mod warnings;

@@ -15,12 +15,13 @@ use sql::Dialect;
 use tokio::time::Instant;
 use wire::command::Kind;
 use wire::frame::HEADER_LEN;
+use wire::reply::Prepared;
 use wire::{Capabilities, StatusFlags};
 
 use super::Target;
 use super::initial::FIRST_STATUS;
 use super::prologue::{Prologue, Refused};
-use super::statements::Statements;
+use super::statements::{Statements, Wanted};
 use super::train::{Next, Train};
 use crate::counts::ServerTally;
 use crate::limits::QUIET_LOGINS;
@@ -221,6 +222,22 @@ impl Connection {
     pub(super) fn couple(&mut self, train: Train) {
         debug_assert!(self.known.train.is_none(), "somebody was promised it already");
         self.known.train = Some(Box::new(train));
+    }
+
+    /// `command` with those of others who still wait behind it, to be sent in its place; nothing if nobody waits.
+    pub(crate) fn depart(&mut self, command: &[u8]) -> Option<Vec<u8>> {
+        let Known { train, statements, .. } = &mut self.known;
+        train.as_mut()?.depart(command, statements)
+    }
+
+    /// A statement that is what the session looks for that has it: from now on it is the session's. If its execution was sent already, it is the one
+    /// that was named there.
+    pub(crate) fn take_statement(&mut self, wanted: &Wanted<'_>) -> Option<Prepared> {
+        let Known { train, statements, .. } = &mut self.known;
+        match train.as_ref().filter(|train| train.is_awaited()) {
+            Some(train) => statements.take_as(train.executed()?, wanted),
+            None => statements.take(wanted),
+        }
     }
 
     /// Those behind the session that has it, and what was read for them.

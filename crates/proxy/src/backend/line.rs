@@ -16,7 +16,7 @@ use super::handed::Slot;
 use super::kept::Entry;
 use super::key::{ByKey, Key};
 use super::passport::Passport;
-use super::train::{Progress, Rider, Train, Traveller};
+use super::train::{Progress, Train, Traveller};
 use super::turn::Turn;
 use crate::arrival::Peer;
 use crate::limits::{AHEAD_MAX, LOOKS_MAX, STANDSTILL_MAX, TRAIN_BYTES_MAX};
@@ -182,19 +182,23 @@ impl Line {
             let (mut at, mut looks) = (0, 0);
             while riders.len() < most && looks < LOOKS_MAX && at < line.len() {
                 looks += 1;
-                let Some(one) = line.get_mut(at) else { break };
+                let Some(one) = line.get(at) else { break };
                 let is_there = !one.slot.is_closed() && entry.is_good_for(worker, &one.wish);
-                let Some(traveller) =
-                    one.travels.take_if(|one| is_there && one.command.len() <= room && one.fits(&entry.left))
-                else {
+                let traveller = one
+                    .travels
+                    .as_ref()
+                    .filter(|one| is_there && one.command.len() <= room && one.fits(&entry.left));
+                let rider =
+                    traveller.and_then(|traveller| traveller.rides_on(entry.backend.connection(), &one.slot));
+                let Some(rider) = rider else {
                     at += 1;
                     continue;
                 };
-                let Some(Waiting { slot, other, turn, since, .. }) = line.remove(at) else { break };
+                let Some(Waiting { other, turn, since, .. }) = line.remove(at) else { break };
                 turn.begin(uptime.saturating_sub(since), uptime, worker.settings().connection_turn);
                 other.leave();
-                room -= traveller.command.len();
-                riders.push_back(Rider { slot, traveller });
+                room -= rider.command.len();
+                riders.push_back(rider);
             }
         }
         if riders.is_empty() {

@@ -65,6 +65,32 @@ pub(crate) struct Wanted<'a> {
     pub(crate) now: &'a Typed,
 }
 
+/// An execution of a statement over whatever connection has it: what that has to be like.
+#[derive(Debug)]
+pub(crate) struct Execution {
+    pub(crate) origin: Origin,
+    pub(crate) params: u16,
+    pub(crate) columns: u16,
+    /// The values that its session has executed it with so far, and those that are to come now.
+    pub(crate) typed: Typed,
+    pub(crate) now: Typed,
+}
+
+impl Execution {
+    fn wanted(&self) -> Wanted<'_> {
+        let Self { origin, params, columns, typed, now } = self;
+        Wanted { origin: origin.clone(), entry: None, params: *params, columns: *columns, typed, now }
+    }
+}
+
+impl Wanted<'_> {
+    /// Whether a statement does for the session, apart from the values that it has had.
+    fn is(&self, one: &Statement) -> bool {
+        (one.prepared.params, one.prepared.columns) == (self.params, self.columns)
+            && one.origin.as_ref().is_some_and(|its| its.is(&self.origin))
+    }
+}
+
 /// All of one connection; at the end is the one that was prepared or taken last.
 #[derive(Debug, Default)]
 pub(crate) struct Statements {
@@ -84,19 +110,44 @@ impl Statements {
 
     /// A statement that is what the session looks for: from now on it is the session's.
     pub(crate) fn take(&mut self, wanted: &Wanted<'_>) -> Option<Prepared> {
-        let is_it = |one: &Statement| {
-            !one.is_taken
-                && (one.prepared.params, one.prepared.columns) == (wanted.params, wanted.columns)
-                && one.origin.as_ref().is_some_and(|its| its.is(&wanted.origin))
-        };
+        let is_it = |one: &Statement| !one.is_taken && wanted.is(one);
         let is_alike = |one: &Statement| is_it(one) && one.typed == *wanted.typed;
         let does = |one: &Statement| is_it(one) && one.typed.suits(wanted.typed, wanted.now);
         let at = self.all.iter().rposition(is_alike).or_else(|| self.all.iter().rposition(does))?;
+        self.take_at(at, wanted)
+    }
+
+    /// The same of the statement with this number.
+    pub(super) fn take_as(&mut self, id: u32, wanted: &Wanted<'_>) -> Option<Prepared> {
+        let is_it = |one: &Statement| one.prepared.id == id && !one.is_taken && wanted.is(one);
+        let at = self.all.iter().rposition(is_it)?;
+        self.take_at(at, wanted)
+    }
+
+    fn take_at(&mut self, at: usize, wanted: &Wanted<'_>) -> Option<Prepared> {
+        if at >= self.all.len() {
+            return None;
+        }
         let found = self.all.remove(at);
         let prepared = found.prepared;
         let placed = wanted.entry.map(|entry| Placed::new(Rc::clone(entry), &prepared));
         self.all.push(Statement { is_taken: true, _placed: placed, ..found });
         Some(prepared)
+    }
+
+    /// The number of a statement that does for an execution, and is the same behind it: so others may execute it in front and behind.
+    pub(super) fn find(&self, execution: &Execution, remembers_types: bool) -> Option<u32> {
+        let (wanted, now) = (execution.wanted(), &execution.now);
+        let is_kept = |typed: &Typed| !remembers_types || typed.are_kept_by(now);
+        let does = |one: &&Statement| {
+            wanted.is(one) && one.typed.suits(&execution.typed, now) && is_kept(&one.typed)
+        };
+        self.all.iter().rfind(does).map(|one| one.prepared.id)
+    }
+
+    /// Whether there is one with this number.
+    pub(super) fn has(&self, id: u32) -> bool {
+        self.all.iter().any(|one| one.prepared.id == id)
     }
 
     /// A statement is executed with these values, which its server remembers.

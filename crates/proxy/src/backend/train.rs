@@ -14,20 +14,30 @@
 
 use std::cell::Cell;
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use route::Caller;
 
+use wire::frame::HEADER_LEN;
+
+use super::connection::Connection;
 use super::handed::Slot;
 use super::kept::Left;
+use super::statements::{Execution, Statements};
 use crate::state::Settings;
+
+/// Where the number of the statement is in the packet of a `COM_STMT_EXECUTE`: behind its first byte.
+const STATEMENT_ID: Range<usize> = HEADER_LEN + 1..HEADER_LEN + 5;
 
 /// A statement that may go out with others, and what its connection has to be like.
 #[derive(Debug)]
 pub(crate) struct Traveller {
     /// The packets of its command.
     pub(crate) command: Rc<[u8]>,
+    /// The prepared statement that it executes, if it does: the number of that depends on the connection.
+    pub(crate) execution: Option<Box<Execution>>,
     pub(crate) caller: Arc<Caller>,
     pub(crate) settings: Rc<Settings>,
     /// Its client has reset its connection.
@@ -39,7 +49,10 @@ pub(crate) struct Traveller {
 pub(super) struct Rider {
     /// Where its session gets the connection.
     pub(super) slot: Rc<Slot>,
-    pub(super) traveller: Traveller,
+    /// The packets of his command.
+    pub(super) command: Rc<[u8]>,
+    /// The number of the prepared statement in it, if it executes one.
+    pub(super) statement: Option<u32>,
 }
 
 /// Those behind the session that has a connection.
@@ -50,6 +63,8 @@ pub(crate) struct Train {
     has_left: bool,
     /// The command of the session that has the connection, or gets it next, was sent by the one before.
     is_awaited: bool,
+    /// The prepared statement that it executes, if it does.
+    executed: Option<u32>,
     /// What was read behind the answer before.
     carried: Vec<u8>,
     progress: Rc<Progress>,
@@ -97,6 +112,18 @@ impl Traveller {
     pub(super) fn fits(&self, left: &Left) -> bool {
         left.is_as(&self.caller, &self.settings, self.was_reset)
     }
+
+    /// What is sent for `slot` over this connection; nothing if that does not have the statement.
+    pub(super) fn rides_on(&self, link: &Connection, slot: &Rc<Slot>) -> Option<Rider> {
+        let slot = Rc::clone(slot);
+        let Some(execution) = &self.execution else {
+            return Some(Rider { slot, command: Rc::clone(&self.command), statement: None });
+        };
+        let id = link.statements().find(execution, !link.is_mariadb())?;
+        let mut command = self.command.to_vec();
+        command.get_mut(STATEMENT_ID)?.copy_from_slice(&id.to_le_bytes());
+        Some(Rider { slot, command: command.into(), statement: Some(id) })
+    }
 }
 
 impl Train {
@@ -104,7 +131,7 @@ impl Train {
     pub(super) fn new(riders: VecDeque<Rider>) -> Self {
         let slots = riders.iter().map(|rider| Rc::clone(&rider.slot)).collect();
         let progress = Rc::new(Progress { slots, ..Progress::default() });
-        Self { riders, has_left: false, is_awaited: false, carried: Vec::new(), progress }
+        Self { riders, has_left: false, is_awaited: false, executed: None, carried: Vec::new(), progress }
     }
 
     /// For who looks after it.
@@ -112,11 +139,17 @@ impl Train {
         Rc::clone(&self.progress)
     }
 
-    /// Puts the commands of all who still wait behind `command`, to be sent with it; nothing if nobody waits.
-    pub(crate) fn depart(&mut self, command: &[u8]) -> Option<Vec<u8>> {
-        self.riders.retain(|rider| !rider.slot.is_gone());
+    /// Puts the commands of all who still wait behind `command`, to be sent with it; nothing if nobody waits. Whoever has counted on a prepared
+    /// statement that is not there any more looks for another connection.
+    pub(super) fn depart(&mut self, command: &[u8], statements: &Statements) -> Option<Vec<u8>> {
+        self.riders.retain(|Rider { slot, statement, .. }| {
+            if !statement.is_none_or(|id| statements.has(id)) {
+                slot.miss();
+            }
+            !slot.is_gone()
+        });
         self.has_left = !self.riders.is_empty();
-        let commands = self.riders.iter().map(|rider| &*rider.traveller.command);
+        let commands = self.riders.iter().map(|rider| &*rider.command);
         self.has_left.then(|| std::iter::once(command).chain(commands).collect::<Vec<_>>().concat())
     }
 
@@ -128,6 +161,11 @@ impl Train {
     /// Whether the command of whoever has the connection, or gets it next, was sent.
     pub(crate) const fn is_awaited(&self) -> bool {
         self.is_awaited
+    }
+
+    /// The prepared statement that this command executes, if it does.
+    pub(super) const fn executed(&self) -> Option<u32> {
+        self.executed
     }
 
     /// The session whose command was sent has the connection: it goes on with reading.
@@ -162,8 +200,9 @@ impl Train {
 
     /// Who gets the connection next.
     pub(super) fn next(&mut self) -> Next {
-        while let Some(Rider { slot, .. }) = self.riders.pop_front() {
+        while let Some(Rider { slot, statement, .. }) = self.riders.pop_front() {
             self.progress.served.set(self.progress.served.get() + 1);
+            self.executed = statement;
             if !slot.is_gone() {
                 self.is_awaited = self.has_left;
                 return Next::Rider(slot);

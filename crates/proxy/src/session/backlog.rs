@@ -34,23 +34,29 @@ pub(super) fn len_of_cut(bytes: &[u8]) -> Option<usize> {
     (!header.continues() && whole_front(bytes).is_none()).then_some(header.len as usize)
 }
 
+/// Puts `with` in the place of a part of the payload, which is there, of the command that `bytes` begin with. False if that is too large for
+/// it.
+pub(super) fn splice(bytes: &mut Vec<u8>, part: Range<usize>, with: &[u8]) -> bool {
+    let Some(header) = bytes.first_chunk().map(|header| Header::parse(*header)) else {
+        return false;
+    };
+    let is_there = part.start <= part.end && part.end <= front(bytes).len();
+    let len = (header.len as usize).saturating_sub(part.len()) + with.len();
+    if !is_there || header.continues() || len >= MAX_PAYLOAD {
+        return false;
+    }
+    let part = HEADER_LEN + part.start..HEADER_LEN + part.end;
+    bytes.splice(part, with.iter().copied());
+    // Below 2^24: it was compared.
+    let header = Header { len: u32::try_from(len).unwrap_or(header.len), ..header };
+    bytes.splice(..HEADER_LEN, header.to_bytes());
+    true
+}
+
 impl Session {
     /// Puts `with` in the place of a part of the front's payload that is there. False if the front is too large for that.
     pub(super) fn splice_front(&mut self, part: Range<usize>, with: &[u8]) -> bool {
-        let Some(header) = self.backlog.first_chunk().map(|header| Header::parse(*header)) else {
-            return false;
-        };
-        let is_there = part.start <= part.end && part.end <= front(&self.backlog).len();
-        let len = (header.len as usize).saturating_sub(part.len()) + with.len();
-        if !is_there || header.continues() || len >= MAX_PAYLOAD {
-            return false;
-        }
-        let part = HEADER_LEN + part.start..HEADER_LEN + part.end;
-        self.backlog.splice(part, with.iter().copied());
-        // Below 2^24: it was compared.
-        let header = Header { len: u32::try_from(len).unwrap_or(header.len), ..header };
-        self.backlog.splice(..HEADER_LEN, header.to_bytes());
-        true
+        splice(&mut self.backlog, part, with)
     }
 
     /// Reads on until it is clear what the command is, and as much of it is there as a decision takes.

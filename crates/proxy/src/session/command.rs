@@ -126,6 +126,9 @@ impl Session {
             if let Some(decided) = decided {
                 return Poll::Ready(self.forward(cx, input, kind, decided));
             }
+            if let Some((input, decided)) = self.adopt_at_once(kind, input) {
+                return Poll::Ready(self.forward(cx, &input, kind, decided));
+            }
         }
         self.alight();
         self.backlog = input.to_vec();
@@ -243,8 +246,8 @@ impl Session {
             return Ok(());
         }
         let first = link.take_prologue();
-        let others = link.train_mut().filter(|_| first.is_none() && self.ride.is_some());
-        if let Some(packets) = others.and_then(|others| others.depart(command)) {
+        let goes_together = first.is_none() && self.ride.is_some();
+        if let Some(packets) = if goes_together { link.depart(command) } else { None } {
             self.note_departure(true);
             return self.send_to_backend(cx, &packets);
         }
@@ -303,7 +306,7 @@ impl Session {
     }
 
     /// Whether the command that `input` begins with is not simply forwarded, even when there is a backend.
-    fn is_own(&self, kind: Kind, input: &[u8]) -> bool {
+    pub(super) fn is_own(&self, kind: Kind, input: &[u8]) -> bool {
         matches!(kind, Kind::Quit | Kind::ChangeUser) || self.look(kind, input) != Look::Plain
     }
 

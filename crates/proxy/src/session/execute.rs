@@ -21,7 +21,6 @@ use crate::backend::Full;
 use crate::client::login::ok;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::state::typed::Typed;
 
 /// Where the number of the statement is in a command's payload.
 pub(super) const ID: std::ops::Range<usize> = 1..5;
@@ -198,16 +197,6 @@ impl Session {
         Ok(false)
     }
 
-    /// The values with which the command in the backlog executes this statement.
-    fn typed_by_front(&self, kind: Kind, id: u32) -> Typed {
-        let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id));
-        let Some(prepared) = prepared.filter(|_| kind == Kind::StmtExecute) else { return Typed::default() };
-        let caps = self.capabilities();
-        let execute = StmtExecute::decode(front(&self.backlog), caps);
-        let params = execute.and_then(|execute| execute.params(prepared.params(), caps));
-        params.map(|params| Typed::of(prepared.types_of(&params, caps))).unwrap_or_default()
-    }
-
     /// The statements of other sessions at the backend in use that a client would mean by this number, which it does not have: they have to
     /// be closed, so that the server says that it does not know it.
     fn left_as(&self, id: u32) -> Vec<u32> {
@@ -310,34 +299,6 @@ impl Session {
             self.close_at(hostgroup, known_as).await?;
         }
         Ok(false)
-    }
-
-    /// Names the statement in the command in the backlog as the backend in use does, and adds the types that it lacks. False
-    /// if the command is too large for that.
-    fn rename(&mut self, kind: Kind, id: u32, known_as: u32) -> bool {
-        let (caps, hostgroup) = (self.capabilities(), self.course.hostgroup);
-        self.splice_front(ID, &known_as.to_le_bytes());
-        let Some(prepared) = self.course.prepared.as_mut().and_then(|all| all.get_mut(id)) else {
-            return true;
-        };
-        if kind != Kind::StmtExecute || prepared.has_types_at(hostgroup) {
-            return true;
-        }
-        // What does not make sense the server has to say.
-        let payload = front(&self.backlog);
-        let Ok(execute) = StmtExecute::decode(payload, caps) else { return true };
-        let Ok(params) = execute.params(prepared.params(), caps) else { return true };
-        let own = params.types_without_attributes(prepared.params(), caps);
-        let Some(types) = prepared.types_for(hostgroup, own).map(<[u8]>::to_vec) else {
-            return true;
-        };
-        if params.count != usize::from(prepared.params()) {
-            // Attributes without types: nobody knows theirs.
-            return true;
-        }
-        // In front of the values is the byte that says whether types follow.
-        let Some(flag) = (payload.len() - params.values.len()).checked_sub(1) else { return true };
-        params.count == 0 || self.splice_front(flag..flag + 1, &[&[1][..], &types].concat())
     }
 
     /// Takes note of a command for a prepared statement that is being sent to the backend.

@@ -11,7 +11,7 @@ use super::course::decided::Decided;
 use super::course::prepared::Prepared;
 use super::course::prepared::definitions::Definitions;
 use super::execute::{ID, keeps_definitions};
-use crate::backend::{Asked, Known, Reply, Wanted};
+use crate::backend::{Asked, Known, Reply};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::state::substitute::with_numbers;
@@ -177,24 +177,6 @@ impl Session {
             return Ok(());
         };
         self.close_at(hostgroup, known_as).await
-    }
-
-    /// A statement of the same text that another session has left at the backend in use is this session's from now on; the number that
-    /// it has there. It is about to be executed with these values.
-    pub(super) fn adopt(&mut self, id: u32, now: &Typed) -> Option<u32> {
-        let all = self.course.prepared.as_mut()?;
-        let prepared = all.get(id)?;
-        let wanted = Wanted {
-            origin: prepared.origin()?,
-            entry: prepared.entry(),
-            params: prepared.params(),
-            columns: prepared.columns(),
-            typed: prepared.typed(),
-            now,
-        };
-        let found = self.backend.as_mut()?.connection_mut().statements_mut().take(&wanted)?;
-        all.add_place(id, self.course.hostgroup, found, false);
-        Some(found.id)
     }
 
     /// Prepares the statement in the backlog, and names it to the client by a number that no other one has.

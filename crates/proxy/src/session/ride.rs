@@ -147,15 +147,20 @@ impl Session {
             && course.gtids.is_none()
             && course.watched.is_none()
             && self.worker.rate_to_client().is_none();
-        let is_query = || matches!(self.first_kind(input), Ok(Some(Kind::Query)));
+        let kind = self.first_kind(input).ok().flatten();
+        let kind = kind.filter(|kind| matches!(kind, Kind::Query | Kind::StmtExecute))?;
         let is_one = || {
             MessageScanner::new(0).scan(input).is_ok_and(|scanned| scanned.done && scanned.len == input.len())
         };
-        if !is_usual || input.len() > TRAVELS_BYTES_MAX || !is_query() || !is_one() {
+        if !is_usual || input.len() > TRAVELS_BYTES_MAX || !is_one() {
             return None;
         }
-        let command: Option<Rc<[u8]>> = self.worker.punctual.is_known(digest).then(|| input.into());
-        let travels = command.clone().map(|command| self.course.traveller(command));
+        let travels = self.worker.punctual.is_known(digest).then(|| self.traveller(kind, input)).flatten();
+        let command = travels.as_ref().map(|travels| match travels.execution {
+            None => Rc::clone(&travels.command),
+            // Sent once more, it is for whatever connection has it then.
+            Some(_) => input.into(),
+        });
         self.ride = Some(Box::new(Ride {
             digest,
             command,
@@ -166,6 +171,15 @@ impl Session {
             is_marred: false,
         }));
         travels
+    }
+
+    /// What the session would send.
+    fn traveller(&self, kind: Kind, input: &[u8]) -> Option<Traveller> {
+        if kind == Kind::Query {
+            return Some(self.course.traveller(input.into(), None));
+        }
+        let (command, execution) = self.execution(input)?;
+        Some(self.course.traveller(command, Some(Box::new(execution))))
     }
 
     /// The command is sent, or was with those of others.

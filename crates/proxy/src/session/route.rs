@@ -97,6 +97,27 @@ impl Session {
     /// Whether the command is all that has to be sent.
     #[inline]
     fn is_simple(&self, kind: Kind, input: &[u8], decided: &Decided) -> bool {
+        self.comes_alone(kind, input, decided)
+            && match (&self.course.prepared, kind) {
+                (Some(registry), Kind::StmtPrepare) => !registry.has_other_homes(self.course.hostgroup),
+                _ if names_statement(kind) => self.is_known_here(kind, input),
+                _ => true,
+            }
+    }
+
+    /// Whether the execution that `input` begins with is all that has to be sent to the backend in use, once its statement is there.
+    pub(super) fn needs_only_its_statement(&self, input: &[u8]) -> bool {
+        self.course.decided.as_ref().is_some_and(|decided| {
+            !decided.is_ready
+                && decided.renamed.is_none()
+                && self.is_here(decided)
+                && self.comes_alone(Kind::StmtExecute, input, decided)
+        })
+    }
+
+    /// Whether nothing is to be done before the command, but for bringing its prepared statement.
+    #[inline]
+    fn comes_alone(&self, kind: Kind, input: &[u8], decided: &Decided) -> bool {
         if kind == Kind::StmtPrepare && self.len_to_complete(input).is_some() {
             return false;
         }
@@ -104,20 +125,12 @@ impl Session {
         let effects = decided.effects;
         let asks = decided.asks_for_last() && self.hears_of_others()
             || effects.any_of(NEEDS_LAST_ID) && !self.has_last_id();
-        if ordered
+        !(ordered
             || asks
             || decided.commits_first
             || self.has_to_wait(kind)
             || self.has_to_prepare(kind, decided)
-            || self.has_to_name(kind, input, decided)
-        {
-            return false;
-        }
-        match (&self.course.prepared, kind) {
-            (Some(registry), Kind::StmtPrepare) => !registry.has_other_homes(self.course.hostgroup),
-            _ if names_statement(kind) => self.is_known_here(kind, input),
-            _ => true,
-        }
+            || self.has_to_name(kind, input, decided))
     }
 
     /// The length of a statement that is to be prepared, comes in pieces, and is kept as a whole: without the last ones it could not

@@ -91,6 +91,11 @@ impl Typed {
         }
     }
 
+    /// Whether these are the same behind an execution with `now`.
+    pub(crate) fn are_kept_by(&self, now: &Self) -> bool {
+        now.0.iter().enumerate().all(|(at, next)| self.at(at).followed_by(*next) == self.at(at))
+    }
+
     /// Whether there were several for one parameter.
     pub(crate) fn is_mixed(&self) -> bool {
         self.0.contains(&Type::Several)

@@ -178,6 +178,11 @@ impl Prepared {
         self.types.is_some() && self.typed_in.is_none()
     }
 
+    /// The types of its parameters, as they were sent last, if texts mean what they did then.
+    pub(in crate::session) fn types_of_now(&self) -> Option<&[u8]> {
+        self.types.as_deref().filter(|_| self.typed_in.is_none())
+    }
+
     /// Texts are about to mean something else than when the types were sent, which is this.
     pub(in crate::session) fn keep_modes_of_types(&mut self, modes: Rc<Modes>) {
         self.typed_in = Some(modes);

@@ -1,0 +1,141 @@
+//! Statements that other sessions have left prepared at a connection: whoever executes one of the same text goes on with theirs, without a
+//! word to the server, and may go out together with others that do so.
+
+use std::rc::Rc;
+
+use route::Effects;
+use wire::Codec as _;
+use wire::command::{Kind, StmtExecute};
+use wire::frame::HEADER_LEN;
+
+use super::Session;
+use super::backlog::{front, splice, whole_front};
+use super::course::decided::Decided;
+use super::course::prepared::Prepared;
+use super::execute::{ID, id, opens_cursor};
+use crate::backend::{Execution, Wanted};
+use crate::state::typed::Typed;
+
+impl Session {
+    /// A statement of the same text that another session has left at the backend in use is this session's from now on; the number that
+    /// it has there. It is about to be executed with these values.
+    pub(super) fn adopt(&mut self, id: u32, now: &Typed) -> Option<u32> {
+        let all = self.course.prepared.as_mut()?;
+        let prepared = all.get(id)?;
+        let wanted = Wanted {
+            origin: prepared.origin()?,
+            entry: prepared.entry(),
+            params: prepared.params(),
+            columns: prepared.columns(),
+            typed: prepared.typed(),
+            now,
+        };
+        let found = self.backend.as_mut()?.connection_mut().take_statement(&wanted)?;
+        all.add_place(id, self.course.hostgroup, found, false);
+        Some(found.id)
+    }
+
+    /// The execution that `input` is, as the backend in use gets it, and what was decided about it, if that has its statement, maybe from another
+    /// session, and gets nothing else.
+    pub(super) fn adopt_at_once(&mut self, kind: Kind, input: &[u8]) -> Option<(Vec<u8>, Decided)> {
+        let payload = whole_front(input).filter(|payload| HEADER_LEN + payload.len() == input.len())?;
+        if kind != Kind::StmtExecute || self.is_own(kind, input) || !self.needs_only_its_statement(input) {
+            return None;
+        }
+        let id = id(payload)?;
+        let hostgroup = self.course.hostgroup;
+        let prepared = self.course.prepared.as_ref()?.get(id)?;
+        let is_usual = is_usual(prepared, payload)
+            && !prepared.is_for_once(hostgroup)
+            && !prepared.has_other_columns_at(hostgroup)
+            && prepared.typed_in(hostgroup).is_none();
+        if !is_usual {
+            return None;
+        }
+        self.backlog = input.to_vec();
+        let known_as = prepared.id_at(hostgroup);
+        let known_as = known_as.or_else(|| self.adopt(id, &self.typed_by_front(kind, id)));
+        let renamed = known_as.filter(|known_as| self.rename(kind, id, *known_as));
+        let input = std::mem::take(&mut self.backlog);
+        let renamed = renamed?;
+        let decided = self.course.decided.take()?;
+        Some((input, Decided { renamed: (renamed != id).then_some(id), ..decided }))
+    }
+
+    /// The execution that `input` is as any connection may get it where its statement is, but for the number that this has there; nothing if it needs
+    /// more than that.
+    pub(super) fn execution(&self, input: &[u8]) -> Option<(Rc<[u8]>, Execution)> {
+        let payload = whole_front(input)?;
+        let prepared = self.course.prepared.as_ref()?.get(id(payload)?)?;
+        if !is_usual(prepared, payload) || prepared.what.change.is_some() {
+            return None;
+        }
+        let (caps, count) = (self.capabilities(), prepared.params());
+        let params =
+            StmtExecute::decode(payload, caps).and_then(|execute| execute.params(count, caps)).ok()?;
+        let mut command = input.to_vec();
+        if count > 0 && params.types_without_attributes(count, caps).is_none() {
+            let types = prepared.types_of_now().filter(|_| params.count == usize::from(count))?;
+            if !add_types(&mut command, params.values.len(), types) {
+                return None;
+            }
+        }
+        let now = Typed::of(prepared.types_of(&params, caps));
+        let (origin, typed) = (prepared.origin()?, prepared.typed().clone());
+        let execution = Execution { origin, params: count, columns: prepared.columns(), typed, now };
+        Some((command.into(), execution))
+    }
+
+    /// The values with which the command in the backlog executes this statement.
+    pub(super) fn typed_by_front(&self, kind: Kind, id: u32) -> Typed {
+        let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id));
+        let Some(prepared) = prepared.filter(|_| kind == Kind::StmtExecute) else { return Typed::default() };
+        let caps = self.capabilities();
+        let execute = StmtExecute::decode(front(&self.backlog), caps);
+        let params = execute.and_then(|execute| execute.params(prepared.params(), caps));
+        params.map(|params| Typed::of(prepared.types_of(&params, caps))).unwrap_or_default()
+    }
+
+    /// Names the statement in the command in the backlog as the backend in use does, and adds the types that it lacks. False
+    /// if the command is too large for that.
+    pub(super) fn rename(&mut self, kind: Kind, id: u32, known_as: u32) -> bool {
+        let (caps, hostgroup) = (self.capabilities(), self.course.hostgroup);
+        self.splice_front(ID, &known_as.to_le_bytes());
+        let Some(prepared) = self.course.prepared.as_mut().and_then(|all| all.get_mut(id)) else {
+            return true;
+        };
+        if kind != Kind::StmtExecute || prepared.has_types_at(hostgroup) {
+            return true;
+        }
+        // What does not make sense the server has to say.
+        let payload = front(&self.backlog);
+        let Ok(execute) = StmtExecute::decode(payload, caps) else { return true };
+        let Ok(params) = execute.params(prepared.params(), caps) else { return true };
+        let own = params.types_without_attributes(prepared.params(), caps);
+        let Some(types) = prepared.types_for(hostgroup, own).map(<[u8]>::to_vec) else {
+            return true;
+        };
+        // Attributes without types: nobody knows theirs.
+        let has_attributes = params.count != usize::from(prepared.params());
+        let values = params.values.len();
+        has_attributes || params.count == 0 || add_types(&mut self.backlog, values, &types)
+    }
+}
+
+/// Adds types to the execution that `command` begins with, of which so many bytes are its values. False if it is too large for that.
+fn add_types(command: &mut Vec<u8>, values: usize, types: &[u8]) -> bool {
+    // In front of the values is the byte that says whether types follow.
+    match front(command).len().checked_sub(values + 1) {
+        Some(flag) => splice(command, flag..flag + 1, &[&[1][..], types].concat()),
+        None => true,
+    }
+}
+
+/// Whether an execution of a statement needs nothing but what is in it: no values that were sent before, no cursor, no word about the statement
+/// before.
+fn is_usual(prepared: &Prepared, payload: &[u8]) -> bool {
+    prepared.unsent.is_empty()
+        && !prepared.is_at_home()
+        && !prepared.what.effects.any_of(Effects::LAST_RESULT)
+        && !opens_cursor(payload)
+}
