@@ -161,7 +161,9 @@ fn measure(options: &Options, programs: &Programs) -> anyhow::Result<Results> {
     let shared = if options.no_sharing {
         Vec::new()
     } else {
-        sharing::measure(&stage, &sysbench, plan.seconds, plan.rounds)?
+        let mysql = mysql(&sandbox, &sysbench)?;
+        let at_mysql = mysql.as_ref().map(|database| Stage { database, ..stage });
+        sharing::measure(&stage, at_mysql.as_ref(), &sysbench, plan.seconds, plan.rounds)?
     };
     let targets = Kind::ALL.map(|kind| Target::start(&stage, kind).map(|(target, _)| target)).into_iter();
     let targets = targets.collect::<anyhow::Result<Vec<_>>>()?;
@@ -171,12 +173,25 @@ fn measure(options: &Options, programs: &Programs) -> anyhow::Result<Results> {
 
 /// A server with room for the whole data set in memory, so that it takes as little of the time as it can.
 fn database(programs: &Programs, sandbox: &Sandbox) -> anyhow::Result<Server> {
-    let args = [
+    let log = "--innodb-log-file-size=96M".to_owned();
+    Setup::new("db").args(roomy()).args([log]).start(&programs.mariadb, sandbox)
+}
+
+/// The same of MySQL with its tables, if it is on this machine.
+fn mysql(sandbox: &Sandbox, sysbench: &Sysbench) -> anyhow::Result<Option<Server>> {
+    let Some(binaries) = testkit::mysql::find()? else { return Ok(None) };
+    let database = Setup::new("mysql").args(roomy()).start(&binaries, sandbox)?;
+    database.sql(&format!("CREATE DATABASE {SCHEMA}"))?;
+    sysbench.prepare(database.port())?;
+    Ok(Some(database))
+}
+
+/// Options for as many connections and as much data as there are.
+fn roomy() -> [String; 3] {
+    [
         "--innodb-buffer-pool-size=256M".to_owned(),
-        "--innodb-log-file-size=96M".to_owned(),
         format!("--max-connections={BACKENDS_MAX}"),
         // A thousand come at once.
         format!("--back-log={BACKENDS_MAX}"),
-    ];
-    Setup::new("db").args(args).start(&programs.mariadb, sandbox)
+    ]
 }

@@ -88,9 +88,8 @@ fn raw(results: &Results) -> String {
         let _ = writeln!(csv, "{measure},pointsman,oltp_point_select,text,16,,{seconds},,{qps},,,,{cpu},,,,");
     }
     for shared in &results.shared {
-        let measure =
-            format!("connections: {}{}", shared.way, if shared.apart { " server apart" } else { "" });
-        let (clients, qps, p99, cpu) = (shared.clients, shared.qps, shared.p99_ms, shared.cpu_us);
+        let measure = format!("connections: {} {}", shared.way, shared.case.to_string().replace(',', ""));
+        let (clients, qps, p99, cpu) = (shared.case.clients, shared.qps, shared.p99_ms, shared.cpu_us);
         let _ =
             writeln!(csv, "{measure},,oltp_point_select,text,{clients},,{seconds},,{qps},,,{p99},{cpu},,,,");
     }

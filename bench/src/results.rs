@@ -97,7 +97,7 @@ impl Results {
 
     /// Median statements per second, p99 in ms, and processor time of the proxy per statement, in us, of a case on this way.
     pub(crate) fn shared(&self, case: &Case, way: Way) -> (f64, f64, f64) {
-        let is_one = |run: &&Shared| (run.clients, run.apart, run.way) == (case.clients, case.apart, way);
+        let is_one = |run: &&Shared| (run.case, run.way) == (*case, way);
         let runs = || self.shared.iter().filter(is_one);
         let median_of = |figure: fn(&Shared) -> f64| median(runs().map(figure).collect());
         (median_of(|run| run.qps), median_of(|run| run.p99_ms), median_of(|run| run.cpu_us))
@@ -150,6 +150,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::sharing::CASES;
     use crate::sysbench::Figures;
 
     /// Two rounds: the floor needs 10 and 20 us, HAProxy 30 % and Pointsman 10 % more.
@@ -183,8 +184,7 @@ pub(crate) mod tests {
             cpu: Duration::from_secs(2),
         };
         let start = |kind, ms| Start { kind, time: Duration::from_millis(ms) };
-        let shared =
-            |way, qps, p99_ms, cpu_us| Shared { clients: 128, apart: false, way, qps, p99_ms, cpu_us };
+        let shared = |way, qps, p99_ms, cpu_us| Shared { case: CASES[1], way, qps, p99_ms, cpu_us };
         Results {
             plan: Plan { cells: vec![cell], seconds: 2, rounds: 2 },
             threads: 2,

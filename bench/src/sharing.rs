@@ -41,23 +41,39 @@ impl fmt::Display for Way {
     }
 }
 
+/// The server, and where it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum At {
+    /// MariaDB, on the cores that all share.
+    Mariadb,
+    /// The same on a core of its own.
+    MariadbApart,
+    /// MySQL, where it is there, on the cores that all share.
+    Mysql,
+}
+
 /// What is compared with each other.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Case {
     /// How many clients.
     pub(crate) clients: u32,
-    /// Whether the server has a core of its own.
-    pub(crate) apart: bool,
-    /// How they get to the server.
+    /// Whether they prepare their statements.
+    pub(crate) prepared: bool,
+    /// The server.
+    pub(crate) at: At,
+    /// How they get to it.
     pub(crate) ways: &'static [Way],
 }
 
 /// All that is compared.
-pub(crate) const CASES: [Case; 4] = [
-    Case { clients: 16, apart: false, ways: &[Way::OneToOne, Way::Shared] },
-    Case { clients: 128, apart: false, ways: &[Way::OneToOne, Way::On(16)] },
-    Case { clients: 1000, apart: false, ways: THOUSAND },
-    Case { clients: 1000, apart: true, ways: THOUSAND },
+pub(crate) const CASES: [Case; 7] = [
+    Case { clients: 16, prepared: false, at: At::Mariadb, ways: &[Way::OneToOne, Way::Shared] },
+    Case { clients: 128, prepared: false, at: At::Mariadb, ways: &[Way::OneToOne, Way::On(16)] },
+    Case { clients: 1000, prepared: false, at: At::Mariadb, ways: THOUSAND },
+    Case { clients: 1000, prepared: true, at: At::Mariadb, ways: THOUSAND },
+    Case { clients: 1000, prepared: false, at: At::Mysql, ways: THOUSAND },
+    Case { clients: 1000, prepared: true, at: At::Mysql, ways: THOUSAND },
+    Case { clients: 1000, prepared: false, at: At::MariadbApart, ways: THOUSAND },
 ];
 
 /// The ways of a thousand clients. A few connections are what a core or two can be busy with.
@@ -66,11 +82,9 @@ const THOUSAND: &[Way] = &[Way::Direct, Way::Floor, Way::OneToOne, Way::On(32), 
 /// One run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shared {
-    /// How many clients.
-    pub(crate) clients: u32,
-    /// Whether the server had a core of its own.
-    pub(crate) apart: bool,
-    /// How they got to the server.
+    /// What it is a part of.
+    pub(crate) case: Case,
+    /// How its clients got to the server.
     pub(crate) way: Way,
     /// Statements per second.
     pub(crate) qps: f64,
@@ -80,24 +94,39 @@ pub(crate) struct Shared {
     pub(crate) cpu_us: f64,
 }
 
-/// Runs point selects on all ways of each case in turn, in rounds.
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let statements = if self.prepared { "prepared" } else { "text" };
+        let server = match self.at {
+            At::Mariadb => "MariaDB",
+            At::MariadbApart => "MariaDB on a core of its own, all else on the others",
+            At::Mysql => "MySQL",
+        };
+        write!(f, "{statements}, {server}")
+    }
+}
+
+/// Runs point selects on all ways of each case in turn, in rounds; before MySQL if there is one.
 pub(crate) fn measure(
-    stage: &Stage,
+    mariadb: &Stage,
+    mysql: Option<&Stage>,
     sysbench: &Sysbench,
     seconds: u32,
     rounds: u32,
 ) -> anyhow::Result<Vec<Shared>> {
-    let ways: usize = CASES.iter().map(|case| case.ways.len()).sum();
+    let cases = CASES.iter().filter(|case| case.at != At::Mysql || mysql.is_some());
+    let ways: usize = cases.clone().map(|case| case.ways.len()).sum();
     let mut progress = Progress::new("sharing", rounds * u32::try_from(ways)?);
     let mut results = Vec::new();
-    for Case { clients, apart, ways } in CASES {
+    for case @ Case { clients, prepared, at, ways } in cases {
+        let stage = mysql.filter(|_| *at == At::Mysql).unwrap_or(mariadb);
         let server = stage.database.pid().context("the server has ended")?;
         // Those that are started from here on are where this process is.
-        let cores = if apart { Apart::new(server)? } else { None };
-        if apart && cores.is_none() {
+        let cores = if *at == At::MariadbApart { Apart::new(server)? } else { None };
+        if *at == At::MariadbApart && cores.is_none() {
             continue;
         }
-        let cell = Cell::judged(clients);
+        let cell = Cell { prepared: *prepared, ..Cell::judged(*clients) };
         let targets = ways.iter().map(|way| Ok((*way, target(stage, *way)?)));
         let targets = targets.collect::<anyhow::Result<Vec<_>>>()?;
         for (_, target) in &targets {
@@ -106,8 +135,7 @@ pub(crate) fn measure(
         }
         for round in 1..=rounds {
             for (way, target) in load::turns(&targets, round)? {
-                let where_it_runs = if apart { ", the server apart" } else { "" };
-                progress.next(&format!("{clients} clients, {way}{where_it_runs}"));
+                progress.next(&format!("{clients} clients, {case}, {way}"));
                 let (figures, cpu_us) = match target {
                     None => (sysbench.run(stage.database.port(), cell, seconds, || Ok(()))?, 0.0),
                     Some(target) => {
@@ -116,7 +144,7 @@ pub(crate) fn measure(
                     }
                 };
                 let (way, qps, p99_ms) = (*way, figures.qps, figures.p99_ms);
-                results.push(Shared { clients, apart, way, qps, p99_ms, cpu_us });
+                results.push(Shared { case: *case, way, qps, p99_ms, cpu_us });
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::limits::judge;
 use crate::plan::Cell;
 use crate::results::{CPU, ERRORS, P50, P95, P99, QPS, RSS, Results};
 use crate::rules::Rules;
-use crate::sharing::{CASES, Case, Way};
+use crate::sharing::{CASES, Way};
 use crate::target::Kind;
 
 /// Everything, the limits last.
@@ -142,21 +142,27 @@ fn sharing(out: &mut String, results: &Results) -> std::fmt::Result {
     }
     writeln!(
         out,
-        "\npoint select, text, by connections to the server; x is the ratio to the first line of as many clients, of CPU to one each\n\
+        "\npoint select, by connections to the server; x is the ratio to the first line of as many clients, of CPU to one each\n\
          clients connections       q/s     x    p99 ms  CPU us/query     x"
     )?;
-    for case @ Case { clients, apart, ways } in &CASES {
+    let mut title = String::new();
+    for case in &CASES {
         let measured = |way: &&Way| !results.shared(case, **way).0.is_nan();
-        let mut base = None;
-        if *apart && ways.iter().any(|way| measured(&way)) {
-            writeln!(out, "the server on a core of its own, all else on the others:")?;
+        if !case.ways.iter().any(|way| measured(&way)) {
+            continue;
         }
-        for way in ways.iter().filter(measured) {
+        if title != case.to_string() {
+            title = case.to_string();
+            writeln!(out, "{title}:")?;
+        }
+        let mut base = None;
+        for way in case.ways.iter().filter(measured) {
             let (qps, p99, cpu) = results.shared(case, *way);
             let (base_qps, (.., base_cpu)) = (*base.get_or_insert(qps), results.shared(case, Way::OneToOne));
             writeln!(
                 out,
-                "{clients:>7} {way:<11} {qps:>9.0} {:>5.2} {p99:>9.3}  {cpu:>12.2} {:>5.2}",
+                "{:>7} {way:<11} {qps:>9.0} {:>5.2} {p99:>9.3}  {cpu:>12.2} {:>5.2}",
+                case.clients,
                 qps / base_qps,
                 cpu / base_cpu
             )?;

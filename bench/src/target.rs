@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
-use testkit::guard::{Process, Sandbox};
+use testkit::guard::{Process, Sandbox, Signal};
 use testkit::mariadb::{PASSWORD, Server, USER};
 use testkit::net::free_port;
 
@@ -17,6 +17,8 @@ use crate::tls;
 
 /// Longest time for a proxy to start to serve.
 const START_TIME_MAX: Duration = Duration::from_secs(10);
+/// Longest time for it to end.
+const END_TIME_MAX: Duration = Duration::from_secs(10);
 /// How often the start is looked at: it bounds the precision of the time to the first greeting.
 const POLL_INTERVAL: Duration = Duration::from_micros(200);
 /// Most connections to MariaDB, in every configuration; also MariaDB's own limit.
@@ -93,7 +95,7 @@ impl fmt::Display for Kind {
 }
 
 /// What all targets have in common.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Stage<'a> {
     /// The programs.
     pub(crate) programs: &'a Programs,
@@ -105,7 +107,7 @@ pub(crate) struct Stage<'a> {
     pub(crate) threads: u32,
 }
 
-/// A running proxy. Killed when dropped.
+/// A running proxy. When dropped it ends by itself, and what a profiler wants to write then is written.
 #[derive(Debug)]
 pub(crate) struct Target {
     /// What it is.
@@ -195,6 +197,15 @@ impl Target {
             std::thread::sleep(POLL_INTERVAL);
         }
         Ok(())
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        // If it does not, it is killed.
+        if self.process.signal(Signal::TERM).is_ok() {
+            let _ = self.process.wait(END_TIME_MAX);
+        }
     }
 }
 
