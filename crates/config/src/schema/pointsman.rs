@@ -142,7 +142,7 @@ pub static POINTSMAN_VARIABLES: Section = Section::new(
     .built(),
     int(
         "statements_together",
-        8,
+        32,
         (1, 64),
         "where sessions wait in line for connections: so many of their statements at most go out together over one of them, if they are plain \
          reads that are done in no time; 1: each goes out alone",
