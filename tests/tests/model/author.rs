@@ -97,6 +97,8 @@ struct Slot {
     has_cursor: bool,
     /// MySQL 9.7 answers without rows, and not as the protocol says, when it is then executed without a cursor.
     had_cursor: bool,
+    /// Others have it as well.
+    is_common: bool,
 }
 
 /// What a parameter of a prepared statement may be.

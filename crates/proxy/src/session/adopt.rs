@@ -11,7 +11,7 @@ use wire::frame::HEADER_LEN;
 use super::Session;
 use super::backlog::{front, splice, whole_front};
 use super::course::decided::Decided;
-use super::course::prepared::Prepared;
+use super::course::prepared::{Came, Prepared};
 use super::execute::{ID, id, opens_cursor};
 use crate::backend::{Execution, Wanted};
 use crate::state::typed::Typed;
@@ -31,7 +31,7 @@ impl Session {
             now,
         };
         let found = self.backend.as_mut()?.connection_mut().take_statement(&wanted)?;
-        all.add_place(id, self.course.hostgroup, found, false);
+        all.add_place(id, self.course.hostgroup, found, Came::Adopted);
         Some(found.id)
     }
 

@@ -96,6 +96,9 @@ impl Session {
         {
             return false;
         }
+        if kind == Kind::SendLongData && prepared.is_anothers(hostgroup) {
+            return false;
+        }
         known_as == Some(id) && (kind != Kind::StmtExecute || prepared.has_types_at(self.course.hostgroup))
     }
 
@@ -132,12 +135,19 @@ impl Session {
             return Ok(true);
         };
         let is_told = kind == Kind::StmtExecute && prepared.what.effects.any_of(Effects::LAST_RESULT);
-        if is_told && (prepared.is_for_once(hostgroup) || self.is_away()) {
+        // MariaDB takes a value in parts for what the value before was: behind a number it is the address of its bytes.
+        let has_parts = kind == Kind::SendLongData || !prepared.unsent.is_empty();
+        let is_of_no_use = is_told && (prepared.is_for_once(hostgroup) || self.is_away())
+            || has_parts && prepared.is_anothers(hostgroup);
+        if is_of_no_use {
             self.close_here(id).await?;
         }
         let parts = self.take_parts(kind, id);
         let known_as = self.course.prepared.as_ref().and_then(|all| all.get(id)?.id_at(hostgroup));
-        let known_as = match known_as.or_else(|| self.adopt(id, &self.typed_by_front(kind, id))) {
+        let adopt = |session: &mut Self| {
+            if has_parts { None } else { session.adopt(id, &session.typed_by_front(kind, id)) }
+        };
+        let known_as = match known_as.or_else(|| adopt(self)) {
             Some(known_as) => known_as,
             None => match self.prepare_again(id).await? {
                 Ok(known_as) => known_as,
@@ -332,7 +342,7 @@ impl Session {
                     backend.connection_mut().statements_mut().bind(id);
                 }
                 let Some(prepared) = all.at(id, hostgroup) else { return };
-                prepared.note_executed();
+                prepared.note_executed(hostgroup);
                 if prepared.what.text.is_some()
                     && let Ok(execute) = StmtExecute::decode(payload, caps)
                     && let Ok(params) = execute.params(prepared.params(), caps)

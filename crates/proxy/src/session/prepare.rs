@@ -8,8 +8,8 @@ use wire::reply::Answer;
 use super::Session;
 use super::backlog::whole_front;
 use super::course::decided::Decided;
-use super::course::prepared::Prepared;
 use super::course::prepared::definitions::Definitions;
+use super::course::prepared::{Came, Prepared};
 use super::execute::{ID, keeps_definitions};
 use crate::backend::{Asked, Known, Reply};
 use crate::ending::Ending;
@@ -164,7 +164,8 @@ impl Session {
             return Ok(Err(NotPrepared::Changed));
         }
         if let Some(all) = &mut self.course.prepared {
-            all.add_place(id, hostgroup, statement, is_told);
+            let came = if is_told { Came::ForOnce } else { Came::Prepared };
+            all.add_place(id, hostgroup, statement, came);
         }
         Ok(Ok(statement.id))
     }

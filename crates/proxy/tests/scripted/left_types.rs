@@ -7,7 +7,7 @@ use wire::command::Kind;
 
 use super::compress::accept;
 use super::left_statements::{config_with, expect_close};
-use super::shared::{comes, let_in};
+use super::shared::{comes, let_in, two_of};
 use super::shared_by_name::is_bound;
 use super::shared_traces::COLUMN;
 use super::support::{Client, Database, Servers, log_in_as, options, play, run, stage};
@@ -109,6 +109,39 @@ fn c16_sessions_with_values_of_the_same_types_share_statements() {
         executed(&mut two, &mut server, TEXT, 2).await;
         executes(&mut one, &mut server, NUMBER, 2).await;
     });
+}
+
+/// MariaDB takes a value that is sent in parts for what the value before was: behind a number it returns an address of its memory.
+#[test]
+fn c04_a_value_in_parts_never_goes_to_a_statement_that_others_have_executed() {
+    let part = |id: u8| [id, 0, 0, 0, 0, 0, b'x'];
+    for is_executed_before in [false, true] {
+        play(async || {
+            let (_stage, _servers, mut one, mut two, mut server) =
+                two_of(config_with(20), &options(), &options()).await;
+            prepare(&mut two, &mut server, 1).await;
+            prepare(&mut one, &mut server, 2).await;
+            two.send_query("SELECT 2").await;
+            expect_close(&mut server, 1).await;
+            comes(&mut two, &mut server, "SELECT 2").await;
+            let second = |execution: &[u8]| [&[2], &execution[1..]].concat();
+            one.send_command(Kind::StmtExecute, &second(NUMBER)).await;
+            executed(&mut one, &mut server, NUMBER, 2).await;
+            if is_executed_before {
+                // Then it is as if it were his own.
+                executes(&mut two, &mut server, TEXT, 2).await;
+            }
+            two.send_command(Kind::SendLongData, &part(1)).await;
+            let id = if is_executed_before {
+                2
+            } else {
+                prepares(&mut server, 3).await;
+                3
+            };
+            server.expect_command(Kind::SendLongData, &part(id)).await;
+            executes(&mut two, &mut server, TEXT, id).await;
+        });
+    }
 }
 
 /// What values of two types come to depends on their order.

@@ -43,6 +43,15 @@ const STATEMENTS: [(&str, &[P], bool); 31] = [
     ("BEGIN", &[], false),
 ];
 
+/// Statements that all clients have, so that their executions go out together where sessions wait for connections. Some have warnings, by their
+/// values alone.
+const COMMON: [(&str, &[P]); 4] = [
+    ("SELECT ?, s.* FROM shared.s s WHERE id = ?", &[P::Tag, P::Id]),
+    ("SELECT ?, LENGTH(?), CONCAT(?, 'x')", &[P::Tag, P::Tag, P::Tag]),
+    ("SELECT ?, s.id FROM shared.s s WHERE id < ? AND id + ? > 3 ORDER BY id", &[P::Tag, P::Id, P::Any]),
+    ("SELECT ?, b.* FROM shared.big b WHERE id = ?", &[P::Tag, P::Id]),
+];
+
 /// Texts that cannot be prepared.
 const UNPREPARABLE: [&str; 5] = [
     "SELECT ? FROM {db}.nowhere",
@@ -76,7 +85,7 @@ impl Author {
             }
             3 if open.has_cursor => self.fetch(slot),
             _ => {
-                self.execute(slot, &open);
+                self.execute(slot, &open, false);
                 while self.session.slots[slot].as_ref().is_some_and(|slot| slot.has_cursor)
                     && self.dice.chance(60)
                 {
@@ -104,8 +113,8 @@ impl Author {
             sql = sql.replace("@a, @b, ", "");
         }
         let sql = self.filled(&sql);
-        let (calls, has_tables) = (sql.starts_with("CALL"), sql.contains(" FROM "));
-        self.say(Command::Prepare(name(slot), sql));
+        let calls = sql.starts_with("CALL");
+        let open = self.open(slot, sql, params, is_select);
         if calls && !self.gaps {
             // MySQL has been in the procedure's schema, which it tells with the next OK.
             self.query("DO {n}");
@@ -114,28 +123,57 @@ impl Author {
             // MariaDB has been there and back, which ends that a reset has hidden the schema's character set.
             self.query("USE {db}");
         }
-        let class = self.dice.below(CLASSES);
+        if self.dice.chance(80) {
+            self.execute(slot, &open, false);
+        }
+    }
+
+    fn open(&mut self, slot: usize, sql: String, params: &'static [P], is_select: bool) -> Slot {
+        let has_tables = sql.contains(" FROM ");
+        self.say(Command::Prepare(name(slot), sql));
         let open = Slot {
             params,
             is_select,
             has_tables,
-            class,
+            class: self.dice.below(CLASSES),
             typed: None,
             typed_in: 0,
             has_cursor: false,
             had_cursor: false,
+            is_common: false,
         };
         self.session.slots[slot] = Some(open.clone());
-        if self.dice.chance(80) {
-            self.execute(slot, &open);
+        open
+    }
+
+    /// Executes what others execute as well.
+    pub(super) fn execute_as_others(&mut self) {
+        let is_common = |slot: &Option<Slot>| slot.as_ref().is_some_and(|slot| slot.is_common);
+        let slot = self.session.slots.iter().position(is_common).filter(|_| self.dice.chance(95));
+        let slot = slot.unwrap_or_else(|| {
+            let slot = self.dice.below(SLOTS);
+            if self.session.slots[slot].is_some() {
+                self.say(Command::Close(name(slot)));
+            }
+            let (sql, params) = *self.dice.pick(&COMMON);
+            self.open(slot, sql.to_owned(), params, true);
+            slot
+        });
+        for _ in 0..self.dice.within(1..12) {
+            if let Some(open) = &mut self.session.slots[slot] {
+                open.is_common = true;
+                let open = open.clone();
+                self.execute(slot, &open, true);
+            }
         }
     }
 
-    fn execute(&mut self, slot: usize, open: &Slot) {
+    /// An execution, if it `is_plain` without a cursor and values in parts.
+    fn execute(&mut self, slot: usize, open: &Slot, is_plain: bool) {
         let mut params: Vec<Param> = open.params.iter().map(|kind| self.param(*kind, open.class)).collect();
         let mut long = false;
         for (index, kind) in open.params.iter().enumerate() {
-            if *kind == P::Text && self.dice.chance(15) {
+            if *kind == P::Text && !is_plain && self.dice.chance(15) {
                 long = true;
                 params[index] = Param::Sent;
                 for _ in 0..self.dice.within(1..4) {
@@ -154,7 +192,7 @@ impl Author {
         // Without types only values of the types that were sent last are understood.
         let fits = |typed: &[Param]| typed.iter().zip(&params).all(|(old, new)| old.kind() == new.kind());
         let typed = long || !open.typed.as_deref().is_some_and(fits) || self.dice.chance(40);
-        let cursor = open.is_select && (open.had_cursor || self.dice.chance(25));
+        let cursor = open.is_select && (open.had_cursor || !is_plain && self.dice.chance(25));
         if let Some(open) = &mut self.session.slots[slot] {
             open.has_cursor = cursor;
             open.had_cursor |= cursor;

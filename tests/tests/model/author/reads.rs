@@ -64,6 +64,9 @@ const COMMON: [(usize, &str); 6] = [
 impl Author {
     /// What others say as well, in one way for all.
     pub(super) fn read_as_others(&mut self) {
+        if self.dice.chance(45) {
+            return self.execute_as_others();
+        }
         for _ in 0..self.dice.within(1..12) {
             let all = COMMON.iter().flat_map(|(weight, text)| std::iter::repeat_n(*text, *weight));
             let texts: Vec<&str> = all.collect();

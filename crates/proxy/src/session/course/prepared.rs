@@ -18,7 +18,7 @@ use wire::reply;
 
 use definitions::Definitions;
 use sites::Sites;
-pub(in crate::session) use statement::Prepared;
+pub(in crate::session) use statement::{Came, Prepared};
 
 use super::Change;
 use crate::backend::{Known, Origin};
@@ -382,18 +382,18 @@ impl Registry {
         }
     }
 
-    /// The statement that the client knows as `id` was prepared at this hostgroup as well, maybe for one execution.
+    /// The statement that the client knows as `id` has come to this hostgroup as well.
     pub(in crate::session) fn add_place(
         &mut self,
         id: u32,
         hostgroup: u32,
         statement: reply::Prepared,
-        is_for_once: bool,
+        came: Came,
     ) {
         let id = self.meant(id);
         if let Some(prepared) = self.by_id.get_mut(&id) {
             self.sites.place(hostgroup, id, statement.id);
-            prepared.add_place(hostgroup, statement, is_for_once);
+            prepared.add_place(hostgroup, statement, came);
         }
     }
 

@@ -53,8 +53,18 @@ struct Place {
     hostgroup: u32,
     statement: reply::Prepared,
     types_version: u64,
-    /// It says what was known when it was prepared there: the next execution needs another one.
-    is_for_once: bool,
+    came: Came,
+}
+
+/// How a statement has come to a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::session) enum Came {
+    /// The session has prepared it, or has executed it since it got it.
+    Prepared,
+    /// The same, and it says what was known then: the next execution needs another one.
+    ForOnce,
+    /// Another session has left it, and has executed it last.
+    Adopted,
 }
 
 impl Prepared {
@@ -68,7 +78,7 @@ impl Prepared {
             params: statement.params,
             columns: statement.columns,
             told,
-            places: vec![Place { hostgroup: home, statement, types_version: 0, is_for_once: false }],
+            places: vec![Place { hostgroup: home, statement, types_version: 0, came: Came::Prepared }],
             types: None,
             types_version: 0,
             typed_in: None,
@@ -104,10 +114,15 @@ impl Prepared {
             && self.told.is_none_or(|told| told == Definitions::of(answer))
     }
 
-    /// It is executed.
-    pub(in crate::session) const fn note_executed(&mut self) {
+    /// It is executed at this hostgroup.
+    pub(in crate::session) fn note_executed(&mut self, hostgroup: u32) {
         self.ran_with_parts = self.has_parts;
         self.has_parts = false;
+        if let Some(place) = self.places.iter_mut().find(|place| place.hostgroup == hostgroup)
+            && place.came == Came::Adopted
+        {
+            place.came = Came::Prepared;
+        }
     }
 
     /// Whether its last execution had values that were sent before it.
@@ -200,7 +215,12 @@ impl Prepared {
 
     /// Whether it is at this hostgroup for one execution.
     pub(in crate::session) fn is_for_once(&self, hostgroup: u32) -> bool {
-        self.at(hostgroup).is_some_and(|place| place.is_for_once)
+        self.at(hostgroup).is_some_and(|place| place.came == Came::ForOnce)
+    }
+
+    /// Whether another session was the last one to execute it at this hostgroup.
+    pub(in crate::session) fn is_anothers(&self, hostgroup: u32) -> bool {
+        self.at(hostgroup).is_some_and(|place| place.came == Came::Adopted)
     }
 
     /// The hostgroups where it is, and its number at each.
@@ -208,9 +228,9 @@ impl Prepared {
         self.places.iter().map(|place| (place.hostgroup, place.statement.id))
     }
 
-    /// It was prepared at this hostgroup as well, maybe for one execution.
-    pub(super) fn add_place(&mut self, hostgroup: u32, statement: reply::Prepared, is_for_once: bool) {
-        self.places.push(Place { hostgroup, statement, types_version: 0, is_for_once });
+    /// It has come to this hostgroup as well.
+    pub(super) fn add_place(&mut self, hostgroup: u32, statement: reply::Prepared, came: Came) {
+        self.places.push(Place { hostgroup, statement, types_version: 0, came });
     }
 
     /// It is not at this hostgroup any more. Returns its number there.

@@ -64,7 +64,7 @@ fn c16_types_reach_a_server_that_does_not_know_them() {
     assert_eq!(one.types_for(0, Some(b"\x03\x00")), None);
     assert_eq!(one.types_for(0, None), None, "it knows them");
     assert!(all.is_same(1, statement(9, 1), b"") && !all.is_same(1, statement(9, 2), b""));
-    all.add_place(1, 1, statement(9, 1), false);
+    all.add_place(1, 1, statement(9, 1), Came::Prepared);
     assert_eq!(all.get(1).unwrap().id_at(1), Some(9));
     let one = all.get_mut(1).unwrap();
     assert_eq!(one.types_for(1, None), Some(&b"\x03\x00"[..]));
@@ -102,7 +102,7 @@ proptest::proptest! {
                 }
                 1 => drop(all.close(id)),
                 2 if all.get(id).is_some_and(|one| one.id_at(hostgroup).is_none()) => {
-                    all.add_place(id, hostgroup, statement(next[at], 0), false);
+                    all.add_place(id, hostgroup, statement(next[at], 0), Came::Prepared);
                     next[at] += 1;
                 }
                 3 => drop(all.leave_place(id, hostgroup)),
