@@ -99,6 +99,8 @@ struct Slot {
     had_cursor: bool,
     /// Others have it as well.
     is_common: bool,
+    /// It had values that were sent in parts.
+    had_parts: bool,
 }
 
 /// What a parameter of a prepared statement may be.

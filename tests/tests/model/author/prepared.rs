@@ -141,6 +141,7 @@ impl Author {
             has_cursor: false,
             had_cursor: false,
             is_common: false,
+            had_parts: false,
         };
         self.session.slots[slot] = Some(open.clone());
         open
@@ -189,6 +190,11 @@ impl Author {
                 }
             }
         }
+        if self.forgets_types && open.had_parts {
+            // MySQL has made the parameter one of the connection's character set, which may not have them all.
+            let narrow = Param::Text(self.tag());
+            params.iter_mut().filter(|param| is_wide(param)).for_each(|param| *param = narrow.clone());
+        }
         // Without types only values of the types that were sent last are understood.
         let fits = |typed: &[Param]| typed.iter().zip(&params).all(|(old, new)| old.kind() == new.kind());
         let typed = long || !open.typed.as_deref().is_some_and(fits) || self.dice.chance(40);
@@ -196,6 +202,7 @@ impl Author {
         if let Some(open) = &mut self.session.slots[slot] {
             open.has_cursor = cursor;
             open.had_cursor |= cursor;
+            open.had_parts |= long;
             if typed {
                 open.typed = Some(params.clone());
                 open.typed_in = self.session.modes;
@@ -259,6 +266,11 @@ impl Author {
             },
         }
     }
+}
+
+/// Whether a value has characters that not every character set has.
+fn is_wide(param: &Param) -> bool {
+    matches!(param, Param::Text(text) if !text.is_ascii())
 }
 
 /// A slot's name in commands.
