@@ -42,6 +42,9 @@ mod value;
 /// What MariaDB takes as the number of the statement that was prepared last on a connection (`COM_STMT_EXECUTE` in its documentation).
 pub const LAST_STATEMENT: u32 = u32::MAX;
 
+/// Where the number of the statement is in the payload of a command for a prepared statement: behind the command byte, in four bytes.
+pub const STATEMENT_ID: Range<usize> = 1..5;
+
 pub use attributes::{Attribute, Attributes};
 pub use binlog_dump::BinlogDump;
 pub use binlog_dump_gtid::BinlogDumpGtid;
@@ -70,6 +73,8 @@ pub use stmt_execute::{ExecuteParams, StmtExecute};
 pub use stmt_fetch::StmtFetch;
 pub use stmt_prepare::StmtPrepare;
 pub use stmt_reset::StmtReset;
+
+use std::ops::Range;
 
 use crate::WireError;
 use crate::codec::Reader;

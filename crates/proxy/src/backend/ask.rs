@@ -112,7 +112,12 @@ pub(super) async fn skip_answer(
     .await?;
     // Nobody asks about it, and nobody is to find it.
     link.set_own_warnings(true);
-    Some(outcome.status().unwrap_or(StatusFlags::AUTOCOMMIT))
+    let status = outcome.status().unwrap_or(StatusFlags::AUTOCOMMIT);
+    if status.contains(StatusFlags::METADATA_CHANGED) {
+        // The server says it once, and nobody else hears it.
+        link.statements_mut().bind_all();
+    }
+    Some(status - StatusFlags::SESSION_STATE_CHANGED - StatusFlags::METADATA_CHANGED)
 }
 
 /// Reads the answers to commands.

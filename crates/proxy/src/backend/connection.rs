@@ -226,12 +226,13 @@ impl Connection {
 
     /// `command` with those of others who still wait behind it, to be sent in its place; nothing if nobody waits.
     pub(crate) fn depart(&mut self, command: &[u8]) -> Option<Vec<u8>> {
+        let remembers_types = !self.is_mariadb();
         let Known { train, statements, .. } = &mut self.known;
-        train.as_mut()?.depart(command, statements)
+        train.as_mut()?.depart(command, statements, remembers_types)
     }
 
-    /// A statement that is what the session looks for that has it: from now on it is the session's. If its execution was sent already, it is the one
-    /// that was named there.
+    /// Gives a statement that another session has left to the one that has the connection, if it is what that looks for. Where its execution was
+    /// sent with those of others, that is the statement which was named there.
     pub(crate) fn take_statement(&mut self, wanted: &Wanted<'_>) -> Option<Prepared> {
         let Known { train, statements, .. } = &mut self.known;
         match train.as_ref().filter(|train| train.is_awaited()) {

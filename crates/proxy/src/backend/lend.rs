@@ -120,7 +120,8 @@ pub(super) fn lend_at_once(
     let has_surplus = || link.statements().has_surplus(settings.variables.max_stmts_per_connection);
     if plan.is_empty() && (link.is_awaited() || !has_surplus()) {
         let Entry { mut backend, left, .. } = *entry;
-        backend.connection_mut().statements_mut().release();
+        let is_awaited = backend.connection().is_awaited();
+        backend.connection_mut().statements_mut().release(is_awaited);
         return Ok(ready(worker, backend, left.status, asker));
     }
     if !may_go_ahead(worker, link, server.id(), asker, &mut plan) {

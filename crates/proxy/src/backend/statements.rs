@@ -2,7 +2,7 @@
 //!
 //! One whose text is kept outlives the session that has prepared it: the next session that executes this text, where texts mean the
 //! same, finds it there. One session has it at a time, because servers remember the types of a statement's parameters; and at MySQL only who has executed it with
-//! [the same](crate::state::typed).
+//! [the same](crate::state::typed). Those that go out together execute one after the other what they leave as it is.
 
 use std::rc::Rc;
 
@@ -55,7 +55,7 @@ struct Statement {
 /// What a session looks for that has prepared a statement elsewhere.
 #[derive(Debug)]
 pub(crate) struct Wanted<'a> {
-    pub(crate) origin: Origin,
+    pub(crate) origin: &'a Origin,
     /// Nothing if its text is not kept.
     pub(crate) entry: Option<&'a Rc<Entry>>,
     pub(crate) params: u16,
@@ -79,7 +79,14 @@ pub(crate) struct Execution {
 impl Execution {
     fn wanted(&self) -> Wanted<'_> {
         let Self { origin, params, columns, typed, now } = self;
-        Wanted { origin: origin.clone(), entry: None, params: *params, columns: *columns, typed, now }
+        Wanted { origin, entry: None, params: *params, columns: *columns, typed, now }
+    }
+
+    /// Whether a statement does for it, and is the same behind it, at a server that `remembers_types` or does not.
+    fn may_follow_at(&self, one: &Statement, remembers_types: bool) -> bool {
+        self.wanted().is(one)
+            && one.typed.suits(&self.typed, &self.now)
+            && (!remembers_types || one.typed.are_kept_by(&self.now))
     }
 }
 
@@ -87,7 +94,7 @@ impl Wanted<'_> {
     /// Whether a statement does for the session, apart from the values that it has had.
     fn is(&self, one: &Statement) -> bool {
         (one.prepared.params, one.prepared.columns) == (self.params, self.columns)
-            && one.origin.as_ref().is_some_and(|its| its.is(&self.origin))
+            && one.origin.as_ref().is_some_and(|its| its.is(self.origin))
     }
 }
 
@@ -114,40 +121,39 @@ impl Statements {
         let is_alike = |one: &Statement| is_it(one) && one.typed == *wanted.typed;
         let does = |one: &Statement| is_it(one) && one.typed.suits(wanted.typed, wanted.now);
         let at = self.all.iter().rposition(is_alike).or_else(|| self.all.iter().rposition(does))?;
-        self.take_at(at, wanted)
+        Some(self.take_at(at, wanted))
     }
 
     /// The same of the statement with this number.
     pub(super) fn take_as(&mut self, id: u32, wanted: &Wanted<'_>) -> Option<Prepared> {
-        let is_it = |one: &Statement| one.prepared.id == id && !one.is_taken && wanted.is(one);
+        let is_it = |one: &Statement| {
+            one.prepared.id == id
+                && !one.is_taken
+                && wanted.is(one)
+                && one.typed.suits(wanted.typed, wanted.now)
+        };
         let at = self.all.iter().rposition(is_it)?;
-        self.take_at(at, wanted)
+        Some(self.take_at(at, wanted))
     }
 
-    fn take_at(&mut self, at: usize, wanted: &Wanted<'_>) -> Option<Prepared> {
-        if at >= self.all.len() {
-            return None;
-        }
+    fn take_at(&mut self, at: usize, wanted: &Wanted<'_>) -> Prepared {
         let found = self.all.remove(at);
         let prepared = found.prepared;
         let placed = wanted.entry.map(|entry| Placed::new(Rc::clone(entry), &prepared));
         self.all.push(Statement { is_taken: true, _placed: placed, ..found });
-        Some(prepared)
+        prepared
     }
 
-    /// The number of a statement that does for an execution, and is the same behind it: so others may execute it in front and behind.
+    /// The number of a statement that does for an execution, and is the same behind it, so that another such execution may follow.
     pub(super) fn find(&self, execution: &Execution, remembers_types: bool) -> Option<u32> {
-        let (wanted, now) = (execution.wanted(), &execution.now);
-        let is_kept = |typed: &Typed| !remembers_types || typed.are_kept_by(now);
-        let does = |one: &&Statement| {
-            wanted.is(one) && one.typed.suits(&execution.typed, now) && is_kept(&one.typed)
-        };
-        self.all.iter().rfind(does).map(|one| one.prepared.id)
+        let found = self.all.iter().rfind(|one| execution.may_follow_at(one, remembers_types));
+        found.map(|one| one.prepared.id)
     }
 
-    /// Whether there is one with this number.
-    pub(super) fn has(&self, id: u32) -> bool {
-        self.all.iter().any(|one| one.prepared.id == id)
+    /// Whether the statement with this number is one.
+    pub(super) fn has(&self, id: u32, execution: &Execution, remembers_types: bool) -> bool {
+        let one = self.all.iter().find(|one| one.prepared.id == id);
+        one.is_some_and(|one| execution.may_follow_at(one, remembers_types))
     }
 
     /// A statement is executed with these values, which its server remembers.
@@ -210,16 +216,16 @@ impl Statements {
             }
             stays
         });
-        self.release();
+        self.release(false);
         packets
     }
 
-    /// Another session gets the connection, and all of them.
-    pub(crate) fn release(&mut self) {
+    /// Another session gets the connection, and all of them. If its command `is_sent` already, what may have to be closed is closed for a later one.
+    pub(crate) fn release(&mut self, is_sent: bool) {
         for one in &mut self.all {
             one.is_taken = false;
         }
-        self.has_news = false;
+        self.has_news &= is_sent;
     }
 
     /// Whether one is of no use to others, or there are as many behind it, or another one that is made of the same.
@@ -263,7 +269,7 @@ mod tests {
         typed: &Typed,
         now: &Typed,
     ) -> Option<Prepared> {
-        all.take(&Wanted { origin: origin.clone(), entry: None, params, columns, typed, now })
+        all.take(&Wanted { origin, entry: None, params, columns, typed, now })
     }
 
     struct Origins(Texts);

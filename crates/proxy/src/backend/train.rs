@@ -14,12 +14,12 @@
 
 use std::cell::Cell;
 use std::collections::VecDeque;
-use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use route::Caller;
 
+use wire::command::STATEMENT_ID;
 use wire::frame::HEADER_LEN;
 
 use super::connection::Connection;
@@ -28,16 +28,13 @@ use super::kept::Left;
 use super::statements::{Execution, Statements};
 use crate::state::Settings;
 
-/// Where the number of the statement is in the packet of a `COM_STMT_EXECUTE`: behind its first byte.
-const STATEMENT_ID: Range<usize> = HEADER_LEN + 1..HEADER_LEN + 5;
-
 /// A statement that may go out with others, and what its connection has to be like.
 #[derive(Debug)]
 pub(crate) struct Traveller {
     /// The packets of its command.
     pub(crate) command: Rc<[u8]>,
     /// The prepared statement that it executes, if it does: the number of that depends on the connection.
-    pub(crate) execution: Option<Box<Execution>>,
+    pub(crate) execution: Option<Rc<Execution>>,
     pub(crate) caller: Arc<Caller>,
     pub(crate) settings: Rc<Settings>,
     /// Its client has reset its connection.
@@ -51,8 +48,8 @@ pub(super) struct Rider {
     pub(super) slot: Rc<Slot>,
     /// The packets of his command.
     pub(super) command: Rc<[u8]>,
-    /// The number of the prepared statement in it, if it executes one.
-    pub(super) statement: Option<u32>,
+    /// The number of the prepared statement in it, if it executes one, and what that has to be.
+    pub(super) statement: Option<(u32, Rc<Execution>)>,
 }
 
 /// Those behind the session that has a connection.
@@ -121,8 +118,8 @@ impl Traveller {
         };
         let id = link.statements().find(execution, !link.is_mariadb())?;
         let mut command = self.command.to_vec();
-        command.get_mut(STATEMENT_ID)?.copy_from_slice(&id.to_le_bytes());
-        Some(Rider { slot, command: command.into(), statement: Some(id) })
+        command.get_mut(HEADER_LEN..)?.get_mut(STATEMENT_ID)?.copy_from_slice(&id.to_le_bytes());
+        Some(Rider { slot, command: command.into(), statement: Some((id, Rc::clone(execution))) })
     }
 }
 
@@ -140,10 +137,17 @@ impl Train {
     }
 
     /// Puts the commands of all who still wait behind `command`, to be sent with it; nothing if nobody waits. Whoever has counted on a prepared
-    /// statement that is not there any more looks for another connection.
-    pub(super) fn depart(&mut self, command: &[u8], statements: &Statements) -> Option<Vec<u8>> {
+    /// statement that is not there any more, or is not as it was because of `command`, looks for another connection.
+    pub(super) fn depart(
+        &mut self,
+        command: &[u8],
+        statements: &Statements,
+        remembers_types: bool,
+    ) -> Option<Vec<u8>> {
         self.riders.retain(|Rider { slot, statement, .. }| {
-            if !statement.is_none_or(|id| statements.has(id)) {
+            let is_there =
+                |(id, execution): &(u32, Rc<Execution>)| statements.has(*id, execution, remembers_types);
+            if !statement.as_ref().is_none_or(is_there) {
                 slot.miss();
             }
             !slot.is_gone()
@@ -202,7 +206,7 @@ impl Train {
     pub(super) fn next(&mut self) -> Next {
         while let Some(Rider { slot, statement, .. }) = self.riders.pop_front() {
             self.progress.served.set(self.progress.served.get() + 1);
-            self.executed = statement;
+            self.executed = statement.map(|(id, _)| id);
             if !slot.is_gone() {
                 self.is_awaited = self.has_left;
                 return Next::Rider(slot);

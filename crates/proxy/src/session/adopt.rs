@@ -23,7 +23,7 @@ impl Session {
         let all = self.course.prepared.as_mut()?;
         let prepared = all.get(id)?;
         let wanted = Wanted {
-            origin: prepared.origin()?,
+            origin: &prepared.origin()?,
             entry: prepared.entry(),
             params: prepared.params(),
             columns: prepared.columns(),
@@ -38,28 +38,33 @@ impl Session {
     /// The execution that `input` is, as the backend in use gets it, and what was decided about it, if that has its statement, maybe from another
     /// session, and gets nothing else.
     pub(super) fn adopt_at_once(&mut self, kind: Kind, input: &[u8]) -> Option<(Vec<u8>, Decided)> {
-        let payload = whole_front(input).filter(|payload| HEADER_LEN + payload.len() == input.len())?;
         if kind != Kind::StmtExecute || self.is_own(kind, input) || !self.needs_only_its_statement(input) {
             return None;
         }
+        let payload = whole_front(input).filter(|payload| HEADER_LEN + payload.len() == input.len())?;
         let id = id(payload)?;
         let hostgroup = self.course.hostgroup;
         let prepared = self.course.prepared.as_ref()?.get(id)?;
         let is_usual = is_usual(prepared, payload)
             && !prepared.is_for_once(hostgroup)
             && !prepared.has_other_columns_at(hostgroup)
-            && prepared.typed_in(hostgroup).is_none();
+            && self.modes_of_types(kind, payload, id).is_none();
         if !is_usual {
             return None;
         }
-        self.backlog = input.to_vec();
         let known_as = prepared.id_at(hostgroup);
-        let known_as = known_as.or_else(|| self.adopt(id, &self.typed_by_front(kind, id)));
-        let renamed = known_as.filter(|known_as| self.rename(kind, id, *known_as));
-        let input = std::mem::take(&mut self.backlog);
-        let renamed = renamed?;
+        debug_assert!(
+            known_as.is_none()
+                || !self.backend.as_ref().is_some_and(|backend| backend.connection().is_awaited()),
+            "whoever gets a connection has nothing there yet"
+        );
+        let known_as = known_as.or_else(|| self.adopt(id, &self.typed_by(kind, payload, id)))?;
+        let mut command = input.to_vec();
+        if !self.rename(&mut command, kind, id, known_as) {
+            return None;
+        }
         let decided = self.course.decided.take()?;
-        Some((input, Decided { renamed: (renamed != id).then_some(id), ..decided }))
+        Some((command, Decided { renamed: (known_as != id).then_some(id), ..decided }))
     }
 
     /// The execution that `input` is as any connection may get it where its statement is, but for the number that this has there; nothing if it needs
@@ -86,21 +91,21 @@ impl Session {
         Some((command.into(), execution))
     }
 
-    /// The values with which the command in the backlog executes this statement.
-    pub(super) fn typed_by_front(&self, kind: Kind, id: u32) -> Typed {
+    /// The values with which a command executes this statement.
+    pub(super) fn typed_by(&self, kind: Kind, payload: &[u8], id: u32) -> Typed {
         let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id));
         let Some(prepared) = prepared.filter(|_| kind == Kind::StmtExecute) else { return Typed::default() };
         let caps = self.capabilities();
-        let execute = StmtExecute::decode(front(&self.backlog), caps);
+        let execute = StmtExecute::decode(payload, caps);
         let params = execute.and_then(|execute| execute.params(prepared.params(), caps));
         params.map(|params| Typed::of(prepared.types_of(&params, caps))).unwrap_or_default()
     }
 
-    /// Names the statement in the command in the backlog as the backend in use does, and adds the types that it lacks. False
-    /// if the command is too large for that.
-    pub(super) fn rename(&mut self, kind: Kind, id: u32, known_as: u32) -> bool {
+    /// Names the statement in `command` as the backend in use does, and adds the types that it lacks. False if the command is too large for
+    /// that.
+    pub(super) fn rename(&mut self, command: &mut Vec<u8>, kind: Kind, id: u32, known_as: u32) -> bool {
         let (caps, hostgroup) = (self.capabilities(), self.course.hostgroup);
-        self.splice_front(ID, &known_as.to_le_bytes());
+        splice(command, ID, &known_as.to_le_bytes());
         let Some(prepared) = self.course.prepared.as_mut().and_then(|all| all.get_mut(id)) else {
             return true;
         };
@@ -108,7 +113,7 @@ impl Session {
             return true;
         }
         // What does not make sense the server has to say.
-        let payload = front(&self.backlog);
+        let payload = front(command);
         let Ok(execute) = StmtExecute::decode(payload, caps) else { return true };
         let Ok(params) = execute.params(prepared.params(), caps) else { return true };
         let own = params.types_without_attributes(prepared.params(), caps);
@@ -118,7 +123,7 @@ impl Session {
         // Attributes without types: nobody knows theirs.
         let has_attributes = params.count != usize::from(prepared.params());
         let values = params.values.len();
-        has_attributes || params.count == 0 || add_types(&mut self.backlog, values, &types)
+        has_attributes || params.count == 0 || add_types(command, values, &types)
     }
 }
 

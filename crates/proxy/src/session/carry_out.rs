@@ -92,7 +92,7 @@ impl Session {
         if decided.asks_for_last() && self.hears_of_others() {
             self.tell_last_result(kind).await?;
         }
-        if self.has_to_prepare(kind, &decided) {
+        if self.has_to_prepare(kind, &self.backlog, &decided) {
             Box::pin(self.prepare_before(kind, &decided)).await?;
         }
         if self.has_to_name(kind, &self.backlog, &decided)

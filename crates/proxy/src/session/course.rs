@@ -464,7 +464,7 @@ impl Course {
     }
 
     /// What the session would send with these packets, and what its connection has to be like.
-    pub(super) fn traveller(&self, command: Rc<[u8]>, execution: Option<Box<Execution>>) -> Traveller {
+    pub(super) fn traveller(&self, command: Rc<[u8]>, execution: Option<Rc<Execution>>) -> Traveller {
         let (caller, settings) = (Arc::clone(&self.caller), Rc::clone(&self.settings));
         Traveller { command, execution, caller, settings, was_reset: self.was_reset }
     }

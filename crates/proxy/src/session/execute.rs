@@ -1,7 +1,7 @@
 //! Commands for prepared statements: where they go, and under which number.
 
 use route::Effects;
-use wire::command::{Kind, LAST_STATEMENT, StmtExecute};
+use wire::command::{Kind, LAST_STATEMENT, STATEMENT_ID, StmtExecute};
 use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 use wire::{Capabilities, Codec as _};
@@ -23,7 +23,7 @@ use crate::ending::Ending;
 use crate::error::ClientError;
 
 /// Where the number of the statement is in a command's payload.
-pub(super) const ID: std::ops::Range<usize> = 1..5;
+pub(super) const ID: std::ops::Range<usize> = STATEMENT_ID;
 
 /// Where the flags of an execution are.
 const FLAGS: usize = 5;
@@ -35,6 +35,11 @@ impl Session {
     /// The text of the statement that a command names, as far as it is kept.
     pub(super) fn prepared_text(&self, payload: &[u8]) -> Option<&[u8]> {
         self.course.prepared.as_ref()?.get(id(payload)?)?.what.text.as_deref()
+    }
+
+    /// The same of a command that is sent, and names it as the backend in use does.
+    pub(super) fn executed_text(&self, payload: &[u8]) -> Option<&[u8]> {
+        self.course.prepared.as_ref()?.executed(id(payload)?, self.course.hostgroup)?.text.as_deref()
     }
 
     /// Decides where a command for a prepared statement goes.
@@ -128,7 +133,7 @@ impl Session {
         if prepared.is_at_home() && hostgroup != home {
             return self.refuse_statement(kind, id).await;
         }
-        if let Some(modes) = self.modes_of_types(kind, id) {
+        if let Some(modes) = self.modes_of_types(kind, front(&self.backlog), id) {
             Box::pin(self.bring_charsets(&modes)).await?;
         }
         let Some(prepared) = self.course.prepared.as_ref().and_then(|all| all.get(id)) else {
@@ -145,7 +150,11 @@ impl Session {
         let parts = self.take_parts(kind, id);
         let known_as = self.course.prepared.as_ref().and_then(|all| all.get(id)?.id_at(hostgroup));
         let adopt = |session: &mut Self| {
-            if has_parts { None } else { session.adopt(id, &session.typed_by_front(kind, id)) }
+            if has_parts {
+                None
+            } else {
+                session.adopt(id, &session.typed_by(kind, front(&session.backlog), id))
+            }
         };
         let known_as = match known_as.or_else(|| adopt(self)) {
             Some(known_as) => known_as,
@@ -198,7 +207,10 @@ impl Session {
         if !parts.is_empty() && kind != Kind::StmtReset {
             Box::pin(self.send_parts(known_as, parts)).await?;
         }
-        if self.rename(kind, id, known_as) {
+        let mut command = std::mem::take(&mut self.backlog);
+        let is_renamed = self.rename(&mut command, kind, id, known_as);
+        self.backlog = command;
+        if is_renamed {
             self.tell_columns(kind, id);
             decided.renamed = (known_as != id).then_some(id);
             return Ok(true);

@@ -176,10 +176,13 @@ impl Ears<'_> {
 
     /// Takes note of what a server has said of a statement, if that is what it was asked for, or has changed of one.
     fn note_statements(&mut self, reply: &ReplyScanner, outcome: Outcome) {
-        if outcome.status().is_some_and(|status| status.contains(StatusFlags::METADATA_CHANGED)) {
+        let has_changed =
+            outcome.status().is_some_and(|status| status.contains(StatusFlags::METADATA_CHANGED));
+        if has_changed {
             self.backend.connection_mut().statements_mut().bind_all();
-            self.note_columns(reply);
-        } else if self.course.changed.is_some() {
+        }
+        // What the client is not told it does not know.
+        if (has_changed || self.course.changed.is_some()) && !self.is_untold(reply, outcome) {
             self.note_columns(reply);
         }
         if self.control.running.kind() == Some(Kind::StmtPrepare)

@@ -149,6 +149,16 @@ impl Session {
         }
     }
 
+    /// The same of a command that is sent, and names its prepared statement as the server does.
+    fn shown_sent<'a>(&'a self, kind: Kind, payload: &'a [u8]) -> &'a [u8] {
+        match kind {
+            Kind::StmtExecute | Kind::StmtBulkExecute if self.logs() => {
+                self.executed_text(payload).unwrap_or_default()
+            }
+            kind => self.shown(kind, payload),
+        }
+    }
+
     /// Whether statements are logged, or some of them.
     pub(super) fn logs(&self) -> bool {
         self.worker.settings().logs.policy.is_any()
@@ -159,7 +169,7 @@ impl Session {
         if !self.logs() || !is_question(kind) {
             return Also::default();
         }
-        let text = self.shown(kind, payload);
+        let text = self.shown_sent(kind, payload);
         let kept = text.get(..self.worker.settings().logs.text_kept()).unwrap_or(text);
         Also { text: kept.into(), text_len: text.len(), statement: statement_id(kind, payload) }
     }
@@ -177,7 +187,7 @@ impl Session {
 
     /// The same for a command that is sent to the backend, of which `missing` bytes have not come yet.
     pub(super) fn begin_sent(&self, measured: Measured, payload: &[u8], missing: usize) {
-        self.begin_running(measured, self.shown(measured.kind, payload));
+        self.begin_running(measured, self.shown_sent(measured.kind, payload));
         self.control.running.note_missing(missing);
         if measured.kind == Kind::StmtExecute && missing == 0 {
             self.control.running.keep_execution(&self.worker.shown, payload);

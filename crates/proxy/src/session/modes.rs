@@ -16,7 +16,6 @@ use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
 
 use super::Session;
-use super::backlog::front;
 use super::course::Behind;
 use super::course::prepared::Prepared;
 use super::last_result::NOWHERE;
@@ -149,11 +148,11 @@ impl Session {
     }
 
     /// What texts meant when the types of a statement were sent that is about to be executed without, where its server does not know them.
-    pub(super) fn modes_of_types(&self, kind: Kind, id: u32) -> Option<Rc<Modes>> {
+    pub(super) fn modes_of_types(&self, kind: Kind, payload: &[u8], id: u32) -> Option<Rc<Modes>> {
         let prepared = self.course.prepared.as_ref()?.get(id)?;
         let modes = prepared.typed_in(self.course.hostgroup).filter(|_| kind == Kind::StmtExecute)?;
         let caps = self.capabilities();
-        let execute = StmtExecute::decode(front(&self.backlog), caps).ok()?;
+        let execute = StmtExecute::decode(payload, caps).ok()?;
         let params = execute.params(prepared.params(), caps).ok()?;
         params.types_without_attributes(prepared.params(), caps).is_none().then_some(modes)
     }

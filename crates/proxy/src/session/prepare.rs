@@ -7,6 +7,7 @@ use wire::reply::Answer;
 
 use super::Session;
 use super::backlog::whole_front;
+use super::course::change::Change;
 use super::course::decided::Decided;
 use super::course::prepared::definitions::Definitions;
 use super::course::prepared::{Came, Prepared};
@@ -38,10 +39,10 @@ fn sets_schema(kind: Kind, decided: &Decided) -> bool {
 impl Session {
     /// Whether the command changes what texts mean, while statements that were prepared before are not at the backend in use: they would
     /// be prepared as other ones afterwards.
-    pub(super) fn has_to_prepare(&self, kind: Kind, decided: &Decided) -> bool {
+    pub(super) fn has_to_prepare(&self, kind: Kind, input: &[u8], decided: &Decided) -> bool {
         let Some(all) = &self.course.prepared else { return false };
-        let sets_modes =
-            kind == Kind::InitDb || decided.change.as_ref().is_some_and(|change| change.sets_modes());
+        let change = decided.change.as_deref().or_else(|| self.prepared_change(kind, input));
+        let sets_modes = kind == Kind::InitDb || change.is_some_and(Change::sets_modes);
         let leaves = || sets_schema(kind, decided) && self.course.caller.schema().is_empty();
         let is_left = || leaves() && all.in_no_schema(decided.hostgroup).next().is_some();
         sets_modes && (all.missing_at(decided.hostgroup).next().is_some() || is_left())

@@ -179,7 +179,7 @@ impl Session {
             return Some(self.course.traveller(input.into(), None));
         }
         let (command, execution) = self.execution(input)?;
-        Some(self.course.traveller(command, Some(Box::new(execution))))
+        Some(self.course.traveller(command, Some(Rc::new(execution))))
     }
 
     /// The command is sent, or was with those of others.

@@ -129,7 +129,7 @@ impl Session {
             || asks
             || decided.commits_first
             || self.has_to_wait(kind)
-            || self.has_to_prepare(kind, decided)
+            || self.has_to_prepare(kind, input, decided)
             || self.has_to_name(kind, input, decided))
     }
 

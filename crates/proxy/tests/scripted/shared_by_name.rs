@@ -141,10 +141,10 @@ fn c15_a_statement_by_name_is_there_before_stored_code_runs() {
         server.ok().await;
         comes(&mut two, &mut server, "SELECT 2").await;
         one.send_command(Kind::StmtExecute, &EXECUTE).await;
-        server.expect_query(ONE_AGAIN).await;
-        server.ok().await;
         server.expect_command(Kind::StmtPrepare, b"CALL q()").await;
         prepared(&mut server, 1, 0).await;
+        server.expect_query(ONE_AGAIN).await;
+        server.ok().await;
         server.expect_command(Kind::StmtExecute, &EXECUTE).await;
         server.ok().await;
         one.expect_ok().await;

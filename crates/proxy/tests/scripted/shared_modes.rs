@@ -226,7 +226,12 @@ fn c16_a_statement_is_prepared_in_the_schema_of_its_time_where_that_of_now_is_no
 /// They were prepared when they were executed, and read the table of another schema.
 #[test]
 fn c16_statements_mean_what_they_meant_behind_what_may_change_the_schema() {
-    for (sql, is_asked) in [("USE other; SELECT 1", false), ("SET sql_mode = CONCAT('AN', 'SI')", true)] {
+    for (sql, is_asked) in [
+        ("USE other; SELECT 1", false),
+        ("SET sql_mode = CONCAT('AN', 'SI')", true),
+        // At MySQL, `group_concat_max_len` counts when a statement is prepared.
+        ("CALL p()", false),
+    ] {
         play(async || {
             let (_stage, _servers, mut one, mut two, mut server) = in_schema("db").await;
             prepares_and_leaves(&mut one, &mut two, &mut server, "SELECT a FROM t").await;
@@ -243,6 +248,41 @@ fn c16_statements_mean_what_they_meant_behind_what_may_change_the_schema() {
             one.expect_ok().await;
         });
     }
+}
+
+#[test]
+fn c16_statements_mean_what_they_meant_behind_stored_code_that_is_prepared() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = in_schema("db").await;
+        one.send_command(Kind::StmtPrepare, b"CALL p()").await;
+        server.expect_command(Kind::StmtPrepare, b"CALL p()").await;
+        prepared(&mut server, 7, 0).await;
+        one.read().await;
+        one.send_command(Kind::StmtPrepare, b"SELECT a FROM t").await;
+        server.expect_command(Kind::StmtPrepare, b"SELECT a FROM t").await;
+        prepared(&mut server, 1, 0).await;
+        one.read().await;
+        two.send_query("SELECT 2").await;
+        server.expect_command(Kind::StmtClose, &7_u32.to_le_bytes()).await;
+        server.expect_command(Kind::StmtClose, &1_u32.to_le_bytes()).await;
+        comes(&mut two, &mut server, "SELECT 2").await;
+        let call = [7, 0, 0, 0, 0, 1, 0, 0, 0];
+        one.send_command(Kind::StmtExecute, &call).await;
+        let mut ids = [0; 2];
+        for id in [8, 9] {
+            let command = server.read_command().await;
+            ids[usize::from(command.ends_with(b"CALL p()"))] = id;
+            prepared(&mut server, id, 0).await;
+        }
+        let [read, call] = ids.map(|id| [id, 0, 0, 0, 0, 1, 0, 0, 0]);
+        server.expect_command(Kind::StmtExecute, &call).await;
+        server.ok().await;
+        one.expect_ok().await;
+        one.send_command(Kind::StmtExecute, &EXECUTE).await;
+        server.expect_command(Kind::StmtExecute, &read).await;
+        server.ok().await;
+        one.expect_ok().await;
+    });
 }
 
 /// What decides what texts mean is not set by everything of which nobody knows what it sets.

@@ -161,6 +161,16 @@ impl Four {
     }
 }
 
+/// A client prepares another statement, which the server calls `id`.
+async fn prepare(client: &mut Client, server: &mut Database, sql: &[u8], id: u8) {
+    client.send_command(Kind::StmtPrepare, sql).await;
+    server.expect_command(Kind::StmtPrepare, sql).await;
+    server.send(&[0, id, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0]).await;
+    server.send(&COLUMN).await;
+    client.read().await;
+    client.read().await;
+}
+
 /// The server is to prepare the statement, which it calls `id`.
 async fn prepares(server: &mut Database, id: u8) {
     server.expect_command(Kind::StmtPrepare, SQL).await;
@@ -230,6 +240,59 @@ fn c04_values_of_other_types_do_not_go_along() {
     });
 }
 
+/// The one whose execution is sent first may change what the statement is to the others.
+#[test]
+fn c04_nobody_goes_along_behind_a_value_of_another_type() {
+    play(async || {
+        let mut four = Four::new(config(), at_mysql).await;
+        // As often as it is executed, its parameter has had strings only.
+        let sql: &[u8] = b"SELECT c FROM t WHERE  id = ?";
+        prepare(&mut four.clients[0], &mut four.server, sql, 7).await;
+        prepare(&mut four.clients[1], &mut four.server, sql, 8).await;
+        four.holder.send_query("SELECT 0").await;
+        expect_close(&mut four.server, 7).await;
+        comes(&mut four.holder, &mut four.server, "SELECT 0").await;
+        four.hold().await;
+        let text = |id: u8| [&[id, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 253, 0, 1, b'a'][..]].concat();
+        four.clients[0].send_command(Kind::StmtExecute, &execution(7, Some(INTEGER), 1)).await;
+        settle().await;
+        four.clients[1].send_command(Kind::StmtExecute, &text(8)).await;
+        settle().await;
+        four.let_go().await;
+        four.server.expect_command(Kind::StmtExecute, &execution(8, Some(INTEGER), 1)).await;
+        assert!(timeout(ms(1), four.server.read_command()).await.is_err());
+        four.serve(0).await;
+        four.server.expect_command(Kind::StmtPrepare, sql).await;
+        four.server.send(&[0, 9, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0]).await;
+        four.server.send(&COLUMN).await;
+        four.server.expect_command(Kind::StmtExecute, &text(9)).await;
+        four.serve(1).await;
+        four.expect_in_order().await;
+    });
+}
+
+/// `SERVER_STATUS_METADATA_CHANGED` in an answer whose client has gone, and in one that its client is not told.
+#[test]
+fn c15_nobody_goes_on_with_a_statement_whose_columns_have_changed() {
+    play(async || {
+        let mut four = Four::new(config(), at_mysql).await.departed().await;
+        drop(four.clients.remove(3));
+        settle().await;
+        for of in 0..3 {
+            four.serve(of).await;
+        }
+        four.server.send_bytes(&messages(1, &[&[0, 3, 0, 2, 4, 0, 0]])).await;
+        settle().await;
+        four.clients[0].send_command(Kind::StmtExecute, &execution(1, Some(INTEGER), 1)).await;
+        expect_close(&mut four.server, LAST).await;
+        prepares(&mut four.server, LAST + 1).await;
+        let anew = execution(LAST + 1, Some(INTEGER), 1);
+        four.server.expect_command(Kind::StmtExecute, &anew).await;
+        four.serve(0).await;
+        four.expect_in_order().await;
+    });
+}
+
 #[test]
 fn where_the_statement_is_not_its_executions_go_out_one_by_one() {
     play(async || {
@@ -237,12 +300,7 @@ fn where_the_statement_is_not_its_executions_go_out_one_by_one() {
         config.variables.max_stmts_per_connection = 1;
         let mut four = Four::new(config, at_mariadb).await;
         let other: &[u8] = b"SELECT d FROM t WHERE id = ?";
-        four.clients[2].send_command(Kind::StmtPrepare, other).await;
-        four.server.expect_command(Kind::StmtPrepare, other).await;
-        four.server.send(&[0, 7, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0]).await;
-        four.server.send(&COLUMN).await;
-        four.clients[2].read().await;
-        four.clients[2].read().await;
+        prepare(&mut four.clients[2], &mut four.server, other, 7).await;
         four.holder.send_query("SELECT 0").await;
         expect_close(&mut four.server, LAST).await;
         comes(&mut four.holder, &mut four.server, "SELECT 0").await;

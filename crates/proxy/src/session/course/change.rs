@@ -109,8 +109,8 @@ impl Change {
 
     /// Whether texts may mean something else behind it.
     pub(in crate::session) fn sets_modes(&self) -> bool {
-        let is_schema = |mark: &Mark| matches!(mark, Mark::Begin(Pin::Schema, _));
-        self.may_set_modes || self.settings.iter().any(Setting::is_mode) || self.marks.iter().any(is_schema)
+        let is_mode = |mark: &Mark| matches!(mark, Mark::Begin(Pin::Schema | Pin::StoredCode, _));
+        self.may_set_modes || self.settings.iter().any(Setting::is_mode) || self.marks.iter().any(is_mode)
     }
 
     /// Whether statements that were prepared before might be other ones if they were prepared behind it, or might be there no more.
