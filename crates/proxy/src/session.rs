@@ -43,6 +43,7 @@ mod again;
 mod answer;
 mod aside;
 mod backlog;
+mod bring;
 mod by_name;
 mod carry_out;
 mod caught_up;

@@ -1,6 +1,5 @@
 //! Commands for prepared statements: where they go, and under which number.
 
-use route::Effects;
 use wire::command::{Kind, LAST_STATEMENT, STATEMENT_ID, StmtExecute};
 use wire::frame::HEADER_LEN;
 use wire::reply::Answer;
@@ -8,17 +7,11 @@ use wire::{Capabilities, Codec as _};
 
 use super::Session;
 use super::backlog::front;
-use super::correction::correction;
 use super::course::Course;
 use super::course::change::Change;
 use super::course::decided::{self, Decided};
 use super::ids::refusal_with;
-use super::last_result::NOWHERE;
-use super::metadata::Changed;
-use super::prepare::NotPrepared;
 use super::route::names_statement;
-use crate::backend::Full;
-use crate::client::login::ok;
 use crate::ending::Ending;
 use crate::error::ClientError;
 
@@ -107,183 +100,6 @@ impl Session {
         known_as == Some(id) && (kind != Kind::StmtExecute || prepared.has_types_at(self.course.hostgroup))
     }
 
-    /// Makes the statement of the command in the backlog one that the backend in use has, and names it in the command as
-    /// that server does. False if the client has had its answer, or the command is brought elsewhere.
-    pub(super) async fn bring_statement(
-        &mut self,
-        kind: Kind,
-        decided: &mut Decided,
-    ) -> Result<bool, Ending> {
-        let Some(id) = id(front(&self.backlog)) else { return Ok(true) };
-        let hostgroup = self.course.hostgroup;
-        let Some(prepared) = self.course.prepared.as_ref().and_then(|all| all.get(id)) else {
-            for left in self.left_as(id) {
-                self.close_at(hostgroup, left).await?;
-            }
-            return Ok(true);
-        };
-        let home = prepared.home;
-        if kind == Kind::StmtClose {
-            return self.close_everywhere(id).await;
-        }
-        if kind == Kind::StmtReset && !prepared.is_at_home() && prepared.id_at(hostgroup).is_none() {
-            return self.reset_nothing(kind).await;
-        }
-        // A value that was sent before is not there.
-        if prepared.is_at_home() && hostgroup != home {
-            return self.refuse_statement(kind, id).await;
-        }
-        if let Some(modes) = self.modes_of_types(kind, front(&self.backlog), id) {
-            Box::pin(self.bring_charsets(&modes)).await?;
-        }
-        let Some(prepared) = self.course.prepared.as_ref().and_then(|all| all.get(id)) else {
-            return Ok(true);
-        };
-        let is_told = kind == Kind::StmtExecute && prepared.what.effects.any_of(Effects::LAST_RESULT);
-        // MariaDB takes a value in parts for what the value before was: behind a number it is the address of its bytes.
-        let has_parts = kind == Kind::SendLongData || !prepared.unsent.is_empty();
-        let is_of_no_use = is_told && (prepared.is_for_once(hostgroup) || self.is_away())
-            || has_parts && prepared.is_anothers(hostgroup);
-        if is_of_no_use {
-            self.close_here(id).await?;
-        }
-        let parts = self.take_parts(kind, id);
-        let known_as = self.course.prepared.as_ref().and_then(|all| all.get(id)?.id_at(hostgroup));
-        let adopt = |session: &mut Self| {
-            if has_parts {
-                None
-            } else {
-                session.adopt(id, &session.typed_by(kind, front(&session.backlog), id))
-            }
-        };
-        let known_as = match known_as.or_else(|| adopt(self)) {
-            Some(known_as) => known_as,
-            None => match self.prepare_again(id).await? {
-                Ok(known_as) => known_as,
-                Err(NotPrepared::Lost(_)) if self.tries_again(decided) => {
-                    self.put_parts_back(id, parts);
-                    return Ok(false);
-                }
-                Err(NotPrepared::Lost(error)) => {
-                    self.refuse_here(kind, &error).await?;
-                    return Ok(false);
-                }
-                // What it cannot do there it can do where it was prepared.
-                Err(_) if hostgroup != home => {
-                    if let Err(why) = Box::pin(self.go_to(home, Full::TryAgain)).await? {
-                        if !self.tries_again(decided) {
-                            self.refuse_unserved(why).await?;
-                        }
-                        return Ok(false);
-                    }
-                    *decided = Decided::plainly_to(home).with_orders_of(decided);
-                    let here = self.course.prepared.as_ref().and_then(|all| all.get(id)?.id_at(home));
-                    match here {
-                        Some(known_as) => known_as,
-                        None => return self.refuse_statement(kind, id).await,
-                    }
-                }
-                Err(NotPrepared::Changed) if kind.answer() != Answer::None => {
-                    self.refuse_here(kind, &ClientError::needs_preparing()).await?;
-                    return Ok(false);
-                }
-                Err(NotPrepared::Refused(_)) if kind == Kind::SendLongData => {
-                    Box::pin(self.keep_part(id, parts)).await?;
-                    return Ok(false);
-                }
-                Err(NotPrepared::Refused(_)) if kind == Kind::StmtFetch => {
-                    return Box::pin(self.refuse_fetch(id)).await;
-                }
-                Err(NotPrepared::Refused(refusal)) if kind.answer() != Answer::None => {
-                    self.keep_types(kind, id);
-                    Box::pin(self.tell_again(id, &refusal)).await?;
-                    self.answer_here(kind, &refusal).await?;
-                    self.course.note_error();
-                    return Ok(false);
-                }
-                Err(_) => return self.refuse_statement(kind, id).await,
-            },
-        };
-        if !parts.is_empty() && kind != Kind::StmtReset {
-            Box::pin(self.send_parts(known_as, parts)).await?;
-        }
-        let mut command = std::mem::take(&mut self.backlog);
-        let is_renamed = self.rename(&mut command, kind, id, known_as);
-        self.backlog = command;
-        if is_renamed {
-            self.tell_columns(kind, id);
-            decided.renamed = (known_as != id).then_some(id);
-            return Ok(true);
-        }
-        self.refuse_here(kind, &ClientError::no_types(id)).await?;
-        Ok(false)
-    }
-
-    /// The statements of other sessions at the backend in use that a client would mean by this number, which it does not have: they have to
-    /// be closed, so that the server says that it does not know it.
-    fn left_as(&self, id: u32) -> Vec<u32> {
-        // While one is being prepared, the last one is that.
-        let is_awaited = self.course.prepared.as_ref().is_some_and(|all| all.is_awaited(id));
-        let statements = self.backend.as_ref().map(|backend| backend.connection().statements());
-        statements.filter(|_| !is_awaited).map_or_else(Vec::new, |statements| statements.left_as(id))
-    }
-
-    /// An execution of this statement is about to be sent: if it has other columns there than the client knows, the answer says so.
-    fn tell_columns(&mut self, kind: Kind, id: u32) {
-        let (caps, hostgroup, cursor) =
-            (self.capabilities(), self.course.hostgroup, opens_cursor(front(&self.backlog)));
-        let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id));
-        let prepared = prepared.filter(|prepared| prepared.has_other_columns_at(hostgroup));
-        if kind == Kind::StmtExecute
-            && let Some(prepared) = prepared
-        {
-            self.course.changed = Some(Box::new(Changed::new(caps, cursor, prepared.columns())));
-        }
-    }
-
-    /// Takes note of the types in an execution that no server gets: the next one may come without, as where a server has refused it.
-    fn keep_types(&mut self, kind: Kind, id: u32) {
-        let (caps, hostgroup) = (self.capabilities(), self.course.hostgroup);
-        let prepared = self.course.prepared.as_mut().and_then(|all| all.get_mut(id));
-        let Some(prepared) = prepared.filter(|_| kind == Kind::StmtExecute) else { return };
-        if let Ok(execute) = StmtExecute::decode(front(&self.backlog), caps)
-            && let Ok(params) = execute.params(prepared.params(), caps)
-        {
-            let own = params.types_without_attributes(prepared.params(), caps);
-            prepared.types_for(hostgroup, own);
-        }
-    }
-
-    /// Has the backend in use tell again what it has against a statement, if something else was said there since: the modes in which it was
-    /// to be prepared.
-    async fn tell_again(&mut self, id: u32, refusal: &[u8]) -> Result<(), Ending> {
-        let has_modes = self.course.prepared.as_ref().and_then(|all| all.get(id)?.modes()).is_some();
-        match correction(&[&[0; HEADER_LEN], refusal].concat()) {
-            Some(signal) if has_modes => self.correct(&signal).await,
-            _ => Ok(()),
-        }
-    }
-
-    /// Answers a `COM_STMT_RESET` of a statement that the backend in use does not have: there is nothing to reset, and to prepare the
-    /// statement would take away the warnings that the client may ask for.
-    async fn reset_nothing(&mut self, kind: Kind) -> Result<bool, Ending> {
-        self.answer_here(kind, &ok(self.capabilities(), self.status)).await?;
-        self.note_ran();
-        (self.course.counted.changed, self.course.ran_on) = (0, NOWHERE);
-        Ok(false)
-    }
-
-    /// Answers the command in the backlog: the statement is not there any more.
-    async fn refuse_statement(&mut self, kind: Kind, id: u32) -> Result<bool, Ending> {
-        let error = ClientError::no_statement(id);
-        if kind.answer() == Answer::None {
-            self.skip_command().await?;
-        } else {
-            self.refuse_here(kind, &error).await?;
-        }
-        Ok(false)
-    }
-
     /// Whether an execution of the statement that a command names changes the session.
     pub(super) fn prepared_changes(&self, kind: Kind, input: &[u8]) -> bool {
         self.prepared_change(kind, input).is_some()
@@ -312,7 +128,7 @@ impl Session {
     }
 
     /// Closes a statement at all servers that have it.
-    async fn close_everywhere(&mut self, id: u32) -> Result<bool, Ending> {
+    pub(super) async fn close_everywhere(&mut self, id: u32) -> Result<bool, Ending> {
         let Some(all) = &mut self.course.prepared else { return Ok(true) };
         let places = all.close(id);
         self.measure_own(Kind::StmtClose, front(&self.backlog));
