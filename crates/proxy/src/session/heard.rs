@@ -181,9 +181,8 @@ impl Ears<'_> {
         if has_changed {
             self.backend.connection_mut().statements_mut().bind_all();
         }
-        // What the client is not told it does not know.
-        if (has_changed || self.course.changed.is_some()) && !self.is_untold(reply, outcome) {
-            self.note_columns(reply);
+        if has_changed || self.course.changed.is_some() {
+            self.note_columns(reply, !self.is_untold(reply, outcome));
         }
         if self.control.running.kind() == Some(Kind::StmtPrepare)
             && let Some(registry) = &mut self.course.prepared
@@ -199,16 +198,16 @@ impl Ears<'_> {
         }
     }
 
-    /// The execution that was answered may have had other columns than the ones before. The client knows those now: a connection where the statement
-    /// has the old ones would have it told again.
-    fn note_columns(&mut self, reply: &ReplyScanner) {
+    /// The execution that was answered may have had other columns than the ones before. The client knows those now, if it `is_told`: a connection
+    /// where the statement has the ones that it does not know has it told of them.
+    fn note_columns(&mut self, reply: &ReplyScanner, is_told: bool) {
         let running = &self.control.running;
         if running.kind() == Some(Kind::StmtExecute)
             && let Some(columns) = reply.columns()
             && let Some(registry) = &mut self.course.prepared
             && let Some(prepared) = registry.at(running.statement(), self.course.hostgroup)
         {
-            prepared.was_told_columns(self.course.hostgroup, columns);
+            prepared.note_columns(self.course.hostgroup, columns, is_told);
         }
     }
 

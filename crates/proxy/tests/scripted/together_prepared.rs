@@ -271,7 +271,32 @@ fn c04_nobody_goes_along_behind_a_value_of_another_type() {
     });
 }
 
-/// `SERVER_STATUS_METADATA_CHANGED` in an answer whose client has gone, and in one that its client is not told.
+/// The server says it once. What goes out together and has warnings is not told, and sent once more.
+#[test]
+fn c15_a_client_hears_that_columns_have_changed_if_the_answer_that_said_so_was_not_told() {
+    play(async || {
+        let mut four = Four::new(config(), at_mysql).await.departed().await;
+        for of in 0..3 {
+            four.serve(of).await;
+        }
+        let two_columns = async |server: &mut Database, end: &[u8]| {
+            server.send_bytes(&messages(1, &[&[2], &COLUMN, &COLUMN, end])).await;
+        };
+        two_columns(&mut four.server, &[0xfe, 0, 0, 2, 4, 1, 0]).await;
+        four.expect(3, INTEGER).await;
+        two_columns(&mut four.server, &[0xfe, 0, 0, 2, 0, 0, 0]).await;
+        for _ in 0..3 {
+            four.clients[3].read().await;
+        }
+        assert_eq!(four.clients[3].read().await, [0xfe, 0, 0, 2, 4, 0, 0]);
+        four.holder.send_query("SELECT 0").await;
+        expect_close(&mut four.server, LAST).await;
+        comes(&mut four.holder, &mut four.server, "SELECT 0").await;
+        four.expect_in_order().await;
+    });
+}
+
+/// `SERVER_STATUS_METADATA_CHANGED` in an answer whose client has gone.
 #[test]
 fn c15_nobody_goes_on_with_a_statement_whose_columns_have_changed() {
     play(async || {

@@ -244,9 +244,11 @@ impl Prepared {
         self.at(hostgroup).is_some_and(|place| place.statement.columns != self.columns)
     }
 
-    /// An execution at this hostgroup has told the client of so many columns. That is what its server has prepared now.
-    pub(in crate::session) fn was_told_columns(&mut self, hostgroup: u32, columns: u16) {
-        self.columns = columns;
+    /// An execution at this hostgroup has had so many columns: that is what its server has prepared now, and what the client knows, if it `is_told`.
+    pub(in crate::session) fn note_columns(&mut self, hostgroup: u32, columns: u16, is_told: bool) {
+        if is_told {
+            self.columns = columns;
+        }
         if let Some(place) = self.places.iter_mut().find(|place| place.hostgroup == hostgroup) {
             place.statement.columns = columns;
         }
