@@ -40,7 +40,7 @@ impl Session {
             return self.close_everywhere(id).await;
         }
         if kind == Kind::StmtReset && !prepared.is_at_home() && prepared.id_at(hostgroup).is_none() {
-            return self.reset_nothing(kind).await;
+            return self.reset_nothing(kind, id).await;
         }
         // A value that was sent before is not there.
         if prepared.is_at_home() && hostgroup != home {
@@ -55,8 +55,12 @@ impl Session {
         let is_told = kind == Kind::StmtExecute && prepared.what.effects.any_of(Effects::LAST_RESULT);
         // MariaDB takes a value in parts for what the value before was: behind a number it is the address of its bytes.
         let has_parts = kind == Kind::SendLongData || !prepared.unsent.is_empty();
+        let is_mariadb = self.backend.as_ref().is_some_and(|backend| backend.connection().is_mariadb());
         let is_of_no_use = is_told && (prepared.is_for_once(hostgroup) || self.is_away())
-            || has_parts && prepared.is_anothers(hostgroup);
+            || has_parts
+                && is_mariadb
+                && prepared.is_anothers(hostgroup)
+                && prepared.is_preparable_in(self.course.modes());
         if is_of_no_use {
             self.close_here(id).await?;
         }
@@ -92,7 +96,10 @@ impl Session {
         if let Some(known_as) = self.course.prepared.as_ref().and_then(|all| all.get(id)?.id_at(hostgroup)) {
             return Ok(Ok(known_as));
         }
-        if !has_parts && let Some(known_as) = self.adopt(id, &self.typed_by(kind, front(&self.backlog), id)) {
+        if !has_parts
+            && kind != Kind::StmtFetch
+            && let Some(known_as) = self.adopt(id, &self.typed_by(kind, front(&self.backlog), id))
+        {
             return Ok(Ok(known_as));
         }
         self.prepare_again(id).await
@@ -110,16 +117,25 @@ impl Session {
     ) -> Result<Option<u32>, Ending> {
         let home = self.course.prepared.as_ref().and_then(|all| all.get(id)).map(|prepared| prepared.home);
         let elsewhere = home.filter(|home| *home != self.course.hostgroup);
-        let parts = std::mem::take(parts);
         match why {
-            NotPrepared::Lost(_) if self.tries_again(decided) => self.put_parts_back(id, parts),
+            NotPrepared::Lost(_) if self.tries_again(decided) => {
+                self.put_parts_back(id, std::mem::take(parts));
+            }
             NotPrepared::Lost(error) => self.refuse_here(kind, &error).await?,
             // What it cannot do there it can do where it was prepared.
-            _ if let Some(home) = elsewhere => return self.go_home(kind, id, home, decided).await,
+            _ if let Some(home) = elsewhere => {
+                let here = self.go_home(kind, id, home, decided).await?;
+                if here.is_none() && self.course.errand_lost {
+                    self.put_parts_back(id, std::mem::take(parts));
+                }
+                return Ok(here);
+            }
             NotPrepared::Changed if kind.answer() != Answer::None => {
                 self.refuse_here(kind, &ClientError::needs_preparing()).await?;
             }
-            NotPrepared::Refused(_) if kind == Kind::SendLongData => self.keep_part(id, parts).await?,
+            NotPrepared::Refused(_) if kind == Kind::SendLongData => {
+                self.keep_part(id, std::mem::take(parts)).await?;
+            }
             NotPrepared::Refused(_) if kind == Kind::StmtFetch => {
                 self.refuse_fetch(id).await?;
             }
@@ -205,7 +221,8 @@ impl Session {
 
     /// Answers a `COM_STMT_RESET` of a statement that the backend in use does not have: there is nothing to reset, and to prepare the
     /// statement would take away the warnings that the client may ask for.
-    async fn reset_nothing(&mut self, kind: Kind) -> Result<bool, Ending> {
+    async fn reset_nothing(&mut self, kind: Kind, id: u32) -> Result<bool, Ending> {
+        drop(self.take_parts(kind, id));
         self.answer_here(kind, &ok(self.capabilities(), self.status)).await?;
         self.note_ran();
         (self.course.counted.changed, self.course.ran_on) = (0, NOWHERE);

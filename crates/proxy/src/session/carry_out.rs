@@ -92,8 +92,13 @@ impl Session {
         if decided.asks_for_last() && self.hears_of_others() {
             self.tell_last_result(kind).await?;
         }
-        if self.has_to_prepare(kind, &self.backlog, &decided) {
-            Box::pin(self.prepare_before(kind, &decided)).await?;
+        if self.has_to_prepare(kind, &self.backlog, &decided)
+            && let Err(error) = Box::pin(self.prepare_before(kind, &decided)).await?
+        {
+            if !self.tries_again(&mut decided) {
+                self.refuse_here(kind, &error).await?;
+            }
+            return self.keep(decided);
         }
         if self.has_to_name(kind, &self.backlog, &decided)
             && !Box::pin(self.bring_named(kind, &mut decided)).await?

@@ -162,6 +162,11 @@ impl Session {
                 all.keep_home(id, hostgroup, false);
                 all.note_parts(id, hostgroup, false);
             }
+            Kind::StmtBulkExecute => {
+                if let Some(prepared) = all.at(id, hostgroup) {
+                    prepared.note_own(hostgroup);
+                }
+            }
             Kind::StmtExecute => {
                 all.keep_home(id, hostgroup, opens_cursor(payload));
                 if opens_cursor(payload)

@@ -22,6 +22,7 @@ use super::last_result::NOWHERE;
 use super::prepare::NotPrepared;
 use crate::backend::{Asked, only_row};
 use crate::ending::Ending;
+use crate::error::ClientError;
 use crate::error::Gone;
 use crate::state::{Mark, Pin};
 
@@ -111,40 +112,48 @@ impl Session {
 
     /// Has the statements that are not at the backend in use keep the modes in which they were prepared. False if they are to be prepared
     /// there at once; `leaves` says that the command may take the session into a schema, and nothing leads out of all of them.
-    pub(super) async fn keep_modes(&mut self, leaves: bool) -> Result<bool, Ending> {
+    pub(super) async fn keep_modes(&mut self, leaves: bool) -> Result<Result<bool, ClientError>, Ending> {
         let hostgroup = self.course.hostgroup;
-        let Ok(Some(modes)) = self.ask_modes().await? else { return Ok(false) };
-        let Some(all) = &mut self.course.prepared else { return Ok(false) };
+        let modes = match self.ask_modes().await? {
+            Ok(Some(modes)) => modes,
+            Err(NotPrepared::Lost(error)) => return Ok(Err(error)),
+            _ => return Ok(Ok(false)),
+        };
+        let Some(all) = &mut self.course.prepared else { return Ok(Ok(false)) };
         let missing: Vec<_> = all.missing_at(hostgroup).collect();
         let tells = |id: &u32| all.get(*id).is_some_and(Prepared::tells_schema);
         if leaves && modes.is_in_no_schema() && missing.iter().any(tells) {
-            return Ok(false);
+            return Ok(Ok(false));
         }
         let modes = Rc::new(modes);
         for id in missing {
             all.keep_modes(id, Rc::clone(&modes));
         }
-        Ok(true)
+        Ok(Ok(true))
     }
 
     /// Has the statements that are not at the backend in use keep what texts meant when their types were sent: servers read values that
     /// come without types as they did then.
-    pub(super) async fn keep_modes_of_types(&mut self) -> Result<(), Ending> {
+    pub(super) async fn keep_modes_of_types(&mut self) -> Result<Result<(), ClientError>, Ending> {
         let hostgroup = self.course.hostgroup;
-        let Some(all) = &self.course.prepared else { return Ok(()) };
+        let Some(all) = &self.course.prepared else { return Ok(Ok(())) };
         let is_typed = |id: &u32| all.get(*id).is_some_and(Prepared::has_types_of_now);
         let typed: Vec<_> = all.missing_at(hostgroup).filter(is_typed).collect();
         if typed.is_empty() {
-            return Ok(());
+            return Ok(Ok(()));
         }
-        let Ok(Some(modes)) = self.ask_modes().await? else { return Ok(()) };
+        let modes = match self.ask_modes().await? {
+            Ok(Some(modes)) => modes,
+            Err(NotPrepared::Lost(error)) => return Ok(Err(error)),
+            _ => return Ok(Ok(())),
+        };
         let modes = Rc::new(modes);
         for id in typed {
             if let Some(prepared) = self.course.prepared.as_mut().and_then(|all| all.get_mut(id)) {
                 prepared.keep_modes_of_types(Rc::clone(&modes));
             }
         }
-        Ok(())
+        Ok(Ok(()))
     }
 
     /// What texts meant when the types of a statement were sent that is about to be executed without, where its server does not know them.

@@ -41,45 +41,66 @@ impl Session {
     /// be prepared as other ones afterwards.
     pub(super) fn has_to_prepare(&self, kind: Kind, input: &[u8], decided: &Decided) -> bool {
         let Some(all) = &self.course.prepared else { return false };
-        let change = decided.change.as_deref().or_else(|| self.prepared_change(kind, input));
-        let sets_modes = kind == Kind::InitDb || change.is_some_and(Change::sets_modes);
+        let change = match kind {
+            Kind::StmtExecute | Kind::StmtBulkExecute => self.prepared_change(kind, input),
+            // What it changes is changed when it is executed.
+            Kind::StmtPrepare => None,
+            _ => decided.change.as_deref(),
+        };
+        let sets_modes = |change: &Change| change.sets_modes() && !decided.is_believed(change);
+        let sets_modes = kind == Kind::InitDb || change.is_some_and(sets_modes);
         let leaves = || sets_schema(kind, decided) && self.course.caller.schema().is_empty();
         let is_left = || leaves() && all.in_no_schema(decided.hostgroup).next().is_some();
         sets_modes && (all.missing_at(decided.hostgroup).next().is_some() || is_left())
     }
 
     /// Does so in front of such a command, or has them keep their modes.
-    pub(super) async fn prepare_before(&mut self, kind: Kind, decided: &Decided) -> Result<(), Ending> {
+    /// An error if the connection is lost with that.
+    pub(super) async fn prepare_before(
+        &mut self,
+        kind: Kind,
+        decided: &Decided,
+    ) -> Result<Result<(), ClientError>, Ending> {
         let leaves = sets_schema(kind, decided);
-        if leaves && self.course.caller.schema().is_empty() {
-            self.prepare_in_no_schema().await?;
+        if leaves
+            && self.course.caller.schema().is_empty()
+            && let lost @ Err(_) = self.prepare_in_no_schema().await?
+        {
+            return Ok(lost);
         }
         let all = self.course.prepared.as_ref();
         let is_any_missing = all.is_some_and(|all| all.missing_at(decided.hostgroup).next().is_some());
-        if is_any_missing {
-            self.keep_modes_of_types().await?;
+        if !is_any_missing {
+            return Ok(Ok(()));
         }
-        if is_any_missing && !(self.prefers_modes() && self.keep_modes(leaves).await?) {
-            self.prepare_missing(leaves).await?;
+        if let lost @ Err(_) = self.keep_modes_of_types().await? {
+            return Ok(lost);
         }
-        Ok(())
+        if self.prefers_modes() {
+            match self.keep_modes(leaves).await? {
+                Err(lost) => return Ok(Err(lost)),
+                Ok(true) => return Ok(Ok(())),
+                Ok(false) => {}
+            }
+        }
+        self.prepare_missing(leaves).await
     }
 
     /// Prepares those at the backend in use that tell that there is no schema, while there is none; from then on they bind the connection to
     /// the session.
-    async fn prepare_in_no_schema(&mut self) -> Result<(), Ending> {
+    async fn prepare_in_no_schema(&mut self) -> Result<Result<(), ClientError>, Ending> {
         let hostgroup = self.course.hostgroup;
         let all = self.course.prepared.as_ref();
         let ids = all.map(|all| all.in_no_schema(hostgroup).collect::<Vec<_>>()).unwrap_or_default();
         for id in ids {
             let is_there =
                 |session: &Self| session.course.prepared.as_ref()?.get(id)?.id_at(hostgroup).map(drop);
-            if self.backend.is_some()
-                && is_there(self).is_none()
-                && self.adopt(id, &Typed::default()).is_none()
+            // If that fails, it goes on keeping its modes.
+            if is_there(self).is_none()
+                && !self.adopts_for_good(id)
+                && let Err(NotPrepared::Lost(error)) = self.prepare_again(id).await?
             {
-                // If that fails, it goes on keeping its modes.
-                let _ = self.prepare_again(id).await?;
+                return Ok(Err(error));
             }
             if is_there(self).is_some()
                 && let Some(all) = &mut self.course.prepared
@@ -87,26 +108,39 @@ impl Session {
                 all.forget_modes(id);
             }
         }
-        Ok(())
+        Ok(Ok(()))
+    }
+
+    /// Whether a statement of the same text that another session has left is as good as one of its own: values could be sent to it in parts later, when
+    /// it could not be prepared any more.
+    fn adopts_for_good(&mut self, id: u32) -> bool {
+        let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id));
+        let is_plain = prepared.is_some_and(|prepared| prepared.params() == 0);
+        is_plain && self.adopt(id, &Typed::default()).is_some()
     }
 
     /// Prepares them there; from then on they bind the connection to the session. Those that the server refuses now, while tables are
     /// locked, say, keep their modes, and are prepared when they are executed.
-    async fn prepare_missing(&mut self, leaves: bool) -> Result<(), Ending> {
+    async fn prepare_missing(&mut self, leaves: bool) -> Result<Result<(), ClientError>, Ending> {
         let hostgroup = self.course.hostgroup;
         let missing = self.course.prepared.as_ref().map(|all| all.missing_at(hostgroup).collect::<Vec<_>>());
         let mut is_refused = false;
         for id in missing.unwrap_or_default() {
-            if self.backend.is_some() && self.adopt(id, &Typed::default()).is_none() {
-                is_refused |= matches!(self.prepare_again(id).await?, Err(NotPrepared::Refused(_)));
+            if self.adopts_for_good(id) {
+                continue;
+            }
+            match self.prepare_again(id).await? {
+                Err(NotPrepared::Lost(error)) => return Ok(Err(error)),
+                Err(NotPrepared::Refused(_)) => is_refused = true,
+                _ => {}
             }
         }
         if is_refused && self.backend.is_some() {
             // The client has not been refused anything.
             self.forget_warnings().await?;
-            self.keep_modes(leaves).await?;
+            return Ok(self.keep_modes(leaves).await?.map(drop));
         }
-        Ok(())
+        Ok(Ok(()))
     }
 
     /// Prepares a statement at the backend in use; the number that it has there, or why it has none.

@@ -144,6 +144,25 @@ fn c04_a_value_in_parts_never_goes_to_a_statement_that_others_have_executed() {
     }
 }
 
+/// Later it would be prepared in another schema.
+#[test]
+fn c04_a_statement_that_may_get_values_in_parts_is_prepared_before_the_schema_changes() {
+    play(async || {
+        let in_one = options().schema("db");
+        let (_stage, _servers, mut one, mut two, mut server) =
+            two_of(config_with(20), &in_one, &in_one).await;
+        prepare(&mut two, &mut server, 1).await;
+        prepare(&mut one, &mut server, 2).await;
+        two.send_query("USE other").await;
+        expect_close(&mut server, 1).await;
+        prepares(&mut server, 3).await;
+        comes(&mut two, &mut server, "USE other").await;
+        two.send_command(Kind::SendLongData, &[1, 0, 0, 0, 0, 0, b'x']).await;
+        server.expect_command(Kind::SendLongData, &[3, 0, 0, 0, 0, 0, b'x']).await;
+        executes(&mut two, &mut server, TEXT, 3).await;
+    });
+}
+
 /// What values of two types come to depends on their order.
 #[test]
 fn c04_a_statement_that_has_had_values_of_several_types_is_nobody_elses() {

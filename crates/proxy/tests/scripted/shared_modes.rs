@@ -1,12 +1,13 @@
 //! Prepared statements of sessions that share connections, where texts mean something else than they did: in another schema, another SQL
 //! mode, other character sets.
 
+use config::{Config, QueryRule};
 use wire::command::Kind;
 
-use super::shared::{comes, two};
+use super::shared::{comes, config, two, two_of};
 use super::shared_sets::tells;
 use super::shared_traces::{EXECUTE, in_schema, prepared};
-use super::support::{Client, Database, play, run};
+use super::support::{Client, Database, begin, options, play, rule, run};
 
 /// What decides what texts mean.
 const QUESTION: &str = "SELECT @@sql_mode, @@character_set_client, @@collation_connection, DATABASE()";
@@ -282,6 +283,48 @@ fn c16_statements_mean_what_they_meant_behind_stored_code_that_is_prepared() {
         server.expect_command(Kind::StmtExecute, &read).await;
         server.ok().await;
         one.expect_ok().await;
+    });
+}
+
+#[test]
+fn a_transaction_that_is_lost_while_statements_are_prepared_is_told() {
+    for sql in ["CALL p()", "SET sql_mode = 'ANSI'"] {
+        play(async || {
+            let (_stage, _servers, mut one, mut two, mut server) = in_schema("db").await;
+            prepares_and_leaves(&mut one, &mut two, &mut server, "SELECT a FROM t").await;
+            begin(&mut one, &mut server).await;
+            one.send_query(sql).await;
+            server.expect_command(Kind::StmtPrepare, b"SELECT a FROM t").await;
+            server.shut_down().await;
+            one.expect_err(1213).await;
+        });
+    }
+}
+
+/// Who has written the code knows that it changes no modes.
+#[test]
+fn nothing_is_prepared_before_code_that_a_rule_vouches_for() {
+    let row = QueryRule { multiplex: Some(2), apply: true, ..rule(1, "p") };
+    let config = Config { query_rules: vec![row].into(), ..config() };
+    play(async || {
+        let in_one = options().schema("db");
+        let (_stage, _servers, mut one, mut two, mut server) = two_of(config, &in_one, &in_one).await;
+        prepares_and_leaves(&mut one, &mut two, &mut server, "SELECT a FROM t").await;
+        run(&mut one, &mut server, "CALL p()").await;
+    });
+}
+
+#[test]
+fn nothing_is_prepared_before_stored_code_is_closed() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = in_schema("db").await;
+        prepares_and_leaves(&mut one, &mut two, &mut server, "SELECT a FROM t").await;
+        one.send_command(Kind::StmtPrepare, b"CALL p()").await;
+        server.expect_command(Kind::StmtPrepare, b"CALL p()").await;
+        prepared(&mut server, 7, 0).await;
+        one.read().await;
+        one.send_command(Kind::StmtClose, &7_u32.to_le_bytes()).await;
+        server.expect_command(Kind::StmtClose, &7_u32.to_le_bytes()).await;
     });
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use route::Effects;
+use route::{Effects, Multiplex};
 
 use super::change::Change;
 use super::prepared::Preparing;
@@ -81,6 +81,16 @@ impl Decided {
     pub(in crate::session) const fn after_its_turn(mut self) -> Self {
         self.had_its_turn = true;
         self
+    }
+
+    /// Whether nothing of `change` is left that decides what texts mean, because a rule vouches for what nobody sees of the statement.
+    pub(in crate::session) fn is_believed(&self, change: &Change) -> bool {
+        let multiplex = self.orders.as_ref().and_then(|orders| orders.verdict.multiplex);
+        multiplex == Some(Multiplex::NotByThis) && {
+            let mut change = change.clone();
+            change.believe_harmless();
+            !change.sets_modes()
+        }
     }
 
     /// What a rule says about logging it.

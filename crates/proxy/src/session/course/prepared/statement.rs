@@ -118,6 +118,11 @@ impl Prepared {
     pub(in crate::session) fn note_executed(&mut self, hostgroup: u32) {
         self.ran_with_parts = self.has_parts;
         self.has_parts = false;
+        self.note_own(hostgroup);
+    }
+
+    /// The session is the one that has executed it last at this hostgroup.
+    pub(in crate::session) fn note_own(&mut self, hostgroup: u32) {
         if let Some(place) = self.places.iter_mut().find(|place| place.hostgroup == hostgroup)
             && place.came == Came::Adopted
         {
