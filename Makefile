@@ -9,7 +9,7 @@ TEST_TOOLS  = $(RUN_TOOLS) sysbench:sysbench haproxy:haproxy mariadb-binlog:mari
 BENCH_TOOLS = $(TEST_TOOLS) mariadb-dump:mariadb-client
 CARGO_DENY_VERSION = 0.20.2
 
-.PHONY: help run build test test-servers test-clients soak chaos lint bench fuzz docs tools-run tools-test tools-bench
+.PHONY: help run build optimized test test-servers test-clients soak chaos lint bench fuzz docs tools-run tools-test tools-bench
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -20,6 +20,9 @@ run: tools-run ## Install what is missing, build, and run the demo until Ctrl-C.
 
 build: ## Build the release binary: target/release/pointsman.
 	$(CARGO) build --release --locked --package pointsman
+
+optimized: tools-bench ## Build it by what the benchmark shows of it (15 minutes): target/optimized/pointsman.
+	@CARGO="$(CARGO)" sh scripts/optimized $(BUILT)
 
 test: tools-test test-servers ## Install what is missing and run every test.
 	$(CARGO) build --locked --package pointsman
