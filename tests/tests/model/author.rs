@@ -149,6 +149,9 @@ fn sets_modes(sql: &str) -> bool {
     is_set || sql.starts_with("use ")
 }
 
+/// Of these several statements nobody knows whether one changes modes.
+const MAY_SET_MODES: [&str; 3] = ["PREPARE in_many", "SET @m =", "BEGIN NOT ATOMIC"];
+
 impl Author {
     /// The script of one client: at least this many commands.
     pub(crate) fn script(seed: u64, client: usize, scope: Scope, db: &str, commands: usize) -> Vec<Step> {
@@ -221,6 +224,8 @@ impl Author {
         if sets_modes(&sql) {
             self.read_before_modes();
             self.session.modes += 1;
+        } else if MAY_SET_MODES.iter().any(|beginning| sql.starts_with(beginning)) {
+            self.read_before_modes();
         }
         if self.inherits_steps {
             sql = sql.replace("SET auto_increment_increment", "SET @increment");

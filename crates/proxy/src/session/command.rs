@@ -247,7 +247,7 @@ impl Session {
         }
         let first = link.take_prologue();
         let goes_together = first.is_none() && self.ride.is_some();
-        if let Some(packets) = if goes_together { link.depart(command) } else { None } {
+        if let Some(packets) = goes_together.then(|| link.depart(command)).flatten() {
             self.note_departure(true);
             return self.send_to_backend(cx, &packets);
         }

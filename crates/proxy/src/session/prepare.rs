@@ -47,7 +47,8 @@ impl Session {
             Kind::StmtPrepare => None,
             _ => decided.change.as_deref(),
         };
-        let sets_modes = |change: &Change| change.sets_modes() && !decided.is_believed(change);
+        let sets_modes =
+            |change: &Change| change.sets_modes() || change.runs_stored_code() && !decided.is_believed();
         let sets_modes = kind == Kind::InitDb || change.is_some_and(sets_modes);
         let leaves = || sets_schema(kind, decided) && self.course.caller.schema().is_empty();
         let is_left = || leaves() && all.in_no_schema(decided.hostgroup).next().is_some();

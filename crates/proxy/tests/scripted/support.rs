@@ -303,6 +303,15 @@ pub(super) async fn begin(client: &mut Client, server: &mut Database) {
     run(client, server, "BEGIN").await;
 }
 
+/// It is over.
+pub(super) async fn commit(client: &mut Client, server: &mut Database) {
+    client.send_query("COMMIT").await;
+    server.expect_query("COMMIT").await;
+    server.status = StatusFlags::AUTOCOMMIT;
+    server.ok().await;
+    client.expect_ok().await;
+}
+
 /// A query and its answer: the session works.
 pub(super) async fn expect_alive(client: &mut Client, server: &mut Database) {
     client.send_query("SELECT 'alive'").await;

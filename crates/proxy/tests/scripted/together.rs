@@ -3,12 +3,11 @@
 use proxy::stage::Stage;
 use tokio::task::yield_now;
 use tokio::time::{Instant, sleep, timeout};
-use wire::StatusFlags;
 
 use super::shared::{config, let_in, two_of};
 use super::support::{
-    Client, Database, Servers, begin, log_in, messages, ms, options, pair_of_servers, play, run, settle,
-    stage,
+    Client, Database, Servers, begin, commit, log_in, messages, ms, options, pair_of_servers, play, run,
+    settle, stage,
 };
 
 /// Four sessions that wait for one connection, on which a transaction of a fifth one is open, with statements that are known to be done in no time.
@@ -89,11 +88,7 @@ impl Waiting {
 
     /// It is not any more.
     async fn let_go(&mut self) {
-        self.holder.send_query("COMMIT").await;
-        self.server.expect_query("COMMIT").await;
-        self.server.status = StatusFlags::AUTOCOMMIT;
-        self.server.ok().await;
-        self.holder.expect_ok().await;
+        commit(&mut self.holder, &mut self.server).await;
     }
 
     /// All wait for it with their statements.

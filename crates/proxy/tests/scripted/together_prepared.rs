@@ -3,14 +3,16 @@
 use config::Config;
 use proxy::stage::Stage;
 use tokio::time::timeout;
+use wire::Capabilities;
 use wire::command::Kind;
-use wire::{Capabilities, StatusFlags};
 
 use super::compress::accept;
 use super::left_statements::{config_with, expect_close};
 use super::shared::{comes, let_in};
 use super::shared_traces::COLUMN;
-use super::support::{Client, Database, Servers, begin, log_in, messages, ms, play, run, settle, stage};
+use super::support::{
+    Client, Database, Servers, begin, commit, log_in, messages, ms, play, run, settle, stage,
+};
 
 const SQL: &[u8] = b"SELECT c FROM t WHERE id = ?";
 
@@ -102,11 +104,7 @@ impl Four {
     }
 
     async fn let_go(&mut self) {
-        self.holder.send_query("COMMIT").await;
-        self.server.expect_query("COMMIT").await;
-        self.server.status = StatusFlags::AUTOCOMMIT;
-        self.server.ok().await;
-        self.holder.expect_ok().await;
+        commit(&mut self.holder, &mut self.server).await;
     }
 
     /// A session executes the statement, which it calls by the number that it was told.

@@ -109,8 +109,13 @@ impl Change {
 
     /// Whether texts may mean something else behind it.
     pub(in crate::session) fn sets_modes(&self) -> bool {
-        let is_mode = |mark: &Mark| matches!(mark, Mark::Begin(Pin::Schema | Pin::StoredCode, _));
-        self.may_set_modes || self.settings.iter().any(Setting::is_mode) || self.marks.iter().any(is_mode)
+        let is_schema = |mark: &Mark| matches!(mark, Mark::Begin(Pin::Schema, _));
+        self.may_set_modes || self.settings.iter().any(Setting::is_mode) || self.marks.iter().any(is_schema)
+    }
+
+    /// Whether it is code that nobody sees, and that may set anything.
+    pub(in crate::session) fn runs_stored_code(&self) -> bool {
+        self.marks.contains(&Mark::begin(Pin::StoredCode))
     }
 
     /// Whether statements that were prepared before might be other ones if they were prepared behind it, or might be there no more.

@@ -83,14 +83,10 @@ impl Decided {
         self
     }
 
-    /// Whether nothing of `change` is left that decides what texts mean, because a rule vouches for what nobody sees of the statement.
-    pub(in crate::session) fn is_believed(&self, change: &Change) -> bool {
+    /// Whether a rule vouches that what nobody sees of it leaves nothing behind.
+    pub(in crate::session) fn is_believed(&self) -> bool {
         let multiplex = self.orders.as_ref().and_then(|orders| orders.verdict.multiplex);
-        multiplex == Some(Multiplex::NotByThis) && {
-            let mut change = change.clone();
-            change.believe_harmless();
-            !change.sets_modes()
-        }
+        multiplex == Some(Multiplex::NotByThis)
     }
 
     /// What a rule says about logging it.

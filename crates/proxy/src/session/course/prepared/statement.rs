@@ -194,8 +194,8 @@ impl Prepared {
     }
 
     /// Whether the client has sent types of its parameters, and nobody has kept what texts meant then.
-    pub(in crate::session) const fn has_types_of_now(&self) -> bool {
-        self.types.is_some() && self.typed_in.is_none()
+    pub(in crate::session) fn has_types_of_now(&self) -> bool {
+        self.types_of_now().is_some()
     }
 
     /// The types of its parameters, as they were sent last, if texts mean what they did then.
