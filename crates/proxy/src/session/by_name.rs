@@ -36,7 +36,8 @@ impl Session {
     pub(super) async fn bring_named(&mut self, kind: Kind, decided: &mut Decided) -> Result<bool, Ending> {
         let Some(backend) = &self.backend else { return Ok(true) };
         let connection = backend.connection().serial();
-        let sets_modes = decided.change.as_deref().is_some_and(Change::sets_modes);
+        let dialect = backend.connection().dialect();
+        let sets_modes = decided.change.as_deref().is_some_and(|change| change.sets_modes_at(dialect));
         if self.has_warnings() && decided.class == Some(Class::Set) && !sets_modes {
             // To prepare them would take the warnings away, which a `SET` at MariaDB does not. They go on being what they were.
             self.course.named.lose_all_but(connection);

@@ -109,8 +109,19 @@ impl Change {
 
     /// Whether texts may mean something else behind it.
     pub(in crate::session) fn sets_modes(&self) -> bool {
+        self.sets(Setting::is_mode)
+    }
+
+    /// The same of texts at a server of this kind, if it is known.
+    pub(in crate::session) fn sets_modes_at(&self, dialect: Option<Dialect>) -> bool {
+        let is_mariadb = dialect.is_some_and(Dialect::is_mariadb);
+        self.sets(if is_mariadb { Setting::is_mode_anywhere } else { Setting::is_mode })
+    }
+
+    /// Whether it makes such a setting, or may do that.
+    fn sets(&self, is_mode: fn(&Setting) -> bool) -> bool {
         let is_schema = |mark: &Mark| matches!(mark, Mark::Begin(Pin::Schema, _));
-        self.may_set_modes || self.settings.iter().any(Setting::is_mode) || self.marks.iter().any(is_schema)
+        self.may_set_modes || self.settings.iter().any(is_mode) || self.marks.iter().any(is_schema)
     }
 
     /// Whether it is code that nobody sees, and that may set anything.
