@@ -149,8 +149,8 @@ fn sets_modes(sql: &str) -> bool {
     is_set || sql.starts_with("use ")
 }
 
-/// Of these several statements nobody knows whether one changes modes.
-const MAY_SET_MODES: [&str; 3] = ["PREPARE in_many", "SET @m =", "BEGIN NOT ATOMIC"];
+/// Of these several statements, and of what stored code does, nobody knows whether something changes modes.
+const MAY_SET_MODES: [&str; 4] = ["PREPARE in_many", "SET @m =", "BEGIN NOT ATOMIC", "CALL "];
 
 impl Author {
     /// The script of one client: at least this many commands.
