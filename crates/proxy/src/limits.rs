@@ -212,6 +212,9 @@ pub(crate) const CHANGES_REFUSED_MAX: u8 = 3;
 /// session with more stays at the server that has them.
 pub(crate) const SETTINGS_MAX: usize = 64;
 
+/// Bytes of all of them.
+pub(crate) const SETTINGS_BYTES_MAX: usize = 16 * 1024;
+
 /// What a session is known to have left at servers, one by one: temporary tables, locks by name. Of more than these nobody
 /// knows any more when all are gone.
 pub(crate) const PINS_MAX: usize = 64;
@@ -223,8 +226,15 @@ pub(crate) const NAMED_TEXT_MAX: usize = 4 << 10;
 /// Statements that a session has prepared by name, and that do not bind it to its connection. Who has more is bound by those.
 pub(crate) const NAMED_MAX: usize = 16;
 
-/// Bytes of all of them.
-pub(crate) const SETTINGS_BYTES_MAX: usize = 16 * 1024;
+/// Routines that a session has called, and that these call, of which its server is asked whether they leave anything. Who has called more
+/// is bound by them.
+pub(crate) const ROUTINES_MAX: usize = 16;
+
+/// Bytes of a routine's body that is looked through.
+pub(crate) const ROUTINE_BYTES_MAX: usize = 16 << 10;
+
+/// Parameters of a routine whose names are asked for. The others are taken for variables of the session.
+pub(crate) const PARAMETERS_MAX: usize = 64;
 
 /// Bytes of a statement within which is decided where it goes. Those of a longer one are waited for, too; what is behind
 /// them only a server reads, so such a statement counts as one that writes.

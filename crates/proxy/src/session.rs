@@ -81,6 +81,7 @@ mod prepare;
 mod renew;
 mod ride;
 mod route;
+mod routines;
 mod switch;
 mod tell;
 mod told;
@@ -249,6 +250,9 @@ impl Session {
             }
             if let Some(behind) = self.course.behind.take_if(|_| self.course.decided.is_none()) {
                 Box::pin(self.say_behind(*behind)).await?;
+            }
+            if self.course.unjudged.is_some() && self.may_judge() {
+                Box::pin(self.judge_routines()).await?;
             }
             if self.course.refused.is_some() {
                 Box::pin(self.say_again()).await?;

@@ -32,6 +32,8 @@ pub(crate) struct Snapshot {
     pub(crate) connection_turn: Duration,
     /// How many statements of sessions that wait for connections go out together over one, at most.
     pub(crate) statements_together: usize,
+    /// Whether servers are asked what the stored routines do that have run.
+    pub(crate) judge_routines: bool,
     pub(crate) drain_timeout: Duration,
     pub(crate) users: Arc<Users>,
     pub(crate) announced: Announced,
@@ -81,6 +83,7 @@ impl Snapshot {
             check_logins: config.pointsman.check_logins,
             connection_turn: config.pointsman.connection_turn,
             statements_together: config.pointsman.statements_together as usize,
+            judge_routines: config.pointsman.judge_routines,
             drain_timeout: config.pointsman.drain_timeout,
             users,
             announced: Announced::new(config),

@@ -75,6 +75,7 @@ mod scripted {
     mod shared_modes;
     mod shared_named;
     mod shared_new;
+    mod shared_routines;
     mod shared_sets;
     mod shared_state;
     mod shared_traces;

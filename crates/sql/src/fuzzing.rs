@@ -7,7 +7,7 @@ use crate::digest::{Digest, LITERALS_MAX, Options};
 use crate::injection::{self, Look};
 use crate::lexer::{Charset, Lexer, Modes};
 use crate::outline::{self, Outline};
-use crate::{Condition, Dialect, Shape, hint};
+use crate::{Condition, Dialect, Shape, hint, routine};
 
 /// Takes one byte of choices from the front of `data`.
 fn split(data: &[u8]) -> (u8, &[u8]) {
@@ -110,6 +110,10 @@ pub fn shape(data: &[u8]) {
         let ends = inside.windows(2).any(|two| two == b"*/");
         assert!(!inside.is_empty() && !ends && sql.windows(inside.len()).any(|part| part == inside));
         condition.holds_at(Dialect::of(inside));
+    }
+    for called in [routine::called(sql, modes), routine::body(sql, modes, &[])].into_iter().flatten().flatten() {
+        // It is put into other statements as it is.
+        assert!(called.name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$')));
     }
     let shape = Shape::of(sql, modes);
     assert!(shape.reads.is_sorted() && shape.writes.is_sorted());

@@ -9,9 +9,9 @@
 //! Facts come from MySQL 9's and MariaDB 10.11's manuals: "SQL statements", "Functions and operators", "Statements that
 //! cause an implicit commit", "Locking functions".
 
-mod functions;
+pub(crate) mod functions;
 mod kind;
-mod pieces;
+pub(crate) mod pieces;
 mod query;
 mod walk;
 

@@ -1,7 +1,7 @@
 //! The statements that make what a run finds: what all clients read, and what each has for itself.
 
 /// In the schema `shared`. Nobody changes it.
-pub(crate) const SHARED: [&str; 20] = [
+pub(crate) const SHARED: [&str; 24] = [
     "CREATE TABLE shared.s (id INT PRIMARY KEY, name VARCHAR(30), price DECIMAL(8, 2))",
     "INSERT INTO shared.s VALUES (1, 'one', 1.5), (2, 'two', NULL), (3, 'three', 3), (4, NULL, 4), (5, 'f\u{fc}nf', 5), \
      (6, 'six', 6.25), (7, 'seven', 7), (8, 'eight', 8), (9, 'nine', 9), (10, 'ten', 10)",
@@ -28,11 +28,20 @@ pub(crate) const SHARED: [&str; 20] = [
     "CREATE PROCEDURE shared.p_prepare(tag VARCHAR(20)) BEGIN SET @sql = CONCAT('SELECT ''', tag, ''''); \
      PREPARE of_p FROM @sql; EXECUTE of_p; END",
     "CREATE PROCEDURE shared.p_id(n INT) SELECT LAST_INSERT_ID(n)",
+    // What leaves nothing, and can be told to leave nothing.
+    "CREATE FUNCTION shared.f_twice(n INT) RETURNS INT DETERMINISTIC RETURN n * 2",
+    "CREATE PROCEDURE shared.p_plain(tag VARCHAR(20), n INT) BEGIN DECLARE i INT DEFAULT 0; DECLARE found INT; \
+     WHILE i < n DO SET i = i + 7; END WHILE; SELECT COUNT(*) INTO found FROM shared.s WHERE id <= n; \
+     SELECT tag, i, found, shared.f_twice(n); END",
+    "CREATE PROCEDURE shared.p_deep(tag VARCHAR(20), n INT) BEGIN CALL shared.p_plain(tag, n); \
+     SELECT tag, LAST_INSERT_ID(); END",
+    // And what does not.
+    "CREATE FUNCTION shared.f_sets(n INT) RETURNS INT READS SQL DATA BEGIN SET @from_f = n; RETURN n; END",
     "CREATE PROCEDURE shared.p_found() SELECT SQL_CALC_FOUND_ROWS id FROM shared.s ORDER BY id LIMIT 1",
 ];
 
 /// In the schemas of one client, `{db}` and `{db}b`. The first two remove them.
-pub(crate) const OWN: [&str; 10] = [
+pub(crate) const OWN: [&str; 11] = [
     "DROP DATABASE IF EXISTS {db}",
     "DROP DATABASE IF EXISTS {db}b",
     "CREATE DATABASE {db}",
@@ -45,4 +54,7 @@ pub(crate) const OWN: [&str; 10] = [
     "CREATE TABLE {db}.n (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, v VARCHAR(60)) ENGINE = MyISAM",
     "CREATE TABLE {db}b.t (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, other VARCHAR(20)) AUTO_INCREMENT = 1000",
     "INSERT INTO {db}b.t (other) VALUES ('of b')",
+    "CREATE PROCEDURE {db}.p_add(v VARCHAR(60)) BEGIN DECLARE added, changed INT; INSERT INTO {db}.t (b) VALUES (v); \
+     SET added = LAST_INSERT_ID(); UPDATE {db}.t SET a = 1 WHERE id = added; SET changed = ROW_COUNT(); \
+     SELECT v, added, changed; END",
 ];

@@ -323,6 +323,8 @@ pub struct PointsmanVariables {
     pub connection_turn: Duration,
     /// How many statements of sessions that wait for connections go out together over one, at most.
     pub statements_together: u32,
+    /// Whether servers are asked what the stored routines do that have run.
+    pub judge_routines: bool,
 }
 
 from_row!(PointsmanVariables, POINTSMAN_VARIABLES, {
@@ -339,6 +341,7 @@ from_row!(PointsmanVariables, POINTSMAN_VARIABLES, {
     sqli_detect_only,
     connection_turn = "connection_turn_ms",
     statements_together,
+    judge_routines,
 });
 
 /// A login method.

@@ -147,6 +147,13 @@ pub static POINTSMAN_VARIABLES: Section = Section::new(
         "where sessions wait in line for connections: so many of their statements at most go out together over one of them, if they are plain \
          reads that are done in no time; 1: each goes out alone",
     )
+    .built(),
+    switch(
+        "judge_routines",
+        true,
+        "behind a statement that calls stored procedures or functions, ask its server for their definitions: where nothing of them outlives the \
+         call, they do not bind the session to its connection",
+    )
     .built()]],
     "Variables that ProxySQL does not have.",
 )

@@ -12,6 +12,7 @@ pub(super) mod change;
 pub(super) mod decided;
 pub(super) mod prepared;
 pub(super) mod settle;
+pub(super) mod unjudged;
 
 use std::num::NonZeroU64;
 use std::rc::Rc;
@@ -49,6 +50,7 @@ use super::trace::Trace;
 use change::{At, Change, TRACES};
 use decided::{Decided, Reply};
 use prepared::Registry;
+use unjudged::{Calls, Unjudged, is_of_code};
 
 /// Character sets of which the second byte of a character may be a quote or a backslash.
 const TWO_BYTE_QUOTES: [&str; 5] = ["big5", "cp932", "gb18030", "gbk", "sjis"];
@@ -150,6 +152,8 @@ pub(super) struct Course {
     pub(super) overheard: Option<Box<Overheard>>,
     /// What the proxy says itself behind the statement that runs.
     pub(super) behind: Option<Box<Behind>>,
+    /// Routines that bind the session as long as nobody has said what they leave.
+    pub(super) unjudged: Option<Box<Unjudged>>,
     /// What has to be said for the server to have told an error as the client was told it.
     pub(super) correction: Option<Box<Box<[u8]>>>,
     /// What a server has against a setting that it had taken before.
@@ -262,6 +266,7 @@ impl Course {
             changed: None,
             overheard: None,
             behind: None,
+            unjudged: None,
             correction: None,
             refusal: None,
             again_until: None,
@@ -376,6 +381,13 @@ impl Course {
             Change::of_one(facts, class, text, at)
         };
         change.moves = change.named().is_some_and(|(_, text)| self.may_be_prepared_anywhere(text, status));
+        let is_call = class == Class::Call;
+        let is_known = is_call || !change.runs_stored_code();
+        // What is executed by name may give its values to user variables.
+        let is_plain = !several && conditional.is_none() && executed.is_none();
+        if is_plain && is_known && change.marks.iter().any(is_of_code) {
+            change.calls = Calls::of(text, self.caller.schema(), self.reading(status));
+        }
         let change = match conditional {
             Some((_, condition)) if !change.is_empty() => Change::within(condition, change),
             _ => change,

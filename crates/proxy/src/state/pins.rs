@@ -60,9 +60,9 @@ pins! {
     /// It is in a schema of which the name is not certain.
     Schema = "schema", "a `USE` among several statements in one text, or of which the schema is not certain; a `DROP DATABASE` of the schema that it is in", "another `USE`, not a reset";
     /// Stored code has run.
-    StoredCode = "stored_code", "`CALL`, `EXECUTE` of a statement of which the text is not known, one that is not understood", "a reset";
+    StoredCode = "stored_code", "`CALL`, `EXECUTE` of a statement of which the text is not known, one that is not understood", "its server's word that nothing of the procedure outlives the call, a reset";
     /// A function was called that is not built in.
-    Function = "function", "a stored function, or one that is not known", "a reset";
+    Function = "function", "a stored function, or one that is not known", "its server's word that nothing of it outlives the call, a reset";
     /// It was told the server's number of its connection.
     ConnectionId = "connection_id", "`CONNECTION_ID()` within a larger statement, `@@pseudo_thread_id`", "a reset";
     /// It has set the counters of its connection to 0, to look at them later.
@@ -206,6 +206,12 @@ impl Pins {
     /// Whether there is such a pin at this hostgroup.
     pub(crate) fn holds(&self, pin: Pin, hostgroup: u32) -> bool {
         self.0.iter().any(|one| one.pin == pin && one.hostgroup == hostgroup)
+    }
+
+    /// Whether there are pins at this hostgroup, and none but of these kinds.
+    pub(crate) fn holds_only(&self, pins: &[Pin], hostgroup: u32) -> bool {
+        let mut all = self.0.iter().filter(|one| one.hostgroup == hostgroup).peekable();
+        all.peek().is_some() && all.all(|one| pins.contains(&one.pin))
     }
 
     /// The oldest pin at this hostgroup.

@@ -6,28 +6,28 @@ use super::TOKENS_MAX;
 
 /// One token.
 #[derive(Debug, Clone)]
-pub(super) struct Piece {
-    pub(super) kind: Kind,
+pub(crate) struct Piece {
+    pub(crate) kind: Kind,
     /// A word in lower case; empty for all else, so that nothing else is taken for a keyword.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// A word as written, a name without its quotes, a system variable.
-    pub(super) written: String,
+    pub(crate) written: String,
     /// Some servers do not see it.
-    pub(super) conditional: bool,
+    pub(crate) conditional: bool,
 }
 
 /// All tokens of a text.
 #[derive(Debug)]
-pub(super) struct Pieces {
-    pub(super) all: Vec<Piece>,
+pub(crate) struct Pieces {
+    pub(crate) all: Vec<Piece>,
     /// There are more tokens than are looked at.
-    pub(super) cut: bool,
+    pub(crate) cut: bool,
     /// Servers may see a part of the text otherwise, or not at all.
-    pub(super) unsure: bool,
+    pub(crate) unsure: bool,
 }
 
 impl Pieces {
-    pub(super) fn of(sql: &[u8], modes: Modes) -> Self {
+    pub(crate) fn of(sql: &[u8], modes: Modes) -> Self {
         let mut lexer = Lexer::new(sql, modes);
         let mut pieces = Vec::new();
         let mut cut = false;
@@ -55,12 +55,12 @@ impl Piece {
     }
 
     /// Whether this is a word or a quoted name.
-    pub(super) fn is_name(&self) -> bool {
+    pub(crate) fn is_name(&self) -> bool {
         matches!(self.kind, Kind::Word | Kind::Name)
     }
 
     /// Whether this is the sign `byte`.
-    pub(super) fn is_sign(&self, byte: u8) -> bool {
+    pub(crate) fn is_sign(&self, byte: u8) -> bool {
         self.kind == Kind::Sign(byte)
     }
 }

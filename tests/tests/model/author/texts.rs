@@ -57,6 +57,15 @@ impl Author {
             "CALL shared.p_found()",
             "CALL shared.p_two()",
             "SELECT {tag}, COUNT(*) FROM shared.p_tmp",
+            "CALL shared.p_plain({tag}, {n})",
+            "CALL shared.p_plain({tag}, {n})",
+            "CALL shared.p_deep({tag}, {n})",
+            "CALL {db}.p_add({tag})",
+            "CALL p_add({tag})",
+            "SELECT {tag}, shared.f_twice({n}), shared.f_twice(id) FROM shared.s ORDER BY id LIMIT 2",
+            "INSERT INTO {db}.t (a, b) VALUES (shared.f_twice({n}), {tag})",
+            "SELECT {tag}, shared.f_sets({n})",
+            "SELECT {tag}, @from_f",
         ]);
         match self.dice.below(5) {
             0 => self.read(),

@@ -3,6 +3,7 @@
 use route::{Effects, Facts};
 use sql::{Condition, Dialect};
 
+use super::unjudged::Calls;
 use crate::limits::JUDGED_BYTES_MAX;
 use crate::state::marks::{by_name, drops_schema, flushes_status, is_handler, marks};
 use crate::state::setting::RESOLVED;
@@ -51,6 +52,8 @@ pub(in crate::session) struct Change {
     may_set_modes: bool,
     /// The variable that its server is asked for behind it.
     pub(super) asks: Option<Box<str>>,
+    /// The routines that it calls, if these are all that it hides.
+    pub(super) calls: Option<Box<Calls>>,
     /// What it prepares by name could be prepared over any other connection as well.
     pub(super) moves: bool,
     /// It stands in a comment, and is nothing to servers that do not execute that.
@@ -199,6 +202,7 @@ impl Change {
     pub(super) fn believe_harmless(&mut self) {
         let hidden = [Pin::StoredCode, Pin::Function, Pin::UserVariable].map(Mark::begin);
         self.marks.retain(|mark| !hidden.contains(mark));
+        self.calls = None;
     }
 
     /// The same at the server that has executed it, or has not.

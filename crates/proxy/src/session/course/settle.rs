@@ -10,6 +10,7 @@ use wire::{Capabilities, StatusFlags};
 
 use super::change::{ACCESS_MODE, Change, ISOLATION_LEVEL, unsettles};
 use super::decided::Decided;
+use super::unjudged::{CODE, Calls, Unjudged, is_of_code};
 use super::{Behind, Course, Ran, TWO_BYTE_QUOTES};
 use crate::alike::{Beginning, caller, with_first};
 use crate::backend::{Connection, Reply};
@@ -46,7 +47,10 @@ impl From<&Connection> for RanAt {
 
 impl Course {
     /// A command that changes this is on its way.
-    pub(in crate::session) fn propose_change(&mut self, change: Option<Box<Change>>) {
+    pub(in crate::session) fn propose_change(&mut self, mut change: Option<Box<Change>>) {
+        if let Some(calls) = change.as_mut().and_then(|change| change.calls.as_mut()) {
+            calls.begin();
+        }
         // The one before has not been answered. That it is in vain to stay does no harm.
         if let Some(before) = self.proposed.take() {
             self.note(before.marks);
@@ -130,7 +134,7 @@ impl Course {
                 self.pins.note(Mark::begin(Pin::UserVariable), self.hostgroup);
             }
             self.note_not_prepared(&change, place);
-            self.note_before_error(code, change.marks);
+            self.note_before_error(code, change.marks, change.calls);
             return false;
         }
         if change.resets {
@@ -174,7 +178,7 @@ impl Course {
             change.moves && (place.dialect.is_some_and(Dialect::is_mariadb) || !text.contains(&b'?'))
         });
         let named = named.map(|(name, text)| (Box::from(name), Box::from(text)));
-        self.note(change.marks);
+        self.note_calling(change.marks, change.calls);
         if let Some((name, text)) = named {
             self.note_named(name, &text, place);
         }
@@ -189,14 +193,14 @@ impl Course {
 
     /// A statement has ended with this error, which would have left these marks: the functions that it has called before, and what stored
     /// code has done, are not taken back.
-    fn note_before_error(&mut self, code: u16, mut marks: Vec<Mark>) {
+    fn note_before_error(&mut self, code: u16, mut marks: Vec<Mark>, calls: Option<Box<Calls>>) {
         let is_code = matches!(self.ran.class, Some(Class::Call | Class::Execute));
         marks.retain(|mark| match mark {
             Mark::Begin(Pin::Function | Pin::NamedLock, _) => is_code || code != ER_PARSE_ERROR,
             Mark::Begin(Pin::StoredCode, _) => is_code,
             _ => false,
         });
-        self.note(marks);
+        self.note_calling(marks, calls);
     }
 
     /// A statement that changes this is prepared at this hostgroup: user variables exist from then on.
@@ -307,6 +311,15 @@ impl Course {
     }
 
     fn note(&mut self, marks: Vec<Mark>) {
+        self.note_calling(marks, None);
+    }
+
+    /// A statement has left this that calls these routines, or nobody knows which.
+    fn note_calling(&mut self, marks: Vec<Mark>, calls: Option<Box<Calls>>) {
+        if marks.iter().any(is_of_code) {
+            let is_bound = CODE.iter().any(|pin| self.pins.holds(*pin, self.hostgroup));
+            self.unjudged = Unjudged::and(self.unjudged.take(), calls, is_bound, self.hostgroup);
+        }
         for mark in marks {
             if mark.unsettles_named() {
                 self.bind_named();

@@ -1,0 +1,135 @@
+//! Routines that a session has called of which nobody has said yet whether they leave anything.
+
+use std::time::Duration;
+
+use sql::routine::{Called, Kind, called};
+use tokio::time::Instant;
+
+use crate::limits::ROUTINES_MAX;
+use crate::routing::Reading;
+use crate::state::{Mark, Pin};
+
+/// What binds a session because it may have run code that nobody sees.
+pub(in crate::session) const CODE: [Pin; 2] = [Pin::StoredCode, Pin::Function];
+
+/// Whether such a pin begins.
+pub(super) fn is_of_code(mark: &Mark) -> bool {
+    matches!(mark, Mark::Begin(pin, _) if CODE.contains(pin))
+}
+
+/// A routine of a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::session) struct Routine {
+    pub(in crate::session) kind: Kind,
+    pub(in crate::session) schema: String,
+    pub(in crate::session) name: String,
+}
+
+impl Routine {
+    /// One that was called by a statement in this schema. None if there is no schema, or its name cannot be put into another statement as
+    /// it is.
+    pub(in crate::session) fn of(called: Called, schema: &str) -> Option<Self> {
+        let schema = called.schema.unwrap_or_else(|| schema.to_owned());
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'-');
+        let is_named = !schema.is_empty() && schema.bytes().all(is_plain);
+        is_named.then_some(Self { kind: called.kind, schema, name: called.name })
+    }
+}
+
+/// The routines that a statement calls.
+#[derive(Debug, Clone)]
+pub(in crate::session) struct Calls {
+    routines: Vec<Routine>,
+    /// When the first of them was called, or later.
+    since: Instant,
+}
+
+impl Calls {
+    /// Those of this statement in this schema; none if not all of them are known.
+    pub(super) fn of(text: &[u8], schema: &[u8], reading: Reading) -> Option<Box<Self>> {
+        if reading.two_byte_quotes && !text.is_ascii() {
+            return None;
+        }
+        let modes =
+            sql::Modes { no_backslash_escapes: reading.no_backslash_escapes, ..sql::Modes::default() };
+        let schema = std::str::from_utf8(schema).ok()?;
+        let routines = called(text, modes)?.into_iter().map(|called| Routine::of(called, schema));
+        let routines = routines.collect::<Option<Vec<_>>>().filter(|routines| !routines.is_empty())?;
+        Some(Box::new(Self { routines, since: Instant::now() }))
+    }
+
+    /// They are called now.
+    pub(super) fn begin(&mut self) {
+        self.since = Instant::now();
+    }
+}
+
+/// What a session has called at a hostgroup since it was bound to a connection by that.
+#[derive(Debug)]
+pub(in crate::session) struct Unjudged {
+    pub(in crate::session) hostgroup: u32,
+    pub(in crate::session) calls: Calls,
+}
+
+impl Unjudged {
+    /// These, and those before. Nothing if that is not known of all that bind the session there.
+    pub(super) fn and(
+        before: Option<Box<Self>>,
+        calls: Option<Box<Calls>>,
+        is_bound: bool,
+        hostgroup: u32,
+    ) -> Option<Box<Self>> {
+        let calls = *calls?;
+        if !is_bound {
+            return Some(Box::new(Self { hostgroup, calls }));
+        }
+        let mut all = before.filter(|before| before.hostgroup == hostgroup)?;
+        for routine in calls.routines {
+            if !all.calls.routines.contains(&routine) {
+                all.calls.routines.push(routine);
+            }
+        }
+        (all.calls.routines.len() <= ROUTINES_MAX).then_some(all)
+    }
+
+    /// The routines, and how long ago the first of them was called.
+    pub(in crate::session) fn take(self) -> (Vec<Routine>, Duration) {
+        (self.calls.routines, self.calls.since.elapsed())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn calls(text: &str, schema: &str) -> Option<Vec<String>> {
+        let calls = Calls::of(text.as_bytes(), schema.as_bytes(), Reading::default())?;
+        Some(calls.routines.iter().map(|routine| format!("{}.{}", routine.schema, routine.name)).collect())
+    }
+
+    #[test]
+    fn routines_are_those_of_the_schema_that_the_statement_is_in() {
+        assert_eq!(calls("CALL p(b.f(1))", "a"), Some(vec!["a.p".to_owned(), "b.f".to_owned()]));
+        assert_eq!(calls("CALL p()", ""), None);
+        assert_eq!(calls("CALL p()", "it's"), None);
+        assert_eq!(calls("SELECT 1", "a"), None);
+    }
+
+    #[test]
+    fn who_is_bound_by_more_than_is_known_stays_so() {
+        let calls = |text: &str| Calls::of(text.as_bytes(), b"a", Reading::default());
+        let names = |unjudged: Option<Box<Unjudged>>| unjudged.map(|unjudged| unjudged.take().0.len());
+        let first = || Unjudged::and(None, calls("CALL p"), false, 1);
+        assert_eq!(names(first()), Some(1));
+        assert_eq!(names(Unjudged::and(first(), calls("CALL q"), true, 1)), Some(2));
+        assert_eq!(names(Unjudged::and(first(), calls("CALL p"), true, 1)), Some(1));
+        assert_eq!(names(Unjudged::and(None, calls("CALL p"), true, 1)), None);
+        assert_eq!(names(Unjudged::and(first(), None, true, 1)), None);
+        assert_eq!(names(Unjudged::and(first(), calls("CALL q"), true, 2)), None);
+        assert_eq!(names(Unjudged::and(first(), calls("CALL q"), false, 2)), Some(1));
+        let all = (0..=ROUTINES_MAX).fold(first(), |before, number| {
+            Unjudged::and(before, calls(&format!("CALL p{number}")), true, 1)
+        });
+        assert_eq!(names(all), None);
+    }
+}

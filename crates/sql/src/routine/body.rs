@@ -1,0 +1,280 @@
+//! Whether what a routine does outlives its call.
+
+use super::{is_sign, word};
+use crate::lexer::Kind;
+use crate::shape::Effects;
+use crate::shape::functions;
+use crate::shape::pieces::Piece;
+
+/// Words that begin what lasts, or what is not followed; not all of them are reserved, so that some may be names that leave nothing.
+const LASTING: &str = "\
+    alter analyze backup binlog cache change check checksum clone create currval deallocate drop execute flush \
+    found_rows grant import install kill lastval load nextval optimize prepare procedure purge rename repair \
+    reset restart revoke setval shutdown sql_calc_found_rows stop temporary uninstall unlock xa";
+
+/// What calling a function does that lasts, or asks about what was before the call.
+const LASTS: Effects = Effects::NAMED_LOCKS.union(Effects::SEQUENCE);
+
+/// What an `END` belongs to.
+#[derive(Debug)]
+enum Open {
+    /// A block, with how many variables there were in front of it.
+    Block(usize),
+    Case,
+}
+
+/// Goes over a body's tokens from the first to the last.
+struct Walk<'a> {
+    pieces: &'a [Piece],
+    /// The token that is looked at.
+    at: usize,
+    open: Vec<Open>,
+    /// Local variables that can be seen here, in lower case.
+    variables: Vec<String>,
+    /// How many parentheses are open.
+    depth: usize,
+    /// The statement may have a `SET` of its own, which sets no variables: it writes rows, or signals a condition.
+    has_set: bool,
+    /// A statement before this one, on every way to it, has written rows.
+    has_written: bool,
+    /// The depth of the `SET` that this is in.
+    sets: Option<usize>,
+}
+
+/// Whether something outlives the call of a routine with this body and parameters of these names, or may.
+pub(super) fn outlives_its_call(pieces: &[Piece], parameters: &[String]) -> bool {
+    let mut walk = Walk {
+        pieces,
+        at: 0,
+        open: Vec::new(),
+        variables: parameters.iter().map(|name| name.to_ascii_lowercase()).collect(),
+        depth: 0,
+        has_set: false,
+        has_written: false,
+        sets: None,
+    };
+    while let Some(piece) = pieces.get(walk.at) {
+        if walk.lasts(piece) {
+            return true;
+        }
+        walk.at += 1;
+    }
+    !walk.open.is_empty()
+}
+
+impl Walk<'_> {
+    /// Goes past a token, and maybe some behind it.
+    fn lasts(&mut self, piece: &Piece) -> bool {
+        match piece.kind {
+            Kind::UserVariable | Kind::SystemVariable | Kind::Parameter => return true,
+            Kind::Sign(b'(') => self.depth += 1,
+            Kind::Sign(b')') => self.depth = self.depth.saturating_sub(1),
+            Kind::Sign(b';') => (self.has_set, self.sets) = (false, None),
+            Kind::Sign(b',') if self.sets == Some(self.depth) => return !self.is_local(self.at + 1),
+            // A member of something is no keyword.
+            Kind::Word if self.at == 0 || !is_sign(self.pieces, self.at - 1, b'.') => {
+                return self.word_lasts(&piece.text);
+            }
+            _ => {}
+        }
+        false
+    }
+
+    fn word_lasts(&mut self, text: &str) -> bool {
+        let next = word(self.pieces, self.at + 1);
+        let is_call = is_sign(self.pieces, self.at + 1, b'(');
+        match text {
+            "begin" => {
+                self.open.push(Open::Block(self.variables.len()));
+                self.begin_statement();
+            }
+            "case" => self.open.push(Open::Case),
+            "end" => return !self.end(),
+            "then" | "else" | "do" | "loop" => self.begin_statement(),
+            "repeat" if !is_call => self.begin_statement(),
+            "declare" => self.declare(),
+            "set" => return self.set(),
+            "update" if !matches!(self.before(), "for" | "key") => self.write(),
+            "insert" | "replace" if !is_call => self.write(),
+            "delete" => self.has_written = true,
+            "row_count" => return !self.has_written,
+            "handler" => return !matches!(self.before(), "continue" | "exit" | "undo"),
+            "use" => return !matches!(next, "index" | "key"),
+            "lock" => return next != "in",
+            "next" | "previous" => return next == "value",
+            "signal" | "resignal" => self.has_set = true,
+            _ => {
+                let effects = functions::effects(text, true).filter(|_| is_call);
+                let calls = effects.is_some_and(|effects| effects.intersects(LASTS));
+                return calls || LASTING.split(' ').any(|word| word == text);
+            }
+        }
+        false
+    }
+
+    fn before(&self) -> &str {
+        self.at.checked_sub(1).map_or("", |before| word(self.pieces, before))
+    }
+
+    /// A statement begins that may not be run.
+    const fn begin_statement(&mut self) {
+        (self.has_set, self.has_written) = (false, false);
+    }
+
+    const fn write(&mut self) {
+        (self.has_set, self.has_written) = (true, true);
+    }
+
+    /// Goes past an `END`; false if nothing has begun that ends here.
+    fn end(&mut self) -> bool {
+        self.has_written = false;
+        match word(self.pieces, self.at + 1) {
+            "if" | "loop" | "while" | "repeat" | "for" => {
+                self.at += 1;
+                true
+            }
+            "case" => {
+                self.at += 1;
+                matches!(self.open.pop(), Some(Open::Case))
+            }
+            _ => match self.open.pop() {
+                Some(Open::Block(variables)) => {
+                    self.variables.truncate(variables);
+                    true
+                }
+                Some(Open::Case) => true,
+                None => false,
+            },
+        }
+    }
+
+    /// Takes note of what a `DECLARE` declares: variables, if it is no cursor, condition or handler.
+    fn declare(&mut self) {
+        let mut at = self.at + 1;
+        if matches!(word(self.pieces, at), "continue" | "exit" | "undo") {
+            return;
+        }
+        let mut names = Vec::new();
+        while let Some(name) = self.pieces.get(at).filter(|piece| piece.is_name()) {
+            names.push(name.written.to_ascii_lowercase());
+            at += 1;
+            if !is_sign(self.pieces, at, b',') {
+                break;
+            }
+            at += 1;
+        }
+        if !matches!(word(self.pieces, at), "cursor" | "condition") {
+            self.variables.append(&mut names);
+        }
+        self.at = at.saturating_sub(1);
+    }
+
+    /// A `SET`: that of another statement, or one that sets variables. Whether these may be others than local ones.
+    fn set(&mut self) -> bool {
+        if matches!(self.before(), "character" | "char") || std::mem::take(&mut self.has_set) {
+            return false;
+        }
+        self.sets = Some(self.depth);
+        !self.is_local(self.at + 1)
+    }
+
+    /// Whether a local variable is set at `at`.
+    fn is_local(&self, at: usize) -> bool {
+        let is_assigned = is_sign(self.pieces, at + 1, b'=')
+            || is_sign(self.pieces, at + 1, b':') && is_sign(self.pieces, at + 2, b'=');
+        let name = self.pieces.get(at).filter(|piece| piece.is_name());
+        is_assigned && name.is_some_and(|name| self.variables.contains(&name.written.to_ascii_lowercase()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::lexer::Modes;
+    use crate::routine::body;
+
+    /// The names of what a body calls, or what may outlive it.
+    fn judged(text: &str) -> String {
+        let parameters = ["p".to_owned(), "Total".to_owned()];
+        body(text.as_bytes(), Modes::default(), &parameters).map_or("lasts".to_owned(), |called| {
+            called.into_iter().map(|called| called.name).collect::<Vec<_>>().join(" ")
+        })
+    }
+
+    #[test]
+    fn what_is_over_with_the_call_leaves_nothing() {
+        for text in [
+            "SELECT 1",
+            "RETURN p * 2",
+            "RETURN (SELECT COUNT(*) FROM t)",
+            "SET total = p",
+            "SET total = p, `p` := (SELECT MAX(a), b FROM t)",
+            "BEGIN DECLARE a, b INT DEFAULT 0; SET a = 1; SET b = a, A = CASE a WHEN 1 THEN 2 ELSE 3 END; END",
+            "BEGIN DECLARE n TINYINT(1); UPDATE t SET a = n, sql_mode = 3 WHERE id = p; SET n = ROW_COUNT(); END",
+            "BEGIN INSERT INTO t SET a = 1 ON DUPLICATE KEY UPDATE a = 2; SET total = LAST_INSERT_ID(); END",
+            "BEGIN DECLARE done INT DEFAULT FALSE; DECLARE c CURSOR FOR SELECT id FROM t;
+             DECLARE CONTINUE HANDLER FOR NOT FOUND SET done = TRUE;
+             OPEN c; l: LOOP FETCH c INTO p; IF done THEN LEAVE l; END IF; END LOOP; CLOSE c; END",
+            "BEGIN DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END; START TRANSACTION; COMMIT; END",
+            "a: BEGIN DECLARE x VARCHAR(9) CHARACTER SET utf8mb4; WHILE p < 3 DO SET p = p + 1; END WHILE; END a",
+            "BEGIN IF (p > 1) THEN SET p = 2; ELSEIF (p = 0) THEN SET p = 1; ELSE SET p = 0; END IF; END",
+            "BEGIN CASE p WHEN 1 THEN SET p = 2; ELSE BEGIN END; END CASE; SET p = 3; END",
+            "BEGIN REPEAT SET p = p + 1; UNTIL p > 5 END REPEAT; SELECT REPEAT('x', p) FOR UPDATE; END",
+            "IF p THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no', MYSQL_ERRNO = 3; END IF",
+            "SELECT a INTO p FROM t USE INDEX (i) LIMIT 1 LOCK IN SHARE MODE",
+        ] {
+            assert_eq!(judged(text), "", "{text}");
+        }
+    }
+
+    #[test]
+    fn what_outlives_the_call_is_found() {
+        for text in [
+            "SET sql_mode = ''",
+            "SET SESSION total = 1",
+            "SET total = 1, sql_mode = ''",
+            "SET NAMES utf8mb4",
+            "SET TRANSACTION READ ONLY",
+            "SET @a = 1",
+            "SELECT 1 INTO @a",
+            "SELECT @@sql_mode",
+            "SELECT GET_LOCK('a', 1)",
+            "DO RELEASE_ALL_LOCKS()",
+            "SELECT NEXTVAL(s)",
+            "SELECT NEXT VALUE FOR s",
+            "SELECT ROW_COUNT()",
+            "SELECT FOUND_ROWS()",
+            "BEGIN IF p THEN UPDATE t SET a = 1; END IF; SELECT ROW_COUNT(); END",
+            "CREATE TEMPORARY TABLE t (a INT)",
+            "DROP TABLE t",
+            "BEGIN PREPARE s FROM 'SELECT 1'; EXECUTE s; DEALLOCATE PREPARE s; END",
+            "FLUSH TABLES WITH READ LOCK",
+            "HANDLER t OPEN",
+            // Another variable of that name is over.
+            "BEGIN BEGIN DECLARE sql_mode INT; SET sql_mode = 1; END; SET sql_mode = ''; END",
+            "BEGIN IF p THEN BEGIN DECLARE rand_seed1 INT; END; END IF; SET rand_seed1 = 1; END",
+            // A cursor's name is no variable's.
+            "BEGIN DECLARE sql_mode CURSOR FOR SELECT 1; SET sql_mode = ''; END",
+            "BEGIN DECLARE CONTINUE HANDLER FOR NOT FOUND SET sql_mode = ''; END",
+            "BEGIN SELECT a FROM t FOR UPDATE; SET sql_mode = ''; END",
+            "BEGIN UPDATE t SET a = 1; SET sql_mode = ''; END",
+            "BEGIN SIGNAL c; SET sql_mode = ''; END",
+            "BEGIN INSERT INTO t VALUES (1) ON DUPLICATE KEY UPDATE a = 1; SET sql_mode = ''; END",
+            "BEGIN SELECT INSERT('a', 1, 1, 'b'); SET sql_mode = ''; END",
+            "BEGIN CASE p WHEN 1 THEN SET sql_mode = ''; END CASE; END",
+            "BEGIN SELECT 1",
+            "END",
+            "SET p",
+            "SELECT 1 /*! , @a := 2 */",
+            "XA START 'a'",
+            "SELECT ?",
+        ] {
+            assert_eq!(judged(text), "lasts", "{text}");
+        }
+    }
+
+    #[test]
+    fn what_else_is_called_is_told() {
+        assert_eq!(judged("BEGIN CALL a.b(f(1)); SET p = g(CONCAT('x')); END"), "b f g");
+        assert_eq!(judged("CALL `a b`()"), "lasts");
+    }
+}
