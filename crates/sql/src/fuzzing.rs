@@ -111,7 +111,9 @@ pub fn shape(data: &[u8]) {
         assert!(!inside.is_empty() && !ends && sql.windows(inside.len()).any(|part| part == inside));
         condition.holds_at(Dialect::of(inside));
     }
-    for called in [routine::called(sql, modes), routine::body(sql, modes, &[])].into_iter().flatten().flatten() {
+    for called in
+        [routine::called(sql, modes), routine::body(sql, modes, &[])].into_iter().flatten().flatten()
+    {
         // It is put into other statements as it is.
         assert!(called.name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$')));
     }
