@@ -27,6 +27,7 @@ on_each_server! {
     short_connections_cost_few_logins,
     c03_every_session_begins_with_what_init_connect_says,
     connections_are_there_before_they_are_needed,
+    c04_stored_code_binds_where_it_leaves_something,
 }
 
 fn proxy(backend: &Backend) -> Proxy {
@@ -182,4 +183,57 @@ fn connections_are_there_before_they_are_needed(backend: &Backend) {
         }
         client.query("ROLLBACK").await.unwrap();
     });
+}
+
+/// Whether whoever says this keeps the one connection that there is.
+async fn binds(options: &Options, sql: &str) -> bool {
+    let mut one = Client::connect(options).await.unwrap();
+    one.query(sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
+    let mut other = Client::connect(options).await.unwrap();
+    let is_bound = match other.query("SELECT 7").await {
+        Ok(_) => false,
+        Err(testkit::client::ClientError::Server(error)) if error.code == 9001 => true,
+        Err(error) => panic!("{sql}: {error}"),
+    };
+    other.quit().await.unwrap();
+    one.quit().await.unwrap();
+    is_bound
+}
+
+fn c04_stored_code_binds_where_it_leaves_something(backend: &Backend) {
+    backend.sql("CREATE DATABASE code");
+    let proxy = Setup::new(&backend.sandbox)
+        .server(&backend.server, "max_connections = 1")
+        .one_thread()
+        .variable("multiplexing", true)
+        .variable("connect_timeout_server_max", 500)
+        .user(USER, PASSWORD, "")
+        .start();
+    let options = Options::tcp(proxy.tcp(), USER, PASSWORD).schema("code");
+    run(async {
+        let mut definer = Client::connect(&options).await.unwrap();
+        for routine in [
+            "FUNCTION twice(n INT) RETURNS INT DETERMINISTIC RETURN n * 2",
+            "FUNCTION keeps(n INT) RETURNS INT READS SQL DATA BEGIN SET @n = n; RETURN n; END",
+            "PROCEDURE counts(IN most INT) BEGIN DECLARE n INT DEFAULT 0; DECLARE `max_sort_length` INT; \
+             WHILE n < most DO SET n = twice(n + 1), `max_sort_length` = n; END WHILE; SELECT n; END",
+            "PROCEDURE calls() BEGIN CALL counts(9); UPDATE test.t SET a = 'two' WHERE id = -1; SELECT ROW_COUNT(); END",
+            "PROCEDURE gives(OUT n INT) SET n = 3",
+            "PROCEDURE has_mode() SET SESSION max_sort_length = 1000",
+            "PROCEDURE calls_keeps() SELECT keeps(1)",
+        ] {
+            definer
+                .query(&format!("CREATE {routine}"))
+                .await
+                .unwrap_or_else(|error| panic!("{routine}: {error}"));
+        }
+        definer.quit().await.unwrap();
+    });
+    wait_for("the routines to be old", || !run(binds(&options, "CALL calls()")));
+    for sql in ["SELECT twice(id) FROM test.t", "CALL counts(twice(2))", "CALL code.calls"] {
+        assert!(!run(binds(&options, sql)), "{sql} binds");
+    }
+    for sql in ["CALL gives(@n)", "CALL has_mode()", "CALL calls_keeps()", "SELECT keeps(2)"] {
+        assert!(run(binds(&options, sql)), "{sql} binds nobody");
+    }
 }
