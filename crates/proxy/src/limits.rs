@@ -230,11 +230,8 @@ pub(crate) const NAMED_MAX: usize = 16;
 /// is bound by them.
 pub(crate) const ROUTINES_MAX: usize = 16;
 
-/// Bytes of a routine's body that is looked through.
+/// Bytes of a routine's definition that is looked through.
 pub(crate) const ROUTINE_BYTES_MAX: usize = 16 << 10;
-
-/// Parameters of a routine whose names are asked for. The others are taken for variables of the session.
-pub(crate) const PARAMETERS_MAX: usize = 64;
 
 /// Bytes of a statement within which is decided where it goes. Those of a longer one are waited for, too; what is behind
 /// them only a server reads, so such a statement counts as one that writes.

@@ -112,7 +112,7 @@ pub fn shape(data: &[u8]) {
         condition.holds_at(Dialect::of(inside));
     }
     for called in
-        [routine::called(sql, modes), routine::body(sql, modes, &[])].into_iter().flatten().flatten()
+        [routine::called(sql, modes), routine::definition(sql, modes)].into_iter().flatten().flatten()
     {
         // It is put into other statements as it is.
         assert!(called.name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$')));

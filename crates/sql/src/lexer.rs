@@ -96,6 +96,11 @@ pub struct Lexer<'a> {
     broken: bool,
 }
 
+/// Whether two dashes in front of it begin a comment: blanks do, and control characters.
+const fn is_blank(byte: u8) -> bool {
+    byte <= b' ' || byte == 0x7F
+}
+
 impl<'a> Lexer<'a> {
     /// The tokens of `sql` for a session in `modes`.
     pub fn new(sql: &'a [u8], modes: Modes) -> Self {
@@ -121,7 +126,7 @@ impl<'a> Lexer<'a> {
         while let Some(byte) = self.rest().first() {
             match *byte {
                 b'#' => self.skip_line(),
-                b'-' if self.peek(1) == b'-' && self.rest().get(2).is_none_or(|byte| *byte <= b' ') => {
+                b'-' if self.peek(1) == b'-' && self.rest().get(2).is_none_or(|byte| is_blank(*byte)) => {
                     self.skip_line();
                 }
                 b'/' if self.peek(1) == b'*' => self.skip_comment(),

@@ -5,8 +5,9 @@
 
 mod body;
 mod calls;
+mod head;
 
-use crate::lexer::Modes;
+use crate::lexer::{self, Lexer, Modes};
 use crate::shape::pieces::{Piece, Pieces};
 
 pub use self::calls::{Called, Kind};
@@ -24,31 +25,48 @@ pub fn called(statement: &[u8], modes: Modes) -> Option<Vec<Called>> {
     let quotes_hide = statement.contains(&b'"') && statement.contains(&b'\\');
     let pieces = certain(statement, modes).filter(|_| !quotes_hide)?;
     let is_call = word(&pieces, 0) == "call";
-    let gives = is_call && pieces.iter().any(|piece| piece.kind == crate::lexer::Kind::UserVariable);
+    let gives = is_call && pieces.iter().any(|piece| piece.kind == lexer::Kind::UserVariable);
     if gives { None } else { calls::all(&pieces) }
 }
 
-/// The routines that the body of a routine calls, if nothing else in it outlives the call; `None` if something does, or may. The body is read in
-/// the modes of its creation; `parameters` are the names of the routine's own.
+/// The routines that a routine calls, if nothing else in it outlives its call; `None` if something does, or may. `definition` is the answer to
+/// `SHOW CREATE PROCEDURE` or `SHOW CREATE FUNCTION`, `modes` are those of its creation.
 ///
 /// Session variables, user variables, locks by name and of tables, temporary tables, statements that are prepared by name and values of sequences
-/// do. So does, for its caller, what is asked about a statement before the call: how many rows there were. Transactions, warnings and the
-/// last key that was generated are not looked for: servers tell of them.
+/// do. So does, for its caller, what is asked about the session before the call: its connection's number, how many rows there were.
+/// Transactions, warnings and the last key that was generated are not looked for: servers tell of them.
 ///
 /// ```
-/// let leaves = |body: &[u8]| sql::routine::body(body, sql::Modes::default(), &[]).is_none();
-/// assert!(!leaves(b"BEGIN DECLARE n INT; SET n = 1; UPDATE t SET a = n; END"));
-/// assert!(leaves(b"BEGIN SET sql_mode = ''; END"));
+/// let leaves = |text: &[u8]| sql::routine::definition(text, sql::Modes::default()).is_none();
+/// assert!(!leaves(b"CREATE PROCEDURE `p`(n INT) BEGIN SET n = 1; UPDATE t SET a = n; END"));
+/// assert!(leaves(b"CREATE PROCEDURE `p`() BEGIN SET sql_mode = ''; END"));
 /// ```
-pub fn body(text: &[u8], modes: Modes, parameters: &[String]) -> Option<Vec<Called>> {
-    let pieces = certain(text, modes)?;
-    if body::outlives_its_call(&pieces, parameters) { None } else { calls::all(&pieces) }
+pub fn definition(definition: &[u8], modes: Modes) -> Option<Vec<Called>> {
+    let pieces = certain(definition, modes)?;
+    let (parameters, body) = head::split(&pieces)?;
+    if body::outlives_its_call(body, parameters) { None } else { calls::all(body) }
 }
 
 /// The tokens of a text, if every server sees the same ones.
 fn certain(text: &[u8], modes: Modes) -> Option<Vec<Piece>> {
+    let mut tokens = Lexer::new(text, modes);
+    let is_clear = tokens.all(|token| {
+        token.kind != lexer::Kind::Number
+            || is_plain_number(text.get(token.start..token.end).unwrap_or_default())
+    });
     let Pieces { all, cut, unsure } = Pieces::of(text, modes);
-    (!cut && !unsure && !all.iter().any(|piece| piece.conditional)).then_some(all)
+    (is_clear && !cut && !unsure && !all.iter().any(|piece| piece.conditional)).then_some(all)
+}
+
+/// Whether a number is one to every server, and no word of it a keyword to some: `1.END` is.
+fn is_plain_number(number: &[u8]) -> bool {
+    let is_digit = |byte: &u8| byte.is_ascii_digit();
+    if let Some(digits) = number.strip_prefix(b"0x").or_else(|| number.strip_prefix(b"0b")) {
+        return digits.iter().all(u8::is_ascii_hexdigit);
+    }
+    let mut halves = number.splitn(2, |byte| *byte == b'.');
+    let is_whole = halves.next().is_some_and(|half| half.iter().all(is_digit));
+    is_whole && halves.next().is_none_or(|half| !half.is_empty() && half.iter().all(is_digit))
 }
 
 /// The word at `at` in lower case; empty if there is none.
@@ -59,4 +77,20 @@ fn word(pieces: &[Piece], at: usize) -> &str {
 /// Whether the sign `byte` is at `at`.
 fn is_sign(pieces: &[Piece], at: usize, byte: u8) -> bool {
     pieces.get(at).is_some_and(|piece| piece.is_sign(byte))
+}
+
+/// The place behind the parenthesis that ends what the one at `at` begins.
+fn behind_parentheses(pieces: &[Piece], at: usize) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (place, piece) in pieces.iter().enumerate().skip(at) {
+        match piece.kind {
+            lexer::Kind::Sign(b'(') => depth += 1,
+            lexer::Kind::Sign(b')') => depth = depth.checked_sub(1)?,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(place + 1);
+        }
+    }
+    None
 }

@@ -1,5 +1,8 @@
 //! The statements that make what a run finds: what all clients read, and what each has for itself.
 
+/// What is made behind it was there long ago, so that its server can say of a routine that nobody has altered it lately.
+pub(crate) const LONG_AGO: &str = "SET timestamp = 1700000000";
+
 /// In the schema `shared`. Nobody changes it.
 pub(crate) const SHARED: [&str; 24] = [
     "CREATE TABLE shared.s (id INT PRIMARY KEY, name VARCHAR(30), price DECIMAL(8, 2))",

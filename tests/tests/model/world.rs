@@ -9,7 +9,7 @@ use testkit::server::{PASSWORD, USER};
 use tokio::sync::{Mutex, Semaphore};
 
 use crate::author::ACCOUNTS;
-use crate::shared::{OWN, SHARED};
+use crate::shared::{LONG_AGO, OWN, SHARED};
 
 /// Connections that the server behind the proxy may have, if nothing else is said: as many as a run needs while each
 /// session has one of its own.
@@ -61,7 +61,7 @@ impl Pair {
                     let _ = client.quit().await;
                 }
                 let mut client = administrator(server).await;
-                for sql in SHARED {
+                for sql in [LONG_AGO].into_iter().chain(SHARED) {
                     client.query(sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
                 }
             });
@@ -135,7 +135,7 @@ impl World {
     pub(crate) async fn clear(&self, schema: &str) {
         for server in [self.direct, self.proxied] {
             let mut client = administrator(server).await;
-            for sql in OWN {
+            for sql in [LONG_AGO].into_iter().chain(OWN) {
                 let mut sql = sql.replace("{db}", schema);
                 if !self.mixes_engines {
                     sql = sql.replace("MyISAM", "InnoDB");

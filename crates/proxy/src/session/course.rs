@@ -385,6 +385,8 @@ impl Course {
         let is_known = is_call || !change.runs_stored_code();
         // What is executed by name may give its values to user variables.
         let is_plain = !several && conditional.is_none() && executed.is_none();
+        // Who may be in another schema than is known is bound by that, too.
+        let is_plain = is_plain && self.pins.locked_on().is_none();
         if is_plain && is_known && change.marks.iter().any(is_of_code) {
             change.calls = Calls::of(text, self.caller.schema(), self.reading(status));
         }

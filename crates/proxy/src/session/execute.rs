@@ -163,9 +163,10 @@ impl Session {
                 all.note_parts(id, hostgroup, false);
             }
             Kind::StmtBulkExecute => {
-                if let Some(prepared) = all.at(id, hostgroup) {
-                    prepared.note_own(hostgroup);
-                }
+                let Some(prepared) = all.at(id, hostgroup) else { return };
+                prepared.note_own(hostgroup);
+                let change = prepared.what.change.clone();
+                self.course.propose_change(change.map(Box::new));
             }
             Kind::StmtExecute => {
                 all.keep_home(id, hostgroup, opens_cursor(payload));

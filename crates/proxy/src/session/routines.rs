@@ -8,7 +8,6 @@ use sql::Modes;
 use sql::routine::{self, Kind};
 use wire::StatusFlags;
 use wire::codec::Reader;
-use wire::frame::{HEADER_LEN, Header};
 use wire::reply::Answer;
 
 use super::Session;
@@ -16,17 +15,24 @@ use super::course::unjudged::{CODE, Routine};
 use super::last_result::NOWHERE;
 use crate::backend::{Reply, only_row};
 use crate::ending::Ending;
-use crate::limits::{PARAMETERS_MAX, ROUTINE_BYTES_MAX, ROUTINES_MAX};
+use crate::limits::{ROUTINE_BYTES_MAX, ROUTINES_MAX};
 use crate::state::Mark;
 
-/// Servers tell to the second when a routine was altered, and by what their statement's time was.
-const ALTERED_MARGIN: Duration = Duration::from_secs(2);
+/// How long a routine has to be what it is. Servers tell to the second when it was altered, in the time of the session, which may leap by an hour, and
+/// a replica tells when it was altered at its source.
+const UNALTERED_MIN: Duration = Duration::from_secs(3_700);
+
+/// Questions to a routine.
+const QUESTIONS: usize = 2;
 
 /// What the status has of transactions.
 const OPEN: StatusFlags = StatusFlags::AUTOCOMMIT.union(StatusFlags::IN_TRANSACTION);
 
-/// Questions to a routine.
-const QUESTIONS: usize = 2;
+/// What the other questions hide, and what decides how their answers are to be read.
+const FIRST_QUESTION: &[u8] = b"SELECT ROW_COUNT(), FOUND_ROWS(), @@character_set_results, @@sql_mode";
+
+/// Character sets of results in which a definition reads as it was written: where each byte of ASCII is that letter.
+const PLAIN_CHARSETS: [&str; 4] = ["utf8mb4", "utf8mb3", "utf8", "latin1"];
 
 impl Session {
     /// Whether it is of use to ask what the routines do that have run, and nothing is lost with that.
@@ -52,9 +58,11 @@ impl Session {
         let Some(unjudged) = self.course.unjudged.take() else { return Ok(()) };
         let hostgroup = unjudged.hostgroup;
         let (mut routines, age) = unjudged.take();
-        let age = age + ALTERED_MARGIN;
+        let age = age + UNALTERED_MIN;
         self.note_ran();
-        self.ask_rows().await?;
+        if !self.ask_rows().await? {
+            return Ok(());
+        }
         let mut asked = 0;
         while let Some(batch) = routines.get(asked..).filter(|batch| !batch.is_empty()) {
             let questions = batch.iter().flat_map(|routine| questions(routine, age));
@@ -83,112 +91,96 @@ impl Session {
         Ok(())
     }
 
-    /// Asks how many rows there were, which the questions hide and the answer of a routine does not tell.
-    async fn ask_rows(&mut self) -> Result<(), Ending> {
+    /// Asks how many rows there were, which the other questions hide and the answer of a routine does not tell. False if their answers could not be
+    /// read.
+    async fn ask_rows(&mut self) -> Result<bool, Ending> {
         let unknown = self.unknown_here();
-        let question = (self.query(b"SELECT ROW_COUNT(), FOUND_ROWS()"), Answer::Result);
+        let question = (self.query(FIRST_QUESTION), Answer::Result);
         let replies = self.errand(&[question]).await?.unwrap_or_default();
-        let row = replies.first().and_then(only_row).map(texts).unwrap_or_default();
-        if let [changed, found] = row.as_slice()
-            && let (Ok(changed), Ok(found)) = (changed.parse(), found.parse())
-        {
-            let counted = &mut self.course.counted;
-            counted.changed = unknown.changed.unwrap_or(changed);
-            counted.found = unknown.found.unwrap_or(found);
-        }
         self.note_ran();
         (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
-        Ok(())
+        let row = replies.first().and_then(only_row).map(texts).unwrap_or_default();
+        let mut numbers = row.iter();
+        let counted = &mut self.course.counted;
+        if let Some(changed) = numbers.next().and_then(|text| text.parse().ok()) {
+            counted.changed = unknown.changed.unwrap_or(changed);
+        }
+        if let Some(found) = numbers.next().and_then(|text| text.parse().ok()) {
+            counted.found = unknown.found.unwrap_or(found);
+        }
+        Ok(matches!(row.as_slice(), [_, _, charset, modes]
+            if PLAIN_CHARSETS.contains(&charset.as_str()) && !has_mode(modes, "ORACLE")))
     }
 }
 
-/// How to ask what a routine is, if it was not altered since it was called, and for the names of its parameters.
+/// How to ask what a routine is, and whether it has been that since it was called and longer.
 fn questions(routine: &Routine, age: Duration) -> [String; QUESTIONS] {
-    let Routine { kind, schema, name } = routine;
+    let Routine { kind, schema, name, near } = routine;
     let kind = match kind {
         Kind::Procedure => "PROCEDURE",
         Kind::Function => "FUNCTION",
     };
     let seconds = age.as_secs() + 1;
+    // MariaDB's packages have routines, too, which are named as those of a schema.
+    let package = near.as_ref().map_or_else(String::new, |near| {
+        format!(
+            " AND NOT EXISTS (SELECT 1 FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = '{near}' \
+             AND ROUTINE_NAME = '{schema}' AND ROUTINE_TYPE LIKE 'PACKAGE%')"
+        )
+    });
     [
-        // Whatever the character set of results is.
+        format!("SHOW CREATE {kind} `{schema}`.`{name}`"),
         format!(
-            "SELECT HEX(CONVERT(ROUTINE_DEFINITION USING utf8mb4)), SQL_MODE FROM information_schema.ROUTINES \
-             WHERE ROUTINE_SCHEMA = '{schema}' AND ROUTINE_NAME = '{name}' AND ROUTINE_TYPE = '{kind}' \
-             AND ROUTINE_BODY = 'SQL' AND LENGTH(ROUTINE_DEFINITION) <= {ROUTINE_BYTES_MAX} \
-             AND LAST_ALTERED < SYSDATE() - INTERVAL {seconds} SECOND"
-        ),
-        format!(
-            "SELECT PARAMETER_NAME FROM information_schema.PARAMETERS WHERE SPECIFIC_SCHEMA = '{schema}' \
-             AND SPECIFIC_NAME = '{name}' AND ROUTINE_TYPE = '{kind}' AND PARAMETER_NAME IS NOT NULL \
-             LIMIT {PARAMETERS_MAX}"
+            "SELECT 1 FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = '{schema}' \
+             AND ROUTINE_NAME = '{name}' AND ROUTINE_TYPE = '{kind}' AND ROUTINE_BODY = 'SQL' \
+             AND LAST_ALTERED < SYSDATE() - INTERVAL {seconds} SECOND{package}"
         ),
     ]
 }
 
 /// What these routines call by what their server has answered; nothing if one leaves something, or may.
 fn calls_of(routines: &[Routine], replies: &[Reply]) -> Option<Vec<Routine>> {
-    let answers: Vec<_> = replies.chunks_exact(QUESTIONS).collect();
+    let (answers, _) = replies.as_chunks::<QUESTIONS>();
     if answers.len() != routines.len() {
         return None;
     }
     let mut all = Vec::new();
-    for (routine, answers) in routines.iter().zip(answers) {
-        let [definition, parameters] = answers else { return None };
+    for (routine, [definition, unaltered]) in routines.iter().zip(answers) {
+        only_row(unaltered)?;
         let columns = texts(only_row(definition)?);
-        let [body, modes] = columns.as_slice() else { return None };
-        let parameters: Vec<_> = rows(parameters).into_iter().flat_map(texts).collect();
-        for called in routine::body(&unhex(body)?, modes_of(modes)?, &parameters)? {
+        let [_, modes, text, ..] = columns.as_slice() else { return None };
+        if text.len() > ROUTINE_BYTES_MAX {
+            return None;
+        }
+        for called in routine::definition(text.as_bytes(), modes_of(modes)?)? {
             all.push(Routine::of(called, &routine.schema)?);
         }
     }
     Some(all)
 }
 
+fn has_mode(modes: &str, mode: &str) -> bool {
+    modes.split(',').any(|one| one == mode)
+}
+
 /// How a routine's body is to be read that was created in these modes; not at all if they have another grammar.
 fn modes_of(modes: &str) -> Option<Modes> {
-    let has = |mode: &str| modes.split(',').any(|one| one == mode);
-    let modes = Modes {
-        ansi_quotes: has("ANSI_QUOTES"),
-        no_backslash_escapes: has("NO_BACKSLASH_ESCAPES"),
+    let read = Modes {
+        ansi_quotes: has_mode(modes, "ANSI_QUOTES"),
+        no_backslash_escapes: has_mode(modes, "NO_BACKSLASH_ESCAPES"),
         ..Modes::default()
     };
-    (!has("ORACLE")).then_some(modes)
+    (!has_mode(modes, "ORACLE")).then_some(read)
 }
 
-/// The bytes that these digits stand for.
-fn unhex(digits: &str) -> Option<Vec<u8>> {
-    let (bytes, rest) = digits.as_bytes().as_chunks::<2>();
-    let byte = |two: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(two).ok()?, 16).ok();
-    bytes.iter().map(byte).collect::<Option<_>>().filter(|_| rest.is_empty())
-}
-
-/// The rows of an answer.
-fn rows(reply: &Reply) -> Vec<&[u8]> {
-    let mut packets = &reply.bytes[..];
-    let payloads: Vec<_> = std::iter::from_fn(|| {
-        let (header, behind) = packets.split_first_chunk::<HEADER_LEN>()?;
-        let (payload, rest) = behind.split_at_checked(Header::parse(*header).len as usize)?;
-        packets = rest;
-        Some(payload)
-    })
-    .collect();
-    // They are in front of the last packet.
-    let rows = usize::try_from(reply.outcome.rows).unwrap_or_default();
-    let end = payloads.len().saturating_sub(1);
-    payloads.get(end.saturating_sub(rows)..end).unwrap_or_default().to_vec()
-}
-
-/// The values of a row of text; nothing if one is none, or not told as it is.
+/// The values of a row of text; nothing if one is none. What is no UTF-8 is Latin-1, of which a question mark does for each letter.
 fn texts(row: &[u8]) -> Vec<String> {
     let mut reader = Reader::new(row);
     let mut all = Vec::new();
     while reader.left() > 0 {
-        let Some(text) = reader.lenenc_bytes("value").ok().and_then(|text| std::str::from_utf8(text).ok())
-        else {
-            return Vec::new();
-        };
-        all.push(text.to_owned());
+        let Ok(text) = reader.lenenc_bytes("value") else { return Vec::new() };
+        let letters = || text.iter().map(|byte| if byte.is_ascii() { char::from(*byte) } else { '?' });
+        all.push(std::str::from_utf8(text).map_or_else(|_| letters().collect(), str::to_owned));
     }
     all
 }
@@ -198,19 +190,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_body_is_what_its_digits_stand_for() {
-        assert_eq!(unhex("53454C").as_deref(), Some(b"SEL".as_slice()));
-        assert_eq!(unhex(""), Some(Vec::new()));
-        for wrong in ["5", "5x", "é1"] {
-            assert_eq!(unhex(wrong), None, "{wrong}");
-        }
-    }
-
-    #[test]
-    fn a_row_that_is_not_told_as_it_is_tells_nothing() {
+    fn a_row_that_is_not_told_tells_nothing() {
         assert_eq!(texts(b"\x01a\x00\x02bc"), ["a", "", "bc"]);
         assert_eq!(texts(b"\x01a\xfb"), [""; 0]);
-        assert_eq!(texts(b"\x01\xe4"), [""; 0]);
+        assert_eq!(texts(b"\x02\xe4'"), ["?'"]);
         assert_eq!(texts(b"\x05abc"), [""; 0]);
     }
 
@@ -219,5 +202,19 @@ mod tests {
         assert_eq!(modes_of("PIPES_AS_CONCAT,ANSI_QUOTES,IGNORE_SPACE,ORACLE"), None);
         assert!(modes_of("STRICT_TRANS_TABLES,ANSI_QUOTES").is_some_and(|modes| modes.ansi_quotes));
         assert_eq!(modes_of(""), Some(Modes::default()));
+    }
+
+    #[test]
+    fn a_package_is_looked_for_by_the_name_that_is_taken_for_a_schema() {
+        let (kind, schema, name) = (Kind::Procedure, "a".to_owned(), "p".to_owned());
+        let routine = |near: Option<&str>| Routine {
+            kind,
+            schema: schema.clone(),
+            name: name.clone(),
+            near: near.map(str::to_owned),
+        };
+        let [_, plain] = questions(&routine(None), Duration::ZERO);
+        let [_, named] = questions(&routine(Some("b")), Duration::ZERO);
+        assert!(named.starts_with(&plain) && named.contains("ROUTINE_SCHEMA = 'b' AND ROUTINE_NAME = 'a'"));
     }
 }

@@ -2,10 +2,11 @@
 //! something, or where nobody knows.
 
 use testkit::client::Options;
+use wire::command::Kind;
 
 use super::shared::{asked, comes, config, two_of};
 use super::shared_by_name::is_bound;
-use super::shared_traces::in_schema;
+use super::shared_traces::{COLUMN, in_schema};
 use super::support::{Client, Database, begin, commit, options, play, run};
 
 /// A routine that the server is asked for.
@@ -15,42 +16,56 @@ enum Is {
     Function,
 }
 
+const FIRST: &str = "SELECT ROW_COUNT(), FOUND_ROWS(), @@character_set_results, @@sql_mode";
+
 /// The server tells how many rows there were.
 async fn tells_rows(server: &mut Database, changed: &str, found: &str) {
-    server.expect_query("SELECT ROW_COUNT(), FOUND_ROWS()").await;
-    server.rows(&["a", "b"], &[&[Some(changed), Some(found)]]).await;
+    tells_first(server, [Some(changed), Some(found), Some("utf8mb4"), Some("STRICT_TRANS_TABLES")]).await;
 }
 
-/// It is asked for this routine, and tells its body, if it has one to tell, and that of it one parameter is called `n`.
+async fn tells_first(server: &mut Database, row: [Option<&str>; 4]) {
+    server.expect_query(FIRST).await;
+    server.rows(&["a", "b", "c", "d"], &[&row]).await;
+}
+
+/// It is asked for this routine, and tells what it is, if it has anything to tell: of one parameter, which is called `n`.
 async fn tells(server: &mut Database, is: Is, schema: &str, name: &str, body: Option<&str>) {
-    let kind = match is {
-        Is::Procedure => "PROCEDURE",
-        Is::Function => "FUNCTION",
+    tells_near(server, is, (None, schema, name), body, true).await;
+}
+
+/// The same of one that was called by a name with a schema, and that was altered or not.
+async fn tells_near(
+    server: &mut Database,
+    is: Is,
+    (near, schema, name): (Option<&str>, &str, &str),
+    body: Option<&str>,
+    is_old: bool,
+) {
+    let (kind, returns) = match is {
+        Is::Procedure => ("PROCEDURE", ""),
+        Is::Function => ("FUNCTION", " RETURNS int(11)"),
     };
-    server
-        .expect_query(&format!(
-            "SELECT HEX(CONVERT(ROUTINE_DEFINITION USING utf8mb4)), SQL_MODE FROM information_schema.ROUTINES \
-             WHERE ROUTINE_SCHEMA = '{schema}' AND ROUTINE_NAME = '{name}' AND ROUTINE_TYPE = '{kind}' \
-             AND ROUTINE_BODY = 'SQL' AND LENGTH(ROUTINE_DEFINITION) <= 16384 \
-             AND LAST_ALTERED < SYSDATE() - INTERVAL 3 SECOND"
-        ))
-        .await;
-    let hex: Option<String> = body.map(|body| {
-        let digits = body.bytes().flat_map(|byte| [byte >> 4, byte & 15]);
-        digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
+    server.expect_query(&format!("SHOW CREATE {kind} `{schema}`.`{name}`")).await;
+    let text = body.map(|body| {
+        format!("CREATE DEFINER=`app`@`%` {kind} `{name}`(n INT){returns}\n    READS SQL DATA\n{body}")
     });
-    let row = [hex.as_deref(), Some("STRICT_TRANS_TABLES")];
-    match hex {
-        Some(_) => server.rows(&["a", "b"], &[&row]).await,
-        None => server.rows(&["a", "b"], &[]).await,
-    }
+    let row = [Some(name), Some("STRICT_TRANS_TABLES"), text.as_deref(), Some("utf8mb4")];
+    server.rows(&["a", "b", "c", "d"], &[&row]).await;
+    let package = near.map_or_else(String::new, |near| {
+        format!(
+            " AND NOT EXISTS (SELECT 1 FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = '{near}' \
+             AND ROUTINE_NAME = '{schema}' AND ROUTINE_TYPE LIKE 'PACKAGE%')"
+        )
+    });
     server
         .expect_query(&format!(
-            "SELECT PARAMETER_NAME FROM information_schema.PARAMETERS WHERE SPECIFIC_SCHEMA = '{schema}' \
-             AND SPECIFIC_NAME = '{name}' AND ROUTINE_TYPE = '{kind}' AND PARAMETER_NAME IS NOT NULL LIMIT 64"
+            "SELECT 1 FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = '{schema}' \
+             AND ROUTINE_NAME = '{name}' AND ROUTINE_TYPE = '{kind}' AND ROUTINE_BODY = 'SQL' \
+             AND LAST_ALTERED < SYSDATE() - INTERVAL 3701 SECOND{package}"
         ))
         .await;
-    server.rows(&["a"], &[&[Some("n")]]).await;
+    let rows: &[&[Option<&str>]] = if is_old { &[&[Some("1")]] } else { &[] };
+    server.rows(&["1"], rows).await;
 }
 
 /// It does not tell.
@@ -95,6 +110,48 @@ fn c04_a_routine_that_leaves_something_binds() {
     });
 }
 
+/// What it is now it may not have been when it was called.
+#[test]
+fn c04_a_routine_that_was_altered_binds() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = in_schema("db").await;
+        run(&mut one, &mut server, "CALL p(1)").await;
+        tells_rows(&mut server, "0", "1").await;
+        tells_near(&mut server, Is::Procedure, (None, "db", "p"), Some("SELECT n"), false).await;
+        is_bound(&mut two).await;
+        run(&mut one, &mut server, "SELECT 1").await;
+    });
+}
+
+/// In some character sets and modes an answer is not what it seems to be.
+#[test]
+fn c04_a_definition_that_is_not_told_as_it_is_binds() {
+    play(async || {
+        for (charset, modes) in
+            [(Some("gbk"), ""), (Some("filename"), ""), (None, ""), (Some("latin1"), "ANSI,ORACLE")]
+        {
+            let (_stage, _servers, mut one, mut two, mut server) = in_schema("db").await;
+            run(&mut one, &mut server, "CALL p(1)").await;
+            tells_first(&mut server, [Some("0"), Some("1"), charset, Some(modes)]).await;
+            is_bound(&mut two).await;
+            run(&mut one, &mut server, "SELECT 1").await;
+        }
+    });
+}
+
+/// The procedure is not that of the schema which the session is known to have been in.
+#[test]
+fn c04_a_routine_of_an_unknown_schema_binds() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = in_schema("db").await;
+        run(&mut one, &mut server, "USE `\u{e9}`").await;
+        run(&mut one, &mut server, "CALL p(1)").await;
+        run(&mut one, &mut server, "USE db").await;
+        run(&mut one, &mut server, "SELECT 1").await;
+        is_bound(&mut two).await;
+    });
+}
+
 /// Those that a routine calls are in its schema.
 #[test]
 fn c04_what_a_routine_calls_is_asked_for_as_well() {
@@ -103,12 +160,19 @@ fn c04_what_a_routine_calls_is_asked_for_as_well() {
             let (_stage, _servers, mut one, mut two, mut server) = in_schema("db").await;
             run(&mut one, &mut server, "CALL other.p(f(1))").await;
             tells_rows(&mut server, "0", "1").await;
-            tells(&mut server, Is::Procedure, "other", "p", Some("BEGIN CALL q(); SELECT a.g(n); END")).await;
+            let body = "BEGIN CALL q(); SELECT a.g(n); END";
+            tells_near(&mut server, Is::Procedure, (Some("db"), "other", "p"), Some(body), true).await;
             tells(&mut server, Is::Function, "db", "f", Some("RETURN f(n) + 1")).await;
             tells(&mut server, Is::Procedure, "other", "q", Some("CALL p(1)")).await;
             let body = if leaves { "RETURN @a" } else { "RETURN n" };
-            tells(&mut server, Is::Function, "a", "g", Some(body)).await;
-            if leaves { is_bound(&mut two).await } else { is_free(&mut two, &mut server).await }
+            tells_near(&mut server, Is::Function, (Some("other"), "a", "g"), Some(body), true).await;
+            if leaves {
+                is_bound(&mut two).await;
+            } else {
+                // By a name without a schema it could be another one.
+                tells(&mut server, Is::Procedure, "other", "p", Some("SELECT n")).await;
+                is_free(&mut two, &mut server).await;
+            }
         }
     });
 }
@@ -175,6 +239,33 @@ fn what_the_questions_hide_is_known_behind_them() {
     });
 }
 
+/// A function that is called for many rows at once may leave as much as one that is called once.
+#[test]
+fn c04_a_bulk_execution_leaves_what_an_execution_leaves() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = in_schema("db").await;
+        let sql = b"INSERT INTO t (a) VALUES (f(?))";
+        one.send_command(Kind::StmtPrepare, sql).await;
+        server.expect_command(Kind::StmtPrepare, sql).await;
+        // It has one value and no columns.
+        server.send(&[0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0]).await;
+        server.send(&COLUMN).await;
+        for _ in 0..2 {
+            one.read().await;
+        }
+        // The types of its values are sent, which are an integer each time.
+        let bulk = [1, 0, 0, 0, 128, 0, 3, 0, 0, 7, 0, 0, 0, 0, 8, 0, 0, 0];
+        one.send_command(Kind::StmtBulkExecute, &bulk).await;
+        server.expect_command(Kind::StmtBulkExecute, &bulk).await;
+        server.ok().await;
+        one.expect_ok().await;
+        tells_rows(&mut server, "2", "0").await;
+        tells(&mut server, Is::Function, "db", "f", Some("RETURN @a")).await;
+        is_bound(&mut two).await;
+        run(&mut one, &mut server, "SELECT 1").await;
+    });
+}
+
 /// An operator can have it that servers are not asked.
 #[test]
 fn nobody_is_asked_where_that_is_not_wanted() {
@@ -195,7 +286,7 @@ fn a_server_that_is_lost_while_it_is_asked_is_missed() {
     play(async || {
         let (_stage, _servers, mut one, _two, mut server) = in_schema("db").await;
         run(&mut one, &mut server, "CALL p(1)").await;
-        server.expect_query("SELECT ROW_COUNT(), FOUND_ROWS()").await;
+        server.expect_query(FIRST).await;
         server.shut_down().await;
         one.send_query("SELECT 1").await;
         one.expect_err(1053).await;

@@ -8,21 +8,36 @@ use crate::shape::pieces::Piece;
 /// Most routines that one text is followed to.
 const CALLED_MAX: usize = 8;
 
-/// Words in front of a parenthesis that are reserved, and no functions; those that are in statements outside of routines are known without.
-const RESERVED: [&str; 12] = [
-    "while",
-    "elseif",
-    "return",
-    "loop",
-    "tinyint",
-    "smallint",
-    "mediumint",
-    "bigint",
-    "varchar",
-    "char",
-    "decimal",
-    "enum",
-];
+/// Words in front of a parenthesis that are reserved at MySQL and at MariaDB, or always mean the same in their grammars.
+const RESERVED: &str = "\
+    all and as asc between by case char character check collate cross date decimal default desc distinct \
+    distinctrow div double else elseif except exists float for force from group having if ignore in index inner \
+    insert int integer intersect interval into is join key left like limit loop match mod natural not null \
+    numeric on or order outer over partition real regexp replace return right rlike row select set bigint \
+    mediumint smallint tinyint straight_join table then time timestamp to union unique unsigned update use using \
+    values varbinary varchar when where while window with xor year";
+
+/// Functions that MySQL has from 8.0 on and MariaDB from 10.6 on. Others may be stored ones at a server that does not have them.
+const EVERYWHERE: &str = "\
+    abs acos adddate addtime aes_decrypt aes_encrypt ascii asin atan atan2 avg benchmark bin bit_and bit_count \
+    bit_length bit_or bit_xor cast ceil ceiling char_length character_length charset coalesce coercibility \
+    compress concat concat_ws conv convert convert_tz cos cot count crc32 cume_dist curdate current_date \
+    current_time current_timestamp current_user curtime database date_add date_format date_sub datediff day \
+    dayname dayofmonth dayofweek dayofyear degrees dense_rank elt exp export_set extract extractvalue field \
+    find_in_set first_value floor format from_base64 from_days from_unixtime get_format greatest group_concat hex \
+    hour ifnull inet6_aton inet6_ntoa inet_aton inet_ntoa instr is_ipv4 is_ipv6 isnull json_array \
+    json_array_append json_array_insert json_arrayagg json_contains json_contains_path json_depth json_extract \
+    json_insert json_keys json_length json_merge_patch json_merge_preserve json_object json_objectagg \
+    json_quote json_remove json_replace json_search json_set json_type json_unquote json_valid lag \
+    last_day last_insert_id last_value lcase lead least length ln localtime localtimestamp locate log log10 log2 \
+    lower lpad ltrim make_set makedate maketime max md5 microsecond mid min minute month monthname now nth_value \
+    ntile nullif oct octet_length ord percent_rank period_add period_diff pi position pow power quarter quote \
+    radians rand rank regexp_instr regexp_replace regexp_substr repeat reverse round row_count row_number rpad \
+    rtrim schema sec_to_time second session_user sha sha1 sha2 sign sin sleep soundex space sqrt std stddev \
+    stddev_pop stddev_samp str_to_date strcmp subdate substr substring substring_index subtime sum sysdate \
+    system_user tan time_format time_to_sec timediff timestampadd timestampdiff to_base64 to_days to_seconds trim \
+    truncate ucase uncompress uncompressed_length unhex unix_timestamp updatexml upper user utc_date utc_time \
+    utc_timestamp uuid uuid_short var_pop var_samp variance version week weekday weekofyear weight_string yearweek";
 
 /// What is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,13 +96,18 @@ fn function(pieces: &[Piece], at: usize) -> Option<Option<Called>> {
     let is_member = at > 0 && is_sign(pieces, at - 1, b'.');
     let first = if is_member { at.checked_sub(2)? } else { at };
     let before = first.checked_sub(1).map_or("", |before| word(pieces, before));
-    let built_in = |name: &str| {
-        RESERVED.contains(&name) || functions::effects(name, !is_sign(pieces, at + 2, b')')).is_some()
+    // With a blank in front of the parenthesis some of them are stored functions.
+    let is_built_in = || {
+        let has = |words: &str| words.split(' ').any(|word| word == piece.text);
+        has(RESERVED) || piece.is_glued && has(EVERYWHERE)
     };
+    let is_native = || functions::effects(&piece.written.to_ascii_lowercase(), true).is_some();
     match piece.kind {
         // A table's columns, or a procedure's arguments.
         _ if matches!(before, "into" | "call") => Some(None),
-        lexer::Kind::Word if !is_member && built_in(&piece.text) => Some(None),
+        lexer::Kind::Word if !is_member && is_built_in() => Some(None),
+        // Servers look among their own functions first, whatever they have by that name besides.
+        lexer::Kind::Name if !is_member && is_native() => None,
         lexer::Kind::Word | lexer::Kind::Name => {
             let schema = if is_member { Some(plain(pieces, first)?) } else { None };
             Some(Some(Called { kind: Kind::Function, schema, name: plain(pieces, at)? }))
@@ -133,7 +153,8 @@ mod tests {
             ("call `p`(1, ?);", "p"),
             ("/* why */ CALL a.p()", "a.p"),
             ("CALL a . `p` (f(1), g(f(2), COUNT(*)))", "a.p f() g()"),
-            ("SELECT f(a), `concat`(b), concat(c) FROM t WHERE id IN (1, 2)", "f() concat()"),
+            ("SELECT f(a), `g`(b), concat(c) FROM t WHERE id IN (1, 2)", "f() g()"),
+            ("SELECT nvl(1), to_char(2), mid (3), mid(4)", "nvl() to_char() mid()"),
             ("SELECT s.f (1)", "s.f()"),
             ("SELECT s.concat(1)", "s.concat()"),
             ("INSERT INTO t (a) VALUES (f(1))", "f()"),
@@ -155,6 +176,7 @@ mod tests {
             "CALL `p q`()",
             "CALL päpste()",
             "SELECT \"f\"(1)",
+            "SELECT `get_lock`('a', 1)",
             "SELECT s.\"f\"(1)",
             "SELECT `f``g`(1)",
             "SELECT /*!50000 f(1), */ 2",

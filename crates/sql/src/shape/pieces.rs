@@ -14,6 +14,8 @@ pub(crate) struct Piece {
     pub(crate) written: String,
     /// Some servers do not see it.
     pub(crate) conditional: bool,
+    /// A parenthesis opens right behind it.
+    pub(crate) is_glued: bool,
 }
 
 /// All tokens of a text.
@@ -37,7 +39,8 @@ impl Pieces {
                 break;
             }
             let text = sql.get(token.start..token.end).unwrap_or_default();
-            pieces.push(Piece::new(token.kind, text, token.conditional));
+            let is_glued = sql.get(token.end) == Some(&b'(');
+            pieces.push(Piece { is_glued, ..Piece::new(token.kind, text, token.conditional) });
         }
         Self { all: pieces, cut, unsure: lexer.broken() }
     }
@@ -51,7 +54,7 @@ impl Piece {
             _ => String::new(),
         };
         let text = if kind == Kind::Word { written.to_ascii_lowercase() } else { String::new() };
-        Self { kind, text, written, conditional }
+        Self { kind, text, written, conditional, is_glued: false }
     }
 
     /// Whether this is a word or a quoted name.

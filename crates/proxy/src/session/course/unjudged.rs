@@ -23,16 +23,20 @@ pub(in crate::session) struct Routine {
     pub(in crate::session) kind: Kind,
     pub(in crate::session) schema: String,
     pub(in crate::session) name: String,
+    /// The schema that it was called in, if that was not taken for its own: what was named may be something else there.
+    pub(in crate::session) near: Option<String>,
 }
 
 impl Routine {
     /// One that was called by a statement in this schema. None if there is no schema, or its name cannot be put into another statement as
     /// it is.
     pub(in crate::session) fn of(called: Called, schema: &str) -> Option<Self> {
-        let schema = called.schema.unwrap_or_else(|| schema.to_owned());
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'-');
-        let is_named = !schema.is_empty() && schema.bytes().all(is_plain);
-        is_named.then_some(Self { kind: called.kind, schema, name: called.name })
+        let is_certain = schema.bytes().all(is_plain);
+        let near = called.schema.is_some().then(|| schema.to_owned()).filter(|schema| !schema.is_empty());
+        let schema = called.schema.unwrap_or_else(|| schema.to_owned());
+        let is_named = is_certain && !schema.is_empty();
+        is_named.then_some(Self { kind: called.kind, schema, name: called.name, near })
     }
 }
 
