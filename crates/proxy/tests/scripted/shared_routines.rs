@@ -123,6 +123,30 @@ fn c04_a_routine_that_was_altered_binds() {
     });
 }
 
+/// A server that comes back from another schema knows the character set of the session's again.
+#[test]
+fn c04_a_routine_of_another_schema_binds_whoever_was_reset() {
+    play(async || {
+        for (sql, near, schema) in [("CALL p(1)", None, "db"), ("CALL other.p(1)", Some("db"), "other")] {
+            let (_stage, _servers, mut one, mut two, mut server) = in_schema("db").await;
+            one.send_command(Kind::ResetConnection, b"").await;
+            server.expect_command(Kind::ResetConnection, b"").await;
+            server.ok().await;
+            one.expect_ok().await;
+            run(&mut one, &mut server, sql).await;
+            tells_rows(&mut server, "0", "1").await;
+            tells_near(&mut server, Is::Procedure, (near, schema, "p"), Some("SELECT n"), true).await;
+            if schema == "other" {
+                is_bound(&mut two).await;
+                run(&mut one, &mut server, "SELECT 1").await;
+            } else {
+                two.send_query("SELECT 2").await;
+                asked(&mut server, "0").await;
+            }
+        }
+    });
+}
+
 /// In some character sets and modes an answer is not what it seems to be.
 #[test]
 fn c04_a_definition_that_is_not_told_as_it_is_binds() {
