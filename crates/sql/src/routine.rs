@@ -51,9 +51,16 @@ pub fn definition(definition: &[u8], modes: Modes) -> Option<Vec<Called>> {
 fn certain(text: &[u8], modes: Modes) -> Option<Vec<Piece>> {
     let mut tokens = Lexer::new(text, modes);
     let is_clear = tokens.all(|token| {
-        token.kind != lexer::Kind::Number
-            || is_plain_number(text.get(token.start..token.end).unwrap_or_default())
+        let bytes = text.get(token.start..token.end).unwrap_or_default();
+        match token.kind {
+            lexer::Kind::Number => is_plain_number(bytes),
+            // Numbers that a keyword follows at once, and blanks of other character sets.
+            lexer::Kind::Word => bytes.is_ascii() && !bytes.first().is_some_and(u8::is_ascii_digit),
+            _ => true,
+        }
     });
+    // In a hint to the optimizer a comment's end may be in quotes.
+    let is_clear = is_clear && !text.windows(3).any(|three| three == b"/*+");
     let Pieces { all, cut, unsure } = Pieces::of(text, modes);
     (is_clear && !cut && !unsure && !all.iter().any(|piece| piece.conditional)).then_some(all)
 }

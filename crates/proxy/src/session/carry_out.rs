@@ -1,7 +1,5 @@
 //! What was decided about a command is carried out, up to the point where it is forwarded, or answered here.
 
-use std::num::NonZeroU64;
-
 use route::Sighting;
 use tokio::time::Instant;
 use wire::command::Kind;
@@ -24,7 +22,7 @@ impl Session {
     /// Does what was decided about the command in the backlog, up to the point where it can be forwarded.
     pub(super) async fn carry_out(&mut self, kind: Kind, mut decided: Decided) -> Result<(), Ending> {
         self.course.log = decided.log();
-        self.course.digest = decided.digest.and_then(NonZeroU64::new);
+        self.course.digest = decided.digest;
         self.course.errand_lost = false;
         self.course.changed = None;
         if let Some(id) = decided.renamed.take() {

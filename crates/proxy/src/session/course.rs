@@ -421,7 +421,7 @@ impl Course {
             effects: facts.effects.with(also),
             several,
             tables: facts.tables,
-            digest,
+            digest: digest.and_then(NonZeroU64::new),
             class: Some(class),
             is_by_name: executed.is_some(),
             orders,

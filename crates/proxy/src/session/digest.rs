@@ -15,7 +15,7 @@ impl Session {
         let hostgroup = self.course.hostgroup;
         match kind {
             Kind::Query => {
-                let digest = decided.digest?;
+                let digest = decided.digest()?;
                 self.know_who();
                 let who = self.course.who.as_ref()?;
                 let text = || self.digest_text(digest, self.statement(payload), decided);

@@ -90,7 +90,7 @@ impl Session {
         worker.counts.note(counter);
         let Some(hidden) = messages.admit(Instant::now()) else { return };
         let statement = self.shown_in_log(kind, payload, decided);
-        let digest = format_args!("0x{:016X}", decided.digest.unwrap_or(0));
+        let digest = format_args!("0x{:016X}", decided.digest().unwrap_or(0));
         let caller = &self.course.caller;
         let (user, schema) = (caller.user().escape_ascii(), caller.schema().escape_ascii());
         let client = &self.course.client_addr;
@@ -108,7 +108,8 @@ impl Session {
             Kind::StmtPrepare => payload.get(1..).unwrap_or_default(),
             _ => self.prepared_text(payload).unwrap_or_default(),
         };
-        let shown = decided.digest.map(|digest| self.digest_text(digest, text, decided)).unwrap_or_default();
+        let shown =
+            decided.digest().map(|digest| self.digest_text(digest, text, decided)).unwrap_or_default();
         let shown = shown.get(..ERROR_MESSAGE_BYTES_MAX).unwrap_or(&shown);
         // It is made of the client's text, which must not look like lines of the log.
         String::from_utf8_lossy(shown).replace(char::is_control, " ")

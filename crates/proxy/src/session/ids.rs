@@ -1,6 +1,7 @@
 //! Commands with connection ids in them or in their answers.
 
 use std::future::poll_fn;
+use std::num::NonZeroU64;
 use std::task::Poll;
 
 use config::Endpoint;
@@ -150,7 +151,10 @@ impl Session {
         let command = std::mem::replace(&mut self.backlog, later);
         let payload = command.get(HEADER_LEN..).unwrap_or_default();
         let digest = self.worker.routing.borrow_mut().digest_of(self.statement(payload));
-        let mut decided = Decided { digest, ..Decided::plainly_to(self.course.hostgroup) };
+        let mut decided = Decided {
+            digest: digest.and_then(NonZeroU64::new),
+            ..Decided::plainly_to(self.course.hostgroup)
+        };
         let measured = self.measure(kind, payload, &decided, None);
         self.begin_running(measured, self.shown(kind, payload));
         self.course.retries = None;

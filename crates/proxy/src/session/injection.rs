@@ -26,7 +26,7 @@ impl Session {
         let worker = &self.worker;
         if let Some(fingerprint) = sighting.fingerprint() {
             let is_listed = matches!(sighting, Sighting::Listed(_));
-            worker.counts.fingerprints.note(fingerprint, is_listed, decided.digest.unwrap_or(0));
+            worker.counts.fingerprints.note(fingerprint, is_listed, decided.digest().unwrap_or(0));
         }
         let (counter, messages, what) = match sighting {
             Sighting::Listed(_) => return worker.counts.note(Counter::InjectionsListed),
@@ -49,7 +49,7 @@ impl Session {
         let fingerprint =
             sighting.fingerprint().map_or_else(String::new, |fingerprint| fingerprint.to_string());
         let statement = self.shown_in_log(kind, payload, decided);
-        let digest = format_args!("0x{:016X}", decided.digest.unwrap_or(0));
+        let digest = format_args!("0x{:016X}", decided.digest().unwrap_or(0));
         let caller = &self.course.caller;
         let (user, schema) = (caller.user().escape_ascii(), caller.schema().escape_ascii());
         let client = &self.course.client_addr;

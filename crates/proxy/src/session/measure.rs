@@ -58,7 +58,7 @@ impl Session {
             backend.connection().note_query();
         }
         let place = self.place(kind, payload, decided);
-        let (digest, log) = (decided.digest, decided.log());
+        let (digest, log) = (decided.digest(), decided.log());
         let bytes = u32::try_from(payload.len()).unwrap_or(u32::MAX);
         self.note_at_server(kind);
         if own.class == Some(Class::Set) && set_of(self.statement(payload)) == SetOf::Names {

@@ -26,7 +26,7 @@ impl Session {
             return self.worker.counts.note(Counter::CopiesDropped);
         }
         let text: Box<[u8]> = text.into();
-        let halves = orders.compare.then(|| Half::pair(decided.digest)).unzip();
+        let halves = orders.compare.then(|| Half::pair(decided.digest())).unzip();
         let course = &mut self.course;
         let (original, compared) = halves;
         course.watched = original

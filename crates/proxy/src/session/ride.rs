@@ -139,7 +139,7 @@ impl Session {
                 && decided.change.is_none()
                 && decided.orders.is_none()
         })?;
-        let digest = decided.digest?;
+        let digest = decided.digest()?;
         let is_usual = self.status.contains(StatusFlags::AUTOCOMMIT)
             && !self.status.contains(StatusFlags::IN_TRANSACTION)
             && course.is_admitted

@@ -283,7 +283,7 @@ impl Session {
         let kill = kill_of(text);
         self.past.prepared_kill |= kill.is_some();
         let moves = !self.has_one_way() || self.logs() || self.shares(decided.hostgroup);
-        let (digest, change) = (decided.digest, decided.change.take());
+        let (digest, change) = (decided.digest(), decided.change.take());
         self.course.note_prepared(change.as_deref(), decided.hostgroup);
         let shown = |digest| {
             let new = || self.digest_text(digest, text, decided);

@@ -114,7 +114,7 @@ impl Session {
             counted.found = unknown.found.unwrap_or(found);
         }
         Ok(matches!(row.as_slice(), [_, _, charset, modes]
-            if PLAIN_CHARSETS.contains(&charset.as_str()) && !has_mode(modes, "ORACLE")))
+            if PLAIN_CHARSETS.contains(&charset.as_str()) && has_usual_grammar(modes)))
     }
 }
 
@@ -153,8 +153,9 @@ fn calls_of(routines: &[Routine], replies: &[Reply]) -> Option<Vec<Routine>> {
     for (routine, [definition, unaltered]) in routines.iter().zip(answers) {
         only_row(unaltered)?;
         let columns = texts(only_row(definition)?);
-        let [_, modes, text, ..] = columns.as_slice() else { return None };
-        if text.len() > ROUTINE_BYTES_MAX {
+        let [_, modes, text, charset, ..] = columns.as_slice() else { return None };
+        // Its letters include the backslash's and the backtick's bytes.
+        if text.len() > ROUTINE_BYTES_MAX || charset == "swe7" {
             return None;
         }
         for called in routine::definition(text.as_bytes(), modes_of(modes)?)? {
@@ -168,6 +169,11 @@ fn has_mode(modes: &str, mode: &str) -> bool {
     modes.split(',').any(|one| one == mode)
 }
 
+/// Whether statements are read in these modes as they are in others: in some of MariaDB's, packages have routines, and names are in brackets.
+fn has_usual_grammar(modes: &str) -> bool {
+    !has_mode(modes, "ORACLE") && !has_mode(modes, "MSSQL")
+}
+
 /// How a routine's body is to be read that was created in these modes; not at all if they have another grammar.
 fn modes_of(modes: &str) -> Option<Modes> {
     let read = Modes {
@@ -175,7 +181,7 @@ fn modes_of(modes: &str) -> Option<Modes> {
         no_backslash_escapes: has_mode(modes, "NO_BACKSLASH_ESCAPES"),
         ..Modes::default()
     };
-    (!has_mode(modes, "ORACLE")).then_some(read)
+    has_usual_grammar(modes).then_some(read)
 }
 
 /// The values of a row of text; nothing if one is none. What is no UTF-8 is Latin-1, of which a question mark does for each letter.

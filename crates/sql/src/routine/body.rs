@@ -57,10 +57,10 @@ struct Walk<'a> {
     has_written: bool,
     /// The depth of the `SET` that this is in.
     sets: Option<usize>,
-    /// This is in front of what a handler does.
+    /// This is in what a handler does, if that is one statement, or in front of its block.
     handles: bool,
-    /// There has been a handler.
-    has_handled: bool,
+    /// The blocks that were open where a handler's block has begun that this is in.
+    handled: Option<usize>,
 }
 
 /// Whether something outlives the call of a routine with this body and parameters of these names, or may.
@@ -76,7 +76,7 @@ pub(super) fn outlives_its_call(pieces: &[Piece], parameters: Vec<String>) -> bo
         has_written: false,
         sets: None,
         handles: false,
-        has_handled: false,
+        handled: None,
     };
     // What is in another language.
     if matches!(word(pieces, 0), "" | "language" | "as") {
@@ -132,7 +132,7 @@ impl Walk<'_> {
             "signal" | "resignal" => self.has_set = true,
             "row_count" => return !self.has_written,
             // What was before the call is there until something has run.
-            "diagnostics" => return !self.has_written && !self.has_handled,
+            "diagnostics" => return !self.has_written && !self.handles && self.handled.is_none(),
             "handler" => return !self.handler(),
             "use" => return !matches!(next, "index" | "key"),
             "lock" => return next != "in",
@@ -171,13 +171,17 @@ impl Walk<'_> {
     }
 
     const fn end_statement(&mut self) {
-        self.has_written |= self.writes;
+        // What a handler does is not done here.
+        self.has_written |= self.writes && !self.handles;
         (self.has_set, self.writes, self.sets, self.handles) = (false, false, None, false);
     }
 
     /// A `BEGIN`; false if it is a name, for all that is known.
     fn begin(&mut self) -> bool {
         let begins = self.starts() || self.handles;
+        if self.handles && self.handled.is_none() {
+            self.handled = Some(self.open.len());
+        }
         self.open.push(Open::Block(self.variables.len()));
         self.begin_statement();
         self.handles = false;
@@ -205,6 +209,7 @@ impl Walk<'_> {
             _ => match self.open.pop() {
                 Some(Open::Block(variables)) => {
                     self.variables.truncate(variables);
+                    self.handled.take_if(|handled| *handled >= self.open.len());
                     ends
                 }
                 _ => false,
@@ -214,7 +219,7 @@ impl Walk<'_> {
 
     /// `DECLARE ... HANDLER FOR`; false if it is something else.
     fn handler(&mut self) -> bool {
-        (self.handles, self.has_handled) = (true, true);
+        self.handles = true;
         matches!(self.before(), "continue" | "exit" | "undo")
     }
 
@@ -296,6 +301,7 @@ mod tests {
             "BEGIN DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN GET DIAGNOSTICS CONDITION 1 p = MYSQL_ERRNO; END; SELECT 1; END",
             "BEGIN DECLARE CONTINUE HANDLER FOR 1062, SQLWARNING BEGIN END; l: BEGIN END l; SELECT 1; END",
             "BEGIN SELECT CASE p WHEN 1 THEN 2 END FROM t FOR UPDATE; SET p = CASE WHEN p THEN 1 ELSE 2 END; END",
+            "BEGIN DECLARE EXIT HANDLER FOR NOT FOUND GET DIAGNOSTICS CONDITION 1 p = MYSQL_ERRNO; SELECT 'ä', `ö`; /* ü */ END",
             "SELECT a INTO p FROM t USE INDEX (i) LIMIT 1 LOCK IN SHARE MODE",
         ] {
             assert_eq!(judged(text), "", "{text}");
@@ -352,7 +358,13 @@ mod tests {
             "INSERT INTO t VALUES (ROW_COUNT(), 1)",
             "BEGIN UPDATE t SET a = ROW_COUNT(); END",
             "BEGIN GET DIAGNOSTICS p = NUMBER; END",
+            "BEGIN DECLARE EXIT HANDLER FOR SQLEXCEPTION UPDATE log SET a = 1; SELECT ROW_COUNT(); END",
+            "BEGIN DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END; GET DIAGNOSTICS p = NUMBER; END",
             "SHOW WARNINGS",
+            "IF (SELECT a FROM t WHERE a = 1e0FOR UPDATE) = 1e0THEN SET sql_mode = ''; END IF",
+            "IF (SELECT a FROM t WHERE a = .5FOR UPDATE) = .5THEN SET sql_mode = ''; END IF",
+            "SET\u{a0}sql_mode = ''",
+            "BEGIN SELECT /*+ QB_NAME(`*/ '`) */ 1; SET sql_mode = DEFAULT; SELECT /* ' */ 2; END",
             "REPLACE INTO ctx VALUES (CONNECTION_ID(), p)",
             "SELECT `connection_id`()",
             "SELECT * FROM `information_schema`.PROCESSLIST",

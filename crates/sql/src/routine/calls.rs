@@ -30,10 +30,10 @@ const EVERYWHERE: &str = "\
     json_insert json_keys json_length json_merge_patch json_merge_preserve json_object json_objectagg \
     json_quote json_remove json_replace json_search json_set json_type json_unquote json_valid lag \
     last_day last_insert_id last_value lcase lead least length ln localtime localtimestamp locate log log10 log2 \
-    lower lpad ltrim make_set makedate maketime max md5 microsecond mid min minute month monthname now nth_value \
+    lower lpad ltrim make_set makedate maketime max microsecond mid min minute month monthname now nth_value \
     ntile nullif oct octet_length ord percent_rank period_add period_diff pi position pow power quarter quote \
     radians rand rank regexp_instr regexp_replace regexp_substr repeat reverse round row_count row_number rpad \
-    rtrim schema sec_to_time second session_user sha sha1 sha2 sign sin sleep soundex space sqrt std stddev \
+    rtrim schema sec_to_time second session_user sign sin sleep soundex space sqrt std stddev \
     stddev_pop stddev_samp str_to_date strcmp subdate substr substring substring_index subtime sum sysdate \
     system_user tan time_format time_to_sec timediff timestampadd timestampdiff to_base64 to_days to_seconds trim \
     truncate ucase uncompress uncompressed_length unhex unix_timestamp updatexml upper user utc_date utc_time \
@@ -96,6 +96,10 @@ fn function(pieces: &[Piece], at: usize) -> Option<Option<Called>> {
     let is_member = at > 0 && is_sign(pieces, at - 1, b'.');
     let first = if is_member { at.checked_sub(2)? } else { at };
     let before = first.checked_sub(1).map_or("", |before| word(pieces, before));
+    if is_member && first > 0 && is_sign(pieces, first - 1, b'.') {
+        // MariaDB's packages have a schema.
+        return None;
+    }
     // With a blank in front of the parenthesis some of them are stored functions.
     let is_built_in = || {
         let has = |words: &str| words.split(' ').any(|word| word == piece.text);
@@ -172,6 +176,8 @@ mod tests {
             "CALL",
             "CALL a.b.c()",
             "CALL p(1, @a)",
+            "SELECT db.shop.f(1)",
+            "CALL p(1 --\u{a0}'\n, f(1) -- '\n)",
             "CALL 'p'()",
             "CALL `p q`()",
             "CALL päpste()",

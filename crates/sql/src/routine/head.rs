@@ -15,7 +15,16 @@ pub(super) fn split(pieces: &[Piece]) -> Option<(Vec<String>, &[Piece])> {
         return None;
     }
     let behind = behind_parentheses(pieces, at + 2)?;
-    let parameters = parameters(pieces.get(at + 3..behind - 1)?);
+    let parameters = pieces.get(at + 3..behind - 1)?;
+    // MariaDB evaluates what they are by default.
+    let is_plain = |piece: &Piece| {
+        let is_variable = matches!(piece.kind, Kind::UserVariable | Kind::SystemVariable);
+        !is_variable && piece.text != "default"
+    };
+    if !parameters.iter().all(is_plain) {
+        return None;
+    }
+    let parameters = names(parameters);
     let mut at = behind;
     if word(pieces, at) == "returns" {
         at = behind_type(pieces, at + 1)?;
@@ -26,9 +35,9 @@ pub(super) fn split(pieces: &[Piece]) -> Option<(Vec<String>, &[Piece])> {
     Some((parameters, pieces.get(at..)?))
 }
 
-fn parameters(pieces: &[Piece]) -> Vec<String> {
+fn names(parameters: &[Piece]) -> Vec<String> {
     let mut depth = 0_usize;
-    let all = pieces.split(|piece| {
+    let all = parameters.split(|piece| {
         match piece.kind {
             Kind::Sign(b'(') => depth += 1,
             Kind::Sign(b')') => depth = depth.saturating_sub(1),
@@ -129,6 +138,7 @@ mod tests {
             "CREATE PROCEDURE p SELECT 1",
             "CREATE PROCEDURE p(a INT",
             "CREATE FUNCTION f() RETURNS decimal(10",
+            "CREATE PROCEDURE p(a INT DEFAULT GET_LOCK('x', 1)) SELECT a",
             "CREATE DEFINER=function@h PROCEDURE p() SELECT 1",
         ] {
             assert_eq!(head(text), None, "{text}");

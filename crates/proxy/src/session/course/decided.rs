@@ -1,5 +1,6 @@
 //! What was decided about a command.
 
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use route::{Effects, Multiplex};
@@ -27,8 +28,8 @@ pub(in crate::session) struct Decided {
     pub(in crate::session) several: bool,
     /// Whether it reads or writes tables.
     pub(in crate::session) tables: bool,
-    /// The hash of its digest.
-    pub(in crate::session) digest: Option<u64>,
+    /// The hash of its digest; there is none of 0.
+    pub(in crate::session) digest: Option<NonZeroU64>,
     /// `None` if it is no statement, or one that was prepared before.
     pub(in crate::session) class: Option<Class>,
     /// That is the class of the one that it executes by its name.
@@ -83,6 +84,11 @@ impl Decided {
         self
     }
 
+    /// The hash of its digest.
+    pub(in crate::session) fn digest(&self) -> Option<u64> {
+        self.digest.map(NonZeroU64::get)
+    }
+
     /// Whether a rule vouches that what nobody sees of it leaves nothing behind.
     pub(in crate::session) fn is_believed(&self) -> bool {
         let multiplex = self.orders.as_ref().and_then(|orders| orders.verdict.multiplex);
@@ -112,8 +118,9 @@ impl Decided {
     }
 
     /// The same for a statement that was prepared as this.
-    pub(in crate::session) const fn prepared_as(mut self, what: &Preparing) -> Self {
-        (self.digest, self.effects, self.several) = (what.digest, what.effects, what.several);
+    pub(in crate::session) fn prepared_as(mut self, what: &Preparing) -> Self {
+        (self.digest, self.effects, self.several) =
+            (what.digest.and_then(NonZeroU64::new), what.effects, what.several);
         (self.tables, self.class) = (what.tables, what.class);
         self
     }

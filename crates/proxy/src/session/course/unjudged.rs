@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use sql::Modes;
 use sql::routine::{Called, Kind, called};
 use tokio::time::Instant;
 
@@ -51,13 +52,13 @@ pub(in crate::session) struct Calls {
 impl Calls {
     /// Those of this statement in this schema; none if not all of them are known.
     pub(super) fn of(text: &[u8], schema: &[u8], reading: Reading) -> Option<Box<Self>> {
-        if reading.two_byte_quotes && !text.is_ascii() {
+        // Then it was not understood what else the statement does.
+        let is_doubtful = reading.no_backslash_escapes && text.contains(&b'\\');
+        if is_doubtful || reading.two_byte_quotes && !text.is_ascii() {
             return None;
         }
-        let modes =
-            sql::Modes { no_backslash_escapes: reading.no_backslash_escapes, ..sql::Modes::default() };
         let schema = std::str::from_utf8(schema).ok()?;
-        let routines = called(text, modes)?.into_iter().map(|called| Routine::of(called, schema));
+        let routines = called(text, Modes::default())?.into_iter().map(|called| Routine::of(called, schema));
         let routines = routines.collect::<Option<Vec<_>>>().filter(|routines| !routines.is_empty())?;
         Some(Box::new(Self { routines, since: Instant::now() }))
     }
@@ -117,6 +118,8 @@ mod tests {
         assert_eq!(calls("CALL p()", ""), None);
         assert_eq!(calls("CALL p()", "it's"), None);
         assert_eq!(calls("SELECT 1", "a"), None);
+        let reading = Reading { no_backslash_escapes: true, ..Reading::default() };
+        assert!(Calls::of(b"SELECT f(1), @x := 'a\\b'", b"a", reading).is_none());
     }
 
     #[test]
