@@ -251,7 +251,7 @@ impl Session {
             if let Some(behind) = self.course.behind.take_if(|_| self.course.decided.is_none()) {
                 Box::pin(self.say_behind(*behind)).await?;
             }
-            if self.course.unjudged.is_some() && self.may_judge() {
+            if self.may_judge() {
                 Box::pin(self.judge_routines()).await?;
             }
             if self.course.refused.is_some() {

@@ -381,14 +381,9 @@ impl Course {
             Change::of_one(facts, class, text, at)
         };
         change.moves = change.named().is_some_and(|(_, text)| self.may_be_prepared_anywhere(text, status));
-        let is_call = class == Class::Call;
-        let is_known = is_call || !change.runs_stored_code();
         // What is executed by name may give its values to user variables.
-        let is_plain = !several && conditional.is_none() && executed.is_none();
-        // Who may be in another schema than is known is bound by that, too.
-        let is_plain = is_plain && self.pins.locked_on().is_none();
-        if is_plain && is_known && change.marks.iter().any(is_of_code) {
-            change.calls = Calls::of(text, self.caller.schema(), self.reading(status));
+        if !several && conditional.is_none() && executed.is_none() {
+            change.calls = self.calls(&change, class, text, status);
         }
         let change = match conditional {
             Some((_, condition)) if !change.is_empty() => Change::within(condition, change),
@@ -434,6 +429,16 @@ impl Course {
             lost: 0,
             renamed: None,
         }
+    }
+
+    /// The routines that a statement of this class calls, if they are all that nobody sees of what it does.
+    fn calls(&self, change: &Change, class: Class, text: &[u8], status: StatusFlags) -> Option<Box<Calls>> {
+        let is_known = class == Class::Call || !change.runs_stored_code();
+        // Who may be in another schema than is known is bound by that, too.
+        if !is_known || !change.marks.iter().any(is_of_code) || self.pins.locked_on().is_some() {
+            return None;
+        }
+        Calls::of(text, self.caller.schema(), self.reading(status))
     }
 
     /// The statement that an `EXECUTE` executes, and what it does; nothing if that is not known, or not the same everywhere.

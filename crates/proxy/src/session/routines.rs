@@ -36,12 +36,15 @@ const PLAIN_CHARSETS: [&str; 4] = ["utf8mb4", "utf8mb3", "utf8", "latin1"];
 
 impl Session {
     /// Whether it is of use to ask what the routines do that have run, and nothing is lost with that.
+    #[inline]
     pub(super) fn may_judge(&self) -> bool {
-        let hostgroup = self.course.hostgroup;
-        let settings = self.worker.settings();
-        let Some(unjudged) = &self.course.unjudged else { return false };
-        unjudged.hostgroup == hostgroup
-            && settings.judge_routines
+        self.course.unjudged.as_ref().is_some_and(|unjudged| self.is_free_but_for(unjudged.hostgroup))
+    }
+
+    /// Whether routines alone bind the session to this hostgroup, and their server can be asked about them.
+    fn is_free_but_for(&self, hostgroup: u32) -> bool {
+        hostgroup == self.course.hostgroup
+            && self.worker.settings().judge_routines
             && self.course.decided.is_none()
             && self.backlog.is_empty()
             && self.backend.is_some()
