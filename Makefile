@@ -36,8 +36,9 @@ test-clients: tools-test test-servers ## Drivers with and without the proxy, all
 	$(CARGO) build --locked --package pointsman
 	DRIVERS=$(DRIVERS) SIZE=$(SIZE) $(CARGO) test --locked --package e2e --test clients -- --ignored
 
-lint: ## Formatting, clippy, docs, and what may enter the dependency tree.
+lint: ## Formatting, lengths and words, clippy, docs, and what may enter the dependency tree.
 	$(CARGO) fmt --all --check
+	$(CARGO) run --quiet --locked --package tidy
 	$(CARGO) clippy --locked --workspace --all-targets -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" $(CARGO) doc --locked --workspace --no-deps --quiet
 	@command -v cargo-deny >/dev/null || $(CARGO) install --locked --version $(CARGO_DENY_VERSION) cargo-deny

@@ -1,0 +1,158 @@
+//! Checks of one Rust file.
+
+use proc_macro2::{Span, TokenStream, TokenTree};
+use syn::spanned::Spanned as _;
+use syn::visit::{self, Visit};
+
+use crate::finding::{Finding, Rule};
+use crate::page::COLUMNS_MAX;
+use crate::words::{banned_in, pronouns_in};
+
+/// Lines that a function may have.
+const FUNCTION_LINES_MAX: usize = 70;
+
+/// Lines that a file may have.
+const FILE_LINES_MAX: usize = 500;
+
+/// Findings in the file `text` at `path`, a path below the repository's root. Fails on a text that is not Rust.
+pub(crate) fn check(path: &str, text: &str) -> anyhow::Result<Vec<Finding>> {
+    let parsed = syn::parse_file(text).map_err(|error| anyhow::anyhow!("{path}: {error}"))?;
+    let mut found = Found { path, findings: Vec::new() };
+    let lines = text.lines().count();
+    if lines > FILE_LINES_MAX {
+        found.add(Rule::File, 0, format!("{lines} lines; at most {FILE_LINES_MAX}"));
+    }
+    for (word, instead) in path.split('/').flat_map(banned_in) {
+        found.add(Rule::Word, 0, format!("file name has \"{word}\"; say {instead}"));
+    }
+    for (n, line) in text.lines().enumerate() {
+        found.comment(n + 1, line);
+    }
+    found.visit_file(&parsed);
+    let tokens: TokenStream = text.parse().map_err(|error| anyhow::anyhow!("{path}: {error}"))?;
+    found.identifiers(tokens);
+    Ok(found.findings)
+}
+
+struct Found<'a> {
+    path: &'a str,
+    findings: Vec<Finding>,
+}
+
+impl Found<'_> {
+    fn add(&mut self, rule: Rule, line: usize, text: String) {
+        self.findings.push(Finding { rule, path: self.path.to_owned(), line, text });
+    }
+
+    fn comment(&mut self, n: usize, line: &str) {
+        if !line.trim_start().starts_with("//") {
+            return;
+        }
+        let columns = line.chars().count();
+        if columns > COLUMNS_MAX {
+            self.add(Rule::Comment, n, format!("{columns} columns; wrap at {COLUMNS_MAX}"));
+        }
+        for pronoun in pronouns_in(line) {
+            self.add(Rule::Pronoun, n, format!("\"{pronoun}\": name the thing that is meant"));
+        }
+    }
+
+    fn identifiers(&mut self, tokens: TokenStream) {
+        for token in tokens {
+            match token {
+                TokenTree::Ident(ident) => {
+                    for (word, instead) in banned_in(&ident.to_string()) {
+                        let text = format!("{ident} has \"{word}\"; say {instead}");
+                        self.add(Rule::Word, ident.span().start().line, text);
+                    }
+                }
+                TokenTree::Group(group) => self.identifiers(group.stream()),
+                TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+            }
+        }
+    }
+
+    fn function(&mut self, name: &syn::Ident, begin: Span, end: Span) {
+        let lines = (end.end().line + 1).saturating_sub(begin.start().line);
+        if lines > FUNCTION_LINES_MAX {
+            let text = format!("{name} has {lines} lines; at most {FUNCTION_LINES_MAX}");
+            self.add(Rule::Function, begin.start().line, text);
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Found<'_> {
+    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
+        self.function(&item.sig.ident, item.sig.span(), item.block.span());
+        visit::visit_item_fn(self, item);
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
+        self.function(&item.sig.ident, item.sig.span(), item.block.span());
+        visit::visit_impl_item_fn(self, item);
+    }
+
+    fn visit_attribute(&mut self, attribute: &'ast syn::Attribute) {
+        let has_reason = match &attribute.meta {
+            syn::Meta::List(list) if list.path.is_ident("expect") => {
+                list.tokens.to_string().contains("reason")
+            }
+            syn::Meta::Path(path) => !path.is_ident("ignore"),
+            _ => true,
+        };
+        if !has_reason {
+            let text = "an attribute without its reason".to_owned();
+            self.add(Rule::Reason, attribute.span().start().line, text);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(text: &str) -> Vec<(Rule, usize)> {
+        check("crates/a/src/b.rs", text).unwrap().iter().map(|one| (one.rule, one.line)).collect()
+    }
+
+    #[test]
+    fn a_tidy_file_has_no_findings() {
+        let text = "//! Frames.\n\n/// Length.\n#[expect(dead_code, reason = \"shown\")]\nfn len() {}\n";
+        assert_eq!(rules(text), []);
+    }
+
+    #[test]
+    fn long_comments_and_pronouns_are_found() {
+        assert_eq!(rules(&format!("// {}\n", "word ".repeat(20))), [(Rule::Comment, 1)]);
+        assert_eq!(rules("fn f() {\n    // Whoever waits.\n}\n"), [(Rule::Pronoun, 2)]);
+        let code = format!("const A: &str = \"{}\";\n", "a".repeat(120));
+        assert_eq!(rules(&code), [], "rustfmt has its own limit");
+    }
+
+    #[test]
+    fn banned_words_are_found_in_identifiers_and_file_names() {
+        assert_eq!(rules("fn board(train: u8) -> u8 { train }\n"), [(Rule::Word, 1), (Rule::Word, 1)]);
+        let found = check("crates/a/src/train.rs", "//! Batches.\n").unwrap();
+        assert_eq!((found[0].rule, found[0].line), (Rule::Word, 0));
+    }
+
+    #[test]
+    fn functions_and_files_have_their_limits() {
+        let body = "    let _ = 1;\n".repeat(70);
+        assert_eq!(rules(&format!("fn f() {{\n{body}}}\n")), [(Rule::Function, 1)]);
+        assert_eq!(rules(&format!("struct A;\nimpl A {{\nfn f() {{\n{body}}}\n}}\n")), [(Rule::Function, 3)]);
+        assert_eq!(rules(&"const _: () = ();\n".repeat(501)), [(Rule::File, 0)]);
+    }
+
+    #[test]
+    fn attributes_have_reasons() {
+        assert_eq!(rules("#[expect(dead_code)]\nfn f() {}\n"), [(Rule::Reason, 1)]);
+        assert_eq!(rules("#[test]\n#[ignore]\nfn f() {}\n"), [(Rule::Reason, 2)]);
+        assert_eq!(rules("#[test]\n#[ignore = \"slow\"]\nfn f() {}\n"), []);
+    }
+
+    #[test]
+    fn what_is_not_rust_is_an_error() {
+        assert!(check("a.rs", "fn {").is_err());
+    }
+}
