@@ -20,6 +20,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use net::Flow;
 use pool::Gauge;
 
 use commands::Commands;
@@ -117,28 +118,6 @@ pub(crate) enum Counter {
 
 /// How many counters there are.
 pub(crate) const COUNTERS: usize = Counter::TooManyUserConnections as usize + 1;
-
-/// Bytes in both directions, from the proxy's point of view.
-#[derive(Debug, Default)]
-pub(crate) struct Flow {
-    pub(crate) received: Cell<u64>,
-    pub(crate) sent: Cell<u64>,
-}
-
-impl Flow {
-    pub(crate) fn add_received(&self, bytes: usize) {
-        self.received.set(self.received.get() + bytes as u64);
-    }
-
-    pub(crate) fn add_sent(&self, bytes: usize) {
-        self.sent.set(self.sent.get() + bytes as u64);
-    }
-
-    fn add(&self, other: &Self) {
-        self.received.set(self.received.get() + other.received.get());
-        self.sent.set(self.sent.get() + other.sent.get());
-    }
-}
 
 /// What a worker counts of one server.
 #[derive(Debug)]

@@ -98,7 +98,7 @@ pub(crate) async fn say_goodbye(worker: &Rc<Worker>, mut sock: Sock, ending: End
         let mut left = if linger { LINGER_BYTES_MAX } else { 0 };
         while left > 0 {
             let read = std::future::poll_fn(|cx| {
-                let mut scratch = worker.scratch.borrow_mut();
+                let mut scratch = worker.net.scratch.borrow_mut();
                 sock.poll_read(cx, &mut scratch)
             });
             match read.await? {

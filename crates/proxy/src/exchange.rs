@@ -54,7 +54,7 @@ impl<'a> Exchange<'a> {
                 return Ok(payload);
             }
             let read = poll_fn(|cx| {
-                let mut scratch = self.worker.scratch.borrow_mut();
+                let mut scratch = self.worker.net.scratch.borrow_mut();
                 let n = ready!(self.sock.poll_read(cx, &mut scratch))?;
                 self.messages.feed(scratch.get(..n).unwrap_or_default());
                 Poll::Ready(io::Result::Ok(n))
@@ -91,7 +91,7 @@ impl<'a> Exchange<'a> {
         let seq = self.messages.next_seq();
         let before = std::mem::replace(&mut self.messages, MessageReader::new(LOGIN_MESSAGE_BYTES_MAX));
         self.messages.expect(seq);
-        self.sock.start_tls(self.worker, role, before.into_unread()).await
+        self.sock.start_tls(&self.worker.net, role, before.into_unread()).await
     }
 
     /// Sends what tells the peer why there is no TLS.

@@ -23,7 +23,6 @@ mod explain;
 mod fresh;
 mod holders;
 mod hosts;
-mod keys;
 mod kill;
 mod ledger;
 mod limit;
@@ -34,12 +33,10 @@ mod listing;
 mod logs;
 mod mirror;
 mod monitor;
-mod names;
 mod proxy;
 mod queueing;
 mod random;
 mod refusals;
-mod relay;
 mod remote;
 mod routing;
 mod seldom;
@@ -48,7 +45,6 @@ mod session;
 mod shared;
 mod siblings;
 mod snapshot;
-mod sock;
 #[cfg(feature = "memory")]
 pub mod stage;
 mod state;
@@ -56,22 +52,22 @@ mod statement;
 pub mod stats;
 mod texts;
 mod threads;
-mod throttle;
-mod tls;
 mod tunnel;
 mod users;
 mod worker;
+
+use net::{keys, names, relay, sock, throttle, tls};
 
 pub use ::monitor::Check;
 pub use error::ClientError;
 pub use explain::{Assumed, ExplainError};
 pub use listeners::ListenError;
+#[cfg(feature = "memory")]
+pub use net::sock::memory;
+pub use net::tls::{TlsError, check as check_tls};
 pub use proxy::{Proxy, StartError};
 pub use querylog::{AuditEvent, AuditRecord, LateError, Port};
 pub use random::gather_entropy;
 pub use remote::{ApplyError, Remote};
 pub use route::{Explanation, RuleError};
 pub use routing::routes::{check as check_rules, problem as rule_problem};
-#[cfg(feature = "memory")]
-pub use sock::memory;
-pub use tls::{TlsError, check as check_tls};

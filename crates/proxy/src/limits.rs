@@ -2,10 +2,6 @@
 
 use std::time::Duration;
 
-/// Bytes that a worker reads at once, into its one scratch buffer. Large enough that a big result costs few
-/// system calls, small enough to stay in the second-level cache.
-pub(crate) const SCRATCH_BYTES: usize = 64 * 1024;
-
 /// Bytes of a running statement that are kept to be shown in lists of sessions. Copied for every statement.
 pub(crate) const SHOWN_BYTES_MAX: usize = 1024;
 
@@ -36,9 +32,6 @@ pub(crate) const STATEMENT_BYTES_PER_TURN: usize = 64 * 1024;
 /// Prepared statements that are shown, and bytes of their texts: what lies beyond is only counted.
 pub(crate) const STATEMENTS_SHOWN_MAX: usize = 100_000;
 pub(crate) const STATEMENTS_SHOWN_BYTES_MAX: usize = 32 << 20;
-
-/// Level of zlib towards clients and servers.
-pub(crate) const ZLIB_LEVEL: u8 = 3;
 
 /// Scratch fills that one session may forward before the worker looks after the others (256 KiB).
 pub(crate) const FILLS_PER_TURN: usize = 4;
@@ -118,9 +111,6 @@ pub(crate) const PROBE_WAIT_MAX: Duration = Duration::from_millis(250);
 /// Time between two messages of one worker about something that anybody on the network can cause.
 pub(crate) const SELDOM: Duration = Duration::from_secs(1);
 
-/// How far ahead of its rate a client may get bytes: timers are no finer, and small answers shall not wait for theirs.
-pub(crate) const THROTTLE_AHEAD: Duration = Duration::from_millis(100);
-
 /// How often a worker looks for sessions that have been idle, or in a transaction, for too long.
 pub(crate) const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -187,22 +177,6 @@ pub(crate) const MONITOR_CONNECTIONS_MAX: usize = 3;
 
 /// By how much an answer may be waited for too long before nothing follows from it: then it was the monitor that was late.
 pub(crate) const MONITOR_LATE_MAX: Duration = Duration::from_millis(100);
-
-/// Bits of the RSA key that protects passwords of `caching_sha2_password` on unencrypted connections.
-pub(crate) const RSA_KEY_SIZE: aws_lc_rs::rsa::KeySize = aws_lc_rs::rsa::KeySize::Rsa2048;
-
-/// Bytes of the longest file of certificates or revocation lists. All authorities of a browser take 200 KB.
-pub(crate) const PEM_FILE_BYTES_MAX: u64 = 16 << 20;
-
-/// Bytes of the longest TLS record with its header: 2^14 and 2,048 for what TLS 1.2 may add (RFC 5246, section 6.2.3).
-pub(crate) const TLS_RECORD_BYTES_MAX: usize = 5 + (1 << 14) + 2048;
-
-/// Bytes that encryption adds to one record at most: a header of 5, a nonce of 8 and a tag of 16, and some to spare.
-pub(crate) const TLS_RECORD_OVERHEAD_BYTES_MAX: usize = 64;
-
-/// Bytes of TLS records that a connection holds because they are of no use before others come: the longest handshake
-/// message that rustls takes, 64 KiB, and 8 KiB for the records that it comes in.
-pub(crate) const TLS_HELD_BYTES_MAX: usize = 72 * 1024;
 
 /// How often a client may be refused as another user and go on as the one that it was. As many as MariaDB allows, which then
 /// answers `COM_CHANGE_USER` with error 1047.
@@ -314,12 +288,6 @@ pub(crate) const HOLDERS_WAIT_MAX: Duration = Duration::from_millis(100);
 
 /// Reasons for having a connection that an error names.
 pub(crate) const HOLDERS_SHOWN_MAX: usize = 4;
-
-/// Names of servers that are looked up at the same time: each has a thread until the resolver has answered.
-pub(crate) const NAMES_AT_ONCE_MAX: usize = 8;
-
-/// How often is looked whether it is time to look names up anew.
-pub(crate) const NAMES_LOOK: Duration = Duration::from_secs(1);
 
 /// Time for which a connection that nobody uses is not too many: work comes in bursts.
 pub(crate) const KEPT_IDLE: Duration = Duration::from_secs(5);

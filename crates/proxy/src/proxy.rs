@@ -70,7 +70,7 @@ impl Proxy {
         keys.make_ready();
         let shared = Arc::new(Shared::new(config, keys, tls).map_err(StartError::Rules)?);
         control.spawn(servers::probe(Arc::clone(&shared)));
-        control.spawn(names::keep_fresh(Arc::downgrade(&shared)));
+        control.spawn(names::keep_fresh(shared.names_to_keep()));
         let spawn = |index| {
             worker::spawn(index, Arc::clone(&shared)).map_err(|source| StartError::Worker { index, source })
         };

@@ -21,7 +21,7 @@ use crate::ledger::report::Sums;
 use crate::limits::{FIRST_CONNECTION_ID, LAST_CONNECTION_ID};
 use crate::logs::LogWriters;
 use crate::monitor::Watching;
-use crate::names::Names;
+use crate::names::{Keeping, Names};
 use crate::refusals::Refusals;
 use crate::remote::ApplyError;
 use crate::routing::routes::Routes;
@@ -107,6 +107,15 @@ impl Shared {
             next_connection_id: AtomicU32::new(FIRST_CONNECTION_ID),
             statement_hash: RandomState::new(),
         })
+    }
+
+    /// For [`names::keep_fresh`](crate::names::keep_fresh): the names and how they are kept, as long as there is a proxy.
+    pub(crate) fn names_to_keep(self: &Arc<Self>) -> impl Fn() -> Option<(Arc<Names>, Keeping)> + use<> {
+        let shared = Arc::downgrade(self);
+        move || {
+            let shared = shared.upgrade()?;
+            Some((Arc::clone(&shared.names), Keeping::new(shared.snapshot().monitor())))
+        }
     }
 
     /// The configuration that holds now.

@@ -88,7 +88,7 @@ pub(crate) async fn resume(
     let (mut was_silent, mut owes) = (false, has_spoken);
     let are_commands = copied == Copied::Commands;
     let both = poll_fn(|cx| {
-        let mut scratch = worker.scratch.borrow_mut();
+        let mut scratch = worker.net.scratch.borrow_mut();
         let asked = up.poll(cx, &mut scratch, client, backend.connection_mut(), None);
         let rate = worker.rate_to_client();
         let answered = down.poll(cx, &mut scratch, backend.connection_mut(), client, rate);

@@ -34,9 +34,8 @@ use crate::counts::digests::Table;
 use crate::counts::report::{ErrorRow, Report, error_row};
 use crate::counts::{Counter, Counts};
 use crate::holders::Asked;
-use crate::keys::RsaError;
 use crate::ledger::Ledger;
-use crate::limits::{KILLS_MAX, PREPARED_BYTES_OF_ALL_MAX, SCRATCH_BYTES, SESSIONS_LOOK, SWEEP_INTERVAL};
+use crate::limits::{KILLS_MAX, PREPARED_BYTES_OF_ALL_MAX, SESSIONS_LOOK, SWEEP_INTERVAL};
 use crate::mirror::Mirrors;
 use crate::random::Dice;
 use crate::routing::Routing;
@@ -44,8 +43,6 @@ use crate::seldom::Logged;
 use crate::shared::Shared;
 use crate::siblings::Requests;
 use crate::snapshot::Settings;
-use crate::sock::Workshop;
-use crate::sock::tls::Buffers;
 use crate::texts::Texts;
 
 pub(crate) use books::Registered;
@@ -61,12 +58,8 @@ pub(crate) struct Worker {
     settings: RefCell<Rc<Settings>>,
     /// How often they have been others, and once more.
     version: Cell<u64>,
-    /// Where bytes from sockets are read to; borrowed during a poll only.
-    pub(crate) scratch: RefCell<Box<[u8]>>,
-    /// What the TLS connections of this worker read into and write from.
-    pub(crate) tls_buffers: Rc<RefCell<Buffers>>,
-    /// What compressed connections share.
-    pub(crate) workshop: Rc<RefCell<Workshop>>,
+    /// What its sockets share.
+    pub(crate) net: net::Local,
     /// Its number.
     index: u16,
     pub(crate) counts: Counts,
@@ -157,6 +150,8 @@ impl Worker {
         inbox: mpsc::WeakUnboundedSender<Message>,
     ) -> Self {
         let snapshot = shared.snapshot();
+        // The watcher's steps do not stand in line behind those of clients that all log in at once.
+        let steps = (index != WATCHER).then(|| shared.keys.clone());
         shared.siblings.add(inbox.clone());
         let texts = Texts::new(PREPARED_BYTES_OF_ALL_MAX / usize::from(shared.workers.max(1)));
         let ledger = Ledger::new(shared.statement_hash.clone());
@@ -165,9 +160,7 @@ impl Worker {
             settings: RefCell::new(Rc::new(Settings(snapshot))),
             version: Cell::new(1),
             shared,
-            scratch: RefCell::new(vec![0; SCRATCH_BYTES].into_boxed_slice()),
-            tls_buffers: Rc::default(),
-            workshop: Rc::default(),
+            net: net::Local::new(steps),
             index,
             counts: Counts::default(),
             shown: Shown::default(),
@@ -254,15 +247,6 @@ impl Worker {
         self.index
     }
 
-    /// Takes a step that takes longer than sessions may wait for: on a thread of the control runtime, or here if there are none.
-    /// The watcher's steps do not stand in line there behind those of clients that all log in at once.
-    pub(crate) async fn off_thread<T: Send + 'static>(
-        &self,
-        step: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, RsaError> {
-        if self.index == WATCHER { Ok(step()) } else { self.shared.keys.off_thread(step).await }
-    }
-
     /// What it has counted, and what it has to do.
     pub(crate) fn report(&self) -> Report {
         let controls = self.controls.borrow();
@@ -342,29 +326,5 @@ impl Worker {
             self.signal_all(Signal::Stop);
         }
         tokio::time::sleep(LOOK).await;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::thread;
-
-    use config::Config;
-    use tokio::runtime::Handle;
-
-    use super::*;
-    use crate::keys::Keys;
-    use crate::tls::Tls;
-
-    #[tokio::test]
-    async fn who_watches_servers_takes_long_steps_itself() {
-        let config = Arc::new(Config::default());
-        let keys = Keys::new(&Handle::current());
-        let shared = Arc::new(Shared::new(&config, keys, Tls::new(&config).unwrap()).unwrap());
-        let inbox = mpsc::unbounded_channel().0.downgrade();
-        let worker = |index| Worker::new(index, Arc::clone(&shared), Arc::default(), inbox.clone());
-        let here = || thread::current().id();
-        assert_eq!(worker(WATCHER).off_thread(here).await, Ok(here()));
-        assert_ne!(worker(0).off_thread(here).await, Ok(here()));
     }
 }

@@ -9,7 +9,7 @@ use crate::finding::{Finding, Rule};
 const FLOORS: &[&[&str]] = &[
     &["memtable", "monitor", "pool", "querylog", "sched", "sql", "tidy", "wire"],
     &["config"],
-    &["route"],
+    &["net", "route"],
     &["admin", "proxy"],
     &["pointsman"],
 ];

@@ -86,7 +86,7 @@ pub(super) async fn skip_answer(
     let mut scanner = ReplyScanner::new(Answer::Result, capabilities);
     let outcome = poll_fn(|cx| {
         loop {
-            let mut scratch = worker.scratch.borrow_mut();
+            let mut scratch = worker.net.scratch.borrow_mut();
             let n = ready!(link.poll_read(cx, &mut scratch)).ok().filter(|n| *n > 0);
             let Some(mut rest) = n.and_then(|n| scratch.get(..n)) else { return Poll::Ready(None) };
             loop {
@@ -133,7 +133,7 @@ async fn collect(
     let mut bytes = Vec::new();
     poll_fn(|cx| {
         loop {
-            let mut scratch = worker.scratch.borrow_mut();
+            let mut scratch = worker.net.scratch.borrow_mut();
             let n = ready!(link.poll_read(cx, &mut scratch));
             let n = n.ok().filter(|n| *n > 0).ok_or("the server has closed the connection")?;
             let input = scratch.get(..n).unwrap_or_default();

@@ -92,7 +92,7 @@ pub(super) async fn log_in(
     converse(&mut exchange, login, user, &secret, capabilities).await?;
     finish(exchange)?;
     if let Ok(Some(method)) = Method::agreed(capabilities, packet.zstd_level) {
-        sock.compress(&worker.workshop, Peer::Server, method, Vec::new());
+        sock.compress(&worker.net.compression, Peer::Server, method, Vec::new());
     }
     if let Some(change_user) = collation_changer(&packet, identity) {
         worker.counts.note(Counter::ServerChangeUser);
@@ -212,7 +212,7 @@ async fn converse(
                     let payload = login.derive();
                     (login, payload)
                 };
-                let derived = exchange.worker().off_thread(derive).await;
+                let derived = exchange.worker().net.off_thread(derive).await;
                 let (back, payload) = derived.map_err(|error| OpenError::Login(error.to_string()))?;
                 login = back;
                 exchange.send(&payload).await?;
@@ -240,7 +240,7 @@ async fn start_tls(
     capabilities: Capabilities,
 ) -> Result<(), OpenError> {
     let user = &identity.account.user.name;
-    let role = worker.shared.tls.to_server(target, user).map_err(OpenError::Login)?;
+    let role = worker.shared.tls.to_server(&target.endpoint, user).map_err(OpenError::Login)?;
     let collation = u8::try_from(identity.collation).unwrap_or(FALLBACK_COLLATION);
     let request = packet::SslRequest { capabilities, max_packet: identity.max_packet, collation };
     exchange.send(&request.encode(capabilities)).await?;

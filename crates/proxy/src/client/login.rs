@@ -266,7 +266,7 @@ pub(crate) async fn login(
     let (mut identity, method) = Box::pin(let_in(worker, dialogue, hello, &payload)).await?;
     if let Some(method) = method {
         sock.compress(
-            &worker.workshop,
+            &worker.net.compression,
             CompressedPeer::Client,
             method,
             std::mem::take(&mut identity.backlog),

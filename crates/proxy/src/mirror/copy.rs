@@ -129,7 +129,7 @@ async fn ask(
 /// Reads what there is of an answer; nothing if there is more at once.
 async fn read(worker: &Worker, link: &mut Connection, tally: &mut Tally) -> io::Result<Option<Outcome>> {
     poll_fn(|cx| {
-        let mut scratch = worker.scratch.borrow_mut();
+        let mut scratch = worker.net.scratch.borrow_mut();
         for _ in 0..FILLS_PER_TURN {
             let n = ready!(link.poll_read(cx, &mut scratch))?;
             let bytes = scratch.get(..n).filter(|bytes| !bytes.is_empty());

@@ -91,7 +91,7 @@ impl Session {
             // Back-pressure: as long as the client does not read, nothing is read for it.
             ready!(self.poll_client_ready(cx))?;
             let Some(backend) = &mut self.backend else { return Poll::Ready(Err(Ending::Silent)) };
-            let mut scratch = self.worker.scratch.borrow_mut();
+            let mut scratch = self.worker.net.scratch.borrow_mut();
             let room = self.ride.as_ref().map_or(scratch.len(), |ride| ride.room(scratch.len()));
             let buffer = scratch.get_mut(..room).unwrap_or_default();
             let n = match backend.connection_mut().poll_read(cx, buffer) {

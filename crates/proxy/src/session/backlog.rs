@@ -77,7 +77,7 @@ impl Session {
         poll_fn(|cx| {
             self.obey(true)?;
             while lacks(self) {
-                let mut scratch = self.worker.scratch.borrow_mut();
+                let mut scratch = self.worker.net.scratch.borrow_mut();
                 let n = ready!(self.client.poll_read(cx, &mut scratch))?;
                 let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;
                 self.backlog.extend_from_slice(input);

@@ -77,7 +77,7 @@ impl Session {
             return self.begin(cx, &input);
         }
         let worker = std::rc::Rc::clone(&self.worker);
-        let mut scratch = worker.scratch.borrow_mut();
+        let mut scratch = worker.net.scratch.borrow_mut();
         loop {
             let Poll::Ready(read) = self.client.poll_read(cx, &mut scratch) else {
                 return self.poll_idle_backend(cx);
@@ -347,7 +347,7 @@ impl Session {
                 return Poll::Ready(Ok(false));
             }
             let worker = std::rc::Rc::clone(&self.worker);
-            let mut scratch = worker.scratch.borrow_mut();
+            let mut scratch = worker.net.scratch.borrow_mut();
             let seq = upload.scanner.next_seq();
             let n = ready!(self.client.poll_read(cx, &mut scratch))
                 .map_err(|error| self.unreadable(&error, seq))?;

@@ -70,7 +70,7 @@ impl Session {
             self.leave_servers_off()?;
         }
         if self.backlog.is_empty() {
-            let mut scratch = self.worker.scratch.borrow_mut();
+            let mut scratch = self.worker.net.scratch.borrow_mut();
             let read = match self.client.poll_read(cx, &mut scratch) {
                 Poll::Ready(read) => read,
                 Poll::Pending => {

@@ -60,7 +60,7 @@ impl Session {
                 return Poll::Ready(Ok(()));
             }
             if self.backlog.is_empty() {
-                let mut scratch = self.worker.scratch.borrow_mut();
+                let mut scratch = self.worker.net.scratch.borrow_mut();
                 let n = ready!(self.client.poll_read(cx, &mut scratch))
                     .map_err(|error| self.unreadable(&error, file.message.next_seq()))?;
                 let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;

@@ -7,13 +7,14 @@
 use std::future::poll_fn;
 use std::task::{Poll, ready};
 
+use net::SCRATCH_BYTES;
 use wire::frame::{HEADER_LEN, Header};
 use wire::packet;
 
 use super::Session;
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::limits::{LINGER_MAX, SCRATCH_BYTES};
+use crate::limits::LINGER_MAX;
 
 impl Session {
     /// Reads the backend's error, if it is one, as the last thing that the client hears.
@@ -37,7 +38,7 @@ impl Session {
         while packet.len() < whole(&packet)? {
             let backend = self.backend.as_mut()?;
             let n = poll_fn(|cx| {
-                let mut scratch = self.worker.scratch.borrow_mut();
+                let mut scratch = self.worker.net.scratch.borrow_mut();
                 let n = ready!(backend.connection_mut().poll_read(cx, &mut scratch)).unwrap_or(0);
                 packet.extend_from_slice(scratch.get(..n).unwrap_or_default());
                 Poll::Ready(n)

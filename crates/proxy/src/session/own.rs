@@ -81,7 +81,7 @@ impl Session {
         self.backend = None;
         let mut left = LINGER_BYTES_MAX;
         let rest = poll_fn(|cx| {
-            let mut scratch = self.worker.scratch.borrow_mut();
+            let mut scratch = self.worker.net.scratch.borrow_mut();
             let mut n = 0;
             loop {
                 let scanned = command.scan(scratch.get(..n).unwrap_or_default());
@@ -108,7 +108,7 @@ impl Session {
         let answered = poll_fn(|cx| {
             let Some(backend) = &mut self.backend else { return Poll::Ready(()) };
             // Whatever comes, or the end: old servers do not know the command.
-            let mut scratch = self.worker.scratch.borrow_mut();
+            let mut scratch = self.worker.net.scratch.borrow_mut();
             backend.connection_mut().poll_read(cx, &mut scratch).map(drop)
         });
         let _ = tokio::time::timeout(GOODBYE_MAX, answered).await;
@@ -309,7 +309,7 @@ impl Session {
         self.obey(true)?;
         loop {
             if self.backlog.is_empty() {
-                let mut scratch = self.worker.scratch.borrow_mut();
+                let mut scratch = self.worker.net.scratch.borrow_mut();
                 let n = ready!(self.client.poll_read(cx, &mut scratch))
                     .map_err(|error| self.unreadable(&error, scanner.next_seq()))?;
                 let input = scratch.get(..n).filter(|input| !input.is_empty()).ok_or(Ending::ClientLeft)?;

@@ -1,8 +1,5 @@
 //! Both sides of TLS in one thread, over sockets made of memory.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
-
 use config::{Config, TlsParams};
 use proptest::prelude::*;
 use rustls::unbuffered::ConnectionState;
@@ -12,15 +9,14 @@ use super::super::Sock;
 use super::super::memory::{End, pair};
 use super::*;
 use crate::keys::Keys;
-use crate::shared::Shared;
-use crate::worker::Worker;
+use crate::local::Local;
 
 /// Bytes that a socket holds unless a test says otherwise: less than a record.
 const CAPACITY: usize = 5000;
 
 /// Both sides, ours as towards a client first.
 struct Two {
-    worker: Worker,
+    sides: Sides,
     server: Sock,
     client: Sock,
 }
@@ -30,43 +26,36 @@ fn run<T>(test: impl Future<Output = T>) -> T {
     runtime.block_on(async { tokio::time::timeout(std::time::Duration::from_mins(1), test).await.unwrap() })
 }
 
-fn worker() -> Worker {
-    let config = Config::default();
-    let tls = crate::tls::Tls::new(&config).unwrap();
-    let keys = Keys::new(&tokio::runtime::Handle::current());
-    let (inbox, _) = tokio::sync::mpsc::unbounded_channel();
-    Worker::new(
-        0,
-        Arc::new(Shared::new(&Arc::new(config), keys, tls).unwrap()),
-        Arc::new(AtomicUsize::new(0)),
-        inbox.downgrade(),
-    )
+/// What both sides share.
+struct Sides {
+    local: Local,
+    tls: crate::tls::Tls,
 }
 
-/// The roles of a server with a certificate of its own and of a client that believes everybody.
-fn roles(worker: &Worker) -> (Role, Role) {
+fn sides() -> Sides {
+    let keys = Keys::new(&tokio::runtime::Handle::current());
+    Sides { local: Local::new(Some(keys)), tls: crate::tls::Tls::new(&Config::default()).unwrap() }
+}
+
+/// The roles of a server with a certificate of its own and of a client that verifies none.
+fn roles(sides: &Sides) -> (Role, Role) {
     let endpoint = config::Endpoint::Tcp { host: "db".to_owned(), port: 3306 };
-    let target = crate::backend::Target::new(&config::Server {
-        hostname: "db".to_owned(),
-        ..config::Server::default()
-    });
-    assert_eq!(target.endpoint, endpoint);
-    (worker.shared.tls.to_client().unwrap(), worker.shared.tls.to_server(&target, b"").unwrap())
+    (sides.tls.to_client().unwrap(), sides.tls.to_server(&endpoint, b"").unwrap())
 }
 
 impl Two {
     async fn new(capacity: usize) -> Self {
-        let worker = worker();
-        let (server_role, client_role) = roles(&worker);
+        let sides = sides();
+        let (server_role, client_role) = roles(&sides);
         let (a, b) = pair(capacity);
         let (mut server, mut client) = (Sock::from(a), Sock::from(b));
         let (first, second) = tokio::join!(
-            server.start_tls(&worker, server_role, Vec::new()),
-            client.start_tls(&worker, client_role, Vec::new())
+            server.start_tls(&sides.local, server_role, Vec::new()),
+            client.start_tls(&sides.local, client_role, Vec::new())
         );
         first.unwrap();
         second.unwrap();
-        Self { worker, server, client }
+        Self { sides, server, client }
     }
 }
 
@@ -181,11 +170,11 @@ fn unread(sock: &Sock) -> usize {
 #[test]
 fn a_peer_that_closes_without_a_word_has_ended() {
     run(async {
-        let Two { mut server, client, worker } = Two::new(CAPACITY).await;
+        let Two { mut server, client, sides } = Two::new(CAPACITY).await;
         drop(client);
         assert_eq!(poll_input(&mut server), Poll::Ready(Input::End));
         assert!(read(&mut server, 1, 10).await.is_empty());
-        drop(worker);
+        drop(sides);
     });
 }
 
@@ -231,28 +220,28 @@ fn keys_may_be_changed() {
 }
 
 /// A client's first record.
-fn client_hello(worker: &Worker) -> Vec<u8> {
+fn client_hello(sides: &Sides) -> Vec<u8> {
     let mut hello = Vec::new();
-    let mut conn = Conn::new(roles(worker).1).unwrap();
+    let mut conn = Conn::new(roles(sides).1).unwrap();
     conn.process(&mut [], &mut |_| {}, &mut hello).unwrap();
     hello
 }
 
 /// What becomes of a handshake with these first bytes and nothing behind them.
-async fn shake(worker: &Worker, first: &[u8]) -> (Result<(), HandshakeError>, End) {
+async fn shake(sides: &Sides, first: &[u8]) -> (Result<(), HandshakeError>, End) {
     let (a, b) = pair(1 << 20);
     let mut server = Sock::from(a);
     b.close_write();
-    (server.start_tls(worker, roles(worker).0, first.to_vec()).await, b)
+    (server.start_tls(&sides.local, roles(sides).0, first.to_vec()).await, b)
 }
 
 #[test]
 fn a_client_that_breaks_off_has_closed() {
     run(async {
-        let worker = worker();
-        let hello = client_hello(&worker);
+        let sides = sides();
+        let hello = client_hello(&sides);
         for len in 0..=hello.len() {
-            let (outcome, _) = shake(&worker, &hello[..len]).await;
+            let (outcome, _) = shake(&sides, &hello[..len]).await;
             assert!(matches!(outcome, Err(HandshakeError::Closed)), "{len} bytes: {outcome:?}");
         }
     });
@@ -261,16 +250,16 @@ fn a_client_that_breaks_off_has_closed() {
 #[test]
 fn flipped_bits_of_a_handshake_end_it_only() {
     run(async {
-        let worker = worker();
-        let hello = client_hello(&worker);
+        let sides = sides();
+        let hello = client_hello(&sides);
         for at in 0..hello.len() {
             let mut flipped = hello.clone();
             flipped[at] ^= 1 << (at % 8);
-            let (outcome, _) = shake(&worker, &flipped).await;
+            let (outcome, _) = shake(&sides, &flipped).await;
             assert!(outcome.is_err(), "byte {at}");
         }
-        // The worker is none the worse for it.
-        let (outcome, _) = shake(&worker, &hello).await;
+        // The thread's buffers are none the worse for it.
+        let (outcome, _) = shake(&sides, &hello).await;
         assert!(matches!(outcome, Err(HandshakeError::Closed)));
     });
 }
@@ -278,12 +267,12 @@ fn flipped_bits_of_a_handshake_end_it_only() {
 #[test]
 fn what_is_no_tls_is_answered_with_an_alert() {
     run(async {
-        let worker = worker();
+        let sides = sides();
         // A login, as somebody would send it who hopes that it counts although TLS was asked for.
         let login =
             b"\x20\0\0\x02\x85\xa6\xff\x01\0\0\0\x01\x2d\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0root\0";
         for bytes in [&login[..], b"GET / HTTP/1.1\r\n\r\n"] {
-            match shake(&worker, bytes).await.0 {
+            match shake(&sides, bytes).await.0 {
                 Err(HandshakeError::Failed { alert, .. }) => {
                     assert_eq!(alert.first(), Some(&21), "{bytes:?}");
                 }
@@ -296,7 +285,7 @@ fn what_is_no_tls_is_answered_with_an_alert() {
 #[test]
 fn a_handshake_message_without_end_is_refused() {
     run(async {
-        let worker = worker();
+        let sides = sides();
         // Records that promise a message of 16 MB.
         let mut flood = Vec::new();
         for _ in 0..8 {
@@ -304,7 +293,7 @@ fn a_handshake_message_without_end_is_refused() {
             flood.extend([1, 0xff, 0xff, 0xff]);
             flood.resize(flood.len() + (1 << 14) - 4, 0);
         }
-        assert!(shake(&worker, &flood).await.0.is_err());
+        assert!(shake(&sides, &flood).await.0.is_err());
     });
 }
 

@@ -20,11 +20,10 @@ mod to_servers;
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use config::{Config, TlsParams};
+use config::{Config, Endpoint, TlsParams};
 use rustls::ServerConfig;
 use rustls::crypto::CryptoProvider;
 
-use crate::backend::Target;
 use crate::sock::tls::Role;
 pub use files::TlsError;
 use own::Own;
@@ -32,14 +31,14 @@ use to_servers::ToServers;
 
 /// TLS as it is configured, and what was made of it.
 #[derive(Debug)]
-pub(crate) struct Tls {
+pub struct Tls {
     /// Read when a connection begins; written when an operator asks for it.
     state: RwLock<TlsChange>,
 }
 
 /// What the configuration says about TLS and what was made of it, as one to be used from now on.
 #[derive(Debug, Clone)]
-pub(crate) struct TlsChange {
+pub struct TlsChange {
     settings: Settings,
     current: Current,
 }
@@ -102,14 +101,14 @@ impl Settings {
 
 impl Tls {
     /// Reads what `config` names, or makes what it does not.
-    pub(crate) fn new(config: &Config) -> Result<Self, TlsError> {
+    pub fn new(config: &Config) -> Result<Self, TlsError> {
         let settings = Settings::new(config);
         let current = settings.load(None)?;
         Ok(Self { state: RwLock::new(TlsChange { settings, current }) })
     }
 
     /// Reads all files again; says where the certificate for clients comes from.
-    pub(crate) fn reload(&self) -> Result<String, TlsError> {
+    pub fn reload(&self) -> Result<String, TlsError> {
         let TlsChange { settings, current } = self.state();
         let current = settings.load(current.own())?;
         let what = match &current.to_clients {
@@ -121,7 +120,7 @@ impl Tls {
     }
 
     /// What `config` changes about TLS. Files are read if it names others than before, and only then.
-    pub(crate) fn prepare(&self, config: &Config) -> Result<Option<TlsChange>, TlsError> {
+    pub fn prepare(&self, config: &Config) -> Result<Option<TlsChange>, TlsError> {
         let (settings, before) = (Settings::new(config), self.state());
         if settings == before.settings {
             return Ok(None);
@@ -131,7 +130,7 @@ impl Tls {
     }
 
     /// Connections that begin use this from now on.
-    pub(crate) fn change(&self, change: TlsChange) {
+    pub fn change(&self, change: TlsChange) {
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = change;
     }
 
@@ -144,18 +143,18 @@ impl Tls {
     }
 
     /// What TLS servers need that show clients the certificate of the proxy; `None` if clients are offered no TLS.
-    pub(crate) fn server_config(&self) -> Option<Arc<ServerConfig>> {
+    pub fn server_config(&self) -> Option<Arc<ServerConfig>> {
         self.current().to_clients.map(|(_, config)| config)
     }
 
     /// The proxy's side of a handshake with a client; `None` if clients are offered no TLS.
-    pub(crate) fn to_client(&self) -> Option<Role> {
+    pub fn to_client(&self) -> Option<Role> {
         self.server_config().map(Role::Server)
     }
 
     /// The proxy's side of a handshake with a server; an error if its host can have no certificate.
-    pub(crate) fn to_server(&self, target: &Target, user: &[u8]) -> Result<Role, String> {
-        self.current().to_servers.role(&target.endpoint, user)
+    pub fn to_server(&self, endpoint: &Endpoint, user: &[u8]) -> Result<Role, String> {
+        self.current().to_servers.role(endpoint, user)
     }
 }
 

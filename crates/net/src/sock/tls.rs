@@ -24,11 +24,11 @@ use super::Input;
 use super::plain::Plain;
 use crate::limits::{SCRATCH_BYTES, TLS_HELD_BYTES_MAX, TLS_RECORD_BYTES_MAX};
 use conn::Conn;
-pub(crate) use handshake::HandshakeError;
+pub use handshake::HandshakeError;
 
 /// Which side of TLS the proxy is on.
 #[derive(Debug, Clone)]
-pub(crate) enum Role {
+pub enum Role {
     /// Towards clients.
     Server(Arc<ServerConfig>),
     /// Towards servers, with the name that the certificate must have.
@@ -38,7 +38,7 @@ pub(crate) enum Role {
 /// Buffers for ciphertext, shared by the connections of one worker and borrowed during a poll only. They have no memory
 /// before the first connection with TLS.
 #[derive(Debug, Default)]
-pub(crate) struct Buffers {
+pub struct Buffers {
     incoming: Vec<u8>,
     outgoing: Vec<u8>,
 }

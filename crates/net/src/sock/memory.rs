@@ -69,7 +69,8 @@ impl End {
         lock(&self.incoming).bytes.len()
     }
 
-    pub(crate) fn close_write(&self) {
+    /// Ends the stream in this direction: the peer reads the end behind what was written.
+    pub fn close_write(&self) {
         lock(&self.outgoing).close();
     }
 

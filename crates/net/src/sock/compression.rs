@@ -19,7 +19,7 @@ use crate::limits::{SCRATCH_BYTES, ZLIB_LEVEL};
 
 /// What the compressed connections of a worker share.
 #[derive(Debug)]
-pub(crate) struct Workshop {
+pub struct Workshop {
     codecs: Codecs,
     /// Where frames are read to. Empty until the first is needed.
     input: Vec<u8>,

@@ -22,14 +22,14 @@ const PEM_END: &str = "-----END PUBLIC KEY-----\n";
 
 /// The proxy's key pair, which may still be in the making, and the runtime for heavy steps.
 #[derive(Debug, Clone)]
-pub(crate) struct Keys {
+pub struct Keys {
     pair: Arc<OnceCell<KeyPair>>,
     control: Handle,
 }
 
 /// A key pair, ready for use.
 #[derive(Debug, Clone)]
-pub(crate) struct KeyPair {
+pub struct KeyPair {
     decrypting: Arc<OaepPrivateDecryptingKey>,
     public_pem: Arc<[u8]>,
 }
@@ -37,16 +37,16 @@ pub(crate) struct KeyPair {
 /// Why there is no key, or a password could not be encrypted or decrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("RSA: {0}")]
-pub(crate) struct RsaError(&'static str);
+pub struct RsaError(&'static str);
 
 impl Keys {
     /// Keys that are made when somebody needs them, on `control`'s blocking threads.
-    pub(crate) fn new(control: &Handle) -> Self {
+    pub fn new(control: &Handle) -> Self {
         Self { pair: Arc::new(OnceCell::new()), control: control.clone() }
     }
 
     /// Starts to make them now, so that nobody has to wait.
-    pub(crate) fn make_ready(&self) {
+    pub fn make_ready(&self) {
         let making = self.clone();
         self.control.spawn(async move {
             if let Err(error) = making.pair().await {
@@ -56,18 +56,18 @@ impl Keys {
     }
 
     /// The pair; waits while it is made.
-    pub(crate) async fn pair(&self) -> Result<KeyPair, RsaError> {
+    pub async fn pair(&self) -> Result<KeyPair, RsaError> {
         let make = || async { self.off_thread(KeyPair::generate).await? };
         self.pair.get_or_try_init(make).await.cloned()
     }
 
     /// The runtime of what is not a session.
-    pub(crate) const fn control(&self) -> &Handle {
+    pub const fn control(&self) -> &Handle {
         &self.control
     }
 
     /// Runs a step that takes longer than a worker may stop for.
-    pub(crate) async fn off_thread<T: Send + 'static>(
+    pub async fn off_thread<T: Send + 'static>(
         &self,
         step: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, RsaError> {
@@ -87,12 +87,12 @@ impl KeyPair {
     }
 
     /// The public key as clients expect it: PEM.
-    pub(crate) fn public_pem(&self) -> &[u8] {
+    pub fn public_pem(&self) -> &[u8] {
         &self.public_pem
     }
 
     /// Decrypts what a client encrypted; `None` if it was not encrypted with this key.
-    pub(crate) fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
+    pub fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
         let mut plain = vec![0; self.decrypting.min_output_size()];
         self.decrypting
             .decrypt(&OAEP_SHA1_MGF1SHA1, cipher, &mut plain, None)
@@ -102,7 +102,7 @@ impl KeyPair {
 }
 
 /// Encrypts a masked password with a server's public key.
-pub(crate) fn encrypt(public_key_pem: &[u8], masked: &[u8]) -> Result<Vec<u8>, RsaError> {
+pub fn encrypt(public_key_pem: &[u8], masked: &[u8]) -> Result<Vec<u8>, RsaError> {
     let der = der(public_key_pem).ok_or(RsaError("the server's public key is no PEM"))?;
     let key =
         PublicEncryptingKey::from_der(&der).map_err(|_| RsaError("the server's public key is no RSA key"))?;

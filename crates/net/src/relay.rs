@@ -7,7 +7,7 @@ use crate::sock::Sock;
 
 /// Bytes that a socket did not take. Empty, and without memory, nearly always.
 #[derive(Debug, Default)]
-pub(crate) struct Parked {
+pub struct Parked {
     bytes: Vec<u8>,
     written: usize,
 }
@@ -21,13 +21,13 @@ impl From<Vec<u8>> for Parked {
 
 impl Parked {
     /// Whether nothing is parked, and `sock` has sent all that it took.
-    pub(crate) fn is_sent(&self, sock: &Sock) -> bool {
+    pub fn is_sent(&self, sock: &Sock) -> bool {
         self.bytes.is_empty() && !sock.holds_output()
     }
 
     /// Writes `bytes` to `sock`, and keeps what it does not take. Nothing may be parked already: whoever sends
     /// [flushes](Self::poll_flush) first, which is what bounds the bytes held to one scratch buffer.
-    pub(crate) fn send(&mut self, cx: &mut Context<'_>, sock: &mut Sock, mut bytes: &[u8]) -> io::Result<()> {
+    pub fn send(&mut self, cx: &mut Context<'_>, sock: &mut Sock, mut bytes: &[u8]) -> io::Result<()> {
         debug_assert!(self.bytes.is_empty(), "bytes would overtake others");
         while !bytes.is_empty() {
             match sock.poll_write(cx, bytes) {
@@ -45,7 +45,7 @@ impl Parked {
 
     /// Writes what is parked; ready when nothing is left to write, or nothing can be. The memory is given back
     /// then.
-    pub(crate) fn poll_flush(&mut self, cx: &mut Context<'_>, sock: &mut Sock) -> Poll<io::Result<()>> {
+    pub fn poll_flush(&mut self, cx: &mut Context<'_>, sock: &mut Sock) -> Poll<io::Result<()>> {
         let mut outcome = Ok(());
         while let Some(rest) =
             self.bytes.get(self.written..).filter(|rest| !rest.is_empty() && outcome.is_ok())

@@ -14,8 +14,8 @@ use rustls::Error;
 use super::conn::Conn;
 use super::{Role, Tls};
 use crate::limits::TLS_HELD_BYTES_MAX;
+use crate::local::Local;
 use crate::sock::Sock;
-use crate::worker::Worker;
 
 /// Bytes of the header of a record: its kind, a version, and its length in two bytes.
 const RECORD_HEADER_LEN: usize = 5;
@@ -25,7 +25,7 @@ const RECORD_KINDS: std::ops::RangeInclusive<u8> = 20..=24;
 
 /// Why there is no TLS.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum HandshakeError {
+pub enum HandshakeError {
     /// The peer closed the connection, or it broke.
     #[error("the connection was closed during the TLS handshake")]
     Closed,
@@ -83,28 +83,28 @@ impl Step {
 impl Sock {
     /// Speaks TLS from here on. `first` is what was read behind the agreement to do so: the beginning of a handshake,
     /// which nothing else may be. The caller keeps the deadline, and sends the alert of an error.
-    pub(crate) async fn start_tls(
+    pub async fn start_tls(
         &mut self,
-        worker: &Worker,
+        local: &Local,
         role: Role,
         first: Vec<u8>,
     ) -> Result<(), HandshakeError> {
         debug_assert!(!self.is_encrypted(), "TLS within TLS");
         let mut incoming = first;
         if matches!(role, Role::Server(_)) && !has_record(&incoming) {
-            self.read_record(worker, &mut incoming).await?;
+            self.read_record(local, &mut incoming).await?;
         }
-        let mut step = off_thread(worker, move || Step::begin(role, incoming)).await?;
+        let mut step = off_thread(local, move || Step::begin(role, incoming)).await?;
         loop {
             self.write_all(&std::mem::take(&mut step.outgoing)).await?;
             if !step.conn.is_handshaking() {
                 break;
             }
-            self.read_record(worker, &mut step.incoming).await?;
-            step = off_thread(worker, move || step.advance()).await?;
+            self.read_record(local, &mut step.incoming).await?;
+            step = off_thread(local, move || step.advance()).await?;
         }
         let Step { conn, incoming, plaintext, .. } = step;
-        let buffers = Rc::clone(&worker.tls_buffers);
+        let buffers = Rc::clone(&local.tls);
         // New vectors: these have the capacity of a handshake.
         let tls = Tls::new(conn, buffers, incoming.as_slice().to_vec(), plaintext.as_slice().to_vec());
         self.link.encrypt(tls);
@@ -112,10 +112,10 @@ impl Sock {
     }
 
     /// Reads until there is a whole record, or something that is none.
-    async fn read_record(&mut self, worker: &Worker, incoming: &mut Vec<u8>) -> Result<(), HandshakeError> {
+    async fn read_record(&mut self, local: &Local, incoming: &mut Vec<u8>) -> Result<(), HandshakeError> {
         loop {
             let read = poll_fn(|cx| {
-                let mut scratch = worker.scratch.borrow_mut();
+                let mut scratch = local.scratch.borrow_mut();
                 let room = TLS_HELD_BYTES_MAX.saturating_sub(incoming.len()).min(scratch.len());
                 let n = ready!(self.poll_read(cx, scratch.get_mut(..room).unwrap_or_default()))?;
                 incoming.extend_from_slice(scratch.get(..n).unwrap_or_default());
@@ -132,10 +132,10 @@ impl Sock {
 }
 
 async fn off_thread(
-    worker: &Worker,
+    local: &Local,
     step: impl FnOnce() -> Result<Step, HandshakeError> + Send + 'static,
 ) -> Result<Step, HandshakeError> {
-    worker.off_thread(step).await.map_err(|_| HandshakeError::Stopped)?
+    local.off_thread(step).await.map_err(|_| HandshakeError::Stopped)?
 }
 
 /// Whether `bytes` begin with a whole record, or cannot become one: then it is not worth waiting for more.

@@ -16,7 +16,7 @@ const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
 /// What a client has got, and not paid for.
 #[derive(Debug, Default)]
-pub(crate) struct Throttle {
+pub struct Throttle {
     /// When all is paid for.
     paid: Option<Instant>,
     timer: Option<Pin<Box<Sleep>>>,
@@ -24,7 +24,7 @@ pub(crate) struct Throttle {
 
 impl Throttle {
     /// The client got so many bytes at `now`, of which it may have `rate` in a second.
-    pub(crate) fn note(&mut self, now: Instant, bytes: usize, rate: NonZeroU32) {
+    pub fn note(&mut self, now: Instant, bytes: usize, rate: NonZeroU32) {
         let from = self.paid.map_or(now, |paid| paid.max(now));
         let nanos = (bytes as u64).saturating_mul(NANOS_PER_SECOND) / u64::from(rate.get());
         let cost = Duration::from_nanos(nanos);
@@ -38,7 +38,7 @@ impl Throttle {
     }
 
     /// Ready when the client may get more.
-    pub(crate) fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    pub fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(next) = self.next(Instant::now()) else {
             self.timer = None;
             return Poll::Ready(());

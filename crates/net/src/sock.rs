@@ -15,7 +15,7 @@ mod link;
 #[cfg(feature = "memory")]
 pub mod memory;
 mod plain;
-pub(crate) mod tls;
+pub mod tls;
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -30,15 +30,15 @@ use tokio::net::{TcpStream, UnixStream};
 use wire::WireError;
 use wire::compress::{Method, Peer};
 
-use crate::counts::Flow;
+use crate::flow::Flow;
 use compression::Compression;
-pub(crate) use compression::Workshop;
+pub use compression::Workshop;
 use link::Link;
 use plain::Plain;
 
 /// A connected stream socket. Dropping it closes it.
 #[derive(Debug)]
-pub(crate) struct Sock {
+pub struct Sock {
     link: Link,
     /// From the end of the login on, where it was agreed.
     compression: Option<Box<Compression>>,
@@ -48,7 +48,7 @@ pub(crate) struct Sock {
 
 /// What waits on a socket that nobody reads at the moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Input {
+pub enum Input {
     /// Bytes.
     Bytes,
     /// The end: the peer closed its side, or the connection broke.
@@ -83,72 +83,66 @@ impl From<memory::End> for Sock {
 impl Sock {
     /// Speaks the compressed protocol with `peer` from now on. `input` are bytes that were read behind the login: they
     /// are compressed already.
-    pub(crate) fn compress(
-        &mut self,
-        workshop: &Rc<RefCell<Workshop>>,
-        peer: Peer,
-        method: Method,
-        input: Vec<u8>,
-    ) {
+    pub fn compress(&mut self, workshop: &Rc<RefCell<Workshop>>, peer: Peer, method: Method, input: Vec<u8>) {
         debug_assert!(self.compression.is_none(), "a connection is compressed once");
         self.compression = Some(Box::new(Compression::new(workshop, peer, method, input)));
     }
 
     /// Puts no packet into more than two compressed frames from now on.
-    pub(crate) fn use_two_frames(&mut self) {
+    pub fn use_two_frames(&mut self) {
         if let Some(compression) = &mut self.compression {
             compression.use_two_frames();
         }
     }
 
     /// Counts bytes in `flow` from now on: those of the protocol, as they are without TLS and compression.
-    pub(crate) fn count_in(&mut self, flow: Rc<Flow>) {
+    pub fn count_in(&mut self, flow: Rc<Flow>) {
         self.flow = Some(flow);
     }
 
     /// This end's address; `None` where it is no TCP socket.
-    pub(crate) fn local_addr(&self) -> Option<SocketAddr> {
+    pub fn local_addr(&self) -> Option<SocketAddr> {
         self.link.local_addr()
     }
 
     /// The address of the machine at the other end; `None` where it is no TCP socket.
-    pub(crate) fn peer_ip(&self) -> Option<IpAddr> {
+    pub fn peer_ip(&self) -> Option<IpAddr> {
         self.link.peer_ip()
     }
 
     /// The socket's file descriptor; -1 where there is none.
-    pub(crate) fn fd(&self) -> RawFd {
+    pub fn fd(&self) -> RawFd {
         self.link.fd()
     }
 
     /// Whether the compressed protocol is spoken.
-    pub(crate) const fn is_compressed(&self) -> bool {
+    pub const fn is_compressed(&self) -> bool {
         self.compression.is_some()
     }
 
     /// Whether nobody can listen on the way: the bytes stay in this machine's kernel or are encrypted. Then clear
     /// passwords may travel.
-    pub(crate) const fn is_private(&self) -> bool {
+    pub const fn is_private(&self) -> bool {
         self.link.is_private()
     }
 
     /// Whether the bytes are encrypted.
-    pub(crate) const fn is_encrypted(&self) -> bool {
+    pub const fn is_encrypted(&self) -> bool {
         self.link.is_encrypted()
     }
 
     /// The certificate that the peer has shown, and that was verified.
-    pub(crate) fn certificate(&self) -> Option<&CertificateDer<'static>> {
+    pub fn certificate(&self) -> Option<&CertificateDer<'static>> {
         self.link.certificate()
     }
 
     /// The peer has said goodbye, and listens no more: the connection will be closed without a word.
-    pub(crate) fn note_goodbye(&mut self) {
+    pub fn note_goodbye(&mut self) {
         self.link.note_goodbye();
     }
 
     /// Reads into `buffer`; `Ok(0)` is the end of the stream.
-    pub(crate) fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
+    pub fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
         let read = match &mut self.compression {
             None => self.link.poll_read(cx, buffer),
             Some(layer) => layer.poll_read(cx, &mut self.link, buffer),
@@ -161,7 +155,7 @@ impl Sock {
 
     /// Takes what it can of `bytes`. A layer that changes bytes on their way (TLS, compression) may hold them until
     /// [`poll_flush`](Self::poll_flush) is ready; it takes no more before.
-    pub(crate) fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    pub fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = match &mut self.compression {
             None => self.link.poll_write(cx, bytes),
             Some(layer) => layer.poll_write(cx, &mut self.link, bytes),
@@ -173,7 +167,7 @@ impl Sock {
     }
 
     /// Writes what is held of bytes that were taken; ready when nothing is.
-    pub(crate) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    pub fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut self.compression {
             None => self.link.poll_flush(cx),
             Some(layer) => layer.poll_flush(cx, &mut self.link),
@@ -181,12 +175,12 @@ impl Sock {
     }
 
     /// Whether bytes that were taken are still held.
-    pub(crate) fn holds_output(&self) -> bool {
+    pub fn holds_output(&self) -> bool {
         self.link.holds_output() || self.compression.as_ref().is_some_and(|layer| layer.holds_output())
     }
 
     /// What waits on the socket, without handing it out. Costs no system call while nothing does.
-    pub(crate) fn poll_input(&mut self, cx: &mut Context<'_>) -> Poll<Input> {
+    pub fn poll_input(&mut self, cx: &mut Context<'_>) -> Poll<Input> {
         match &self.compression {
             None => self.link.poll_input(cx),
             Some(layer) => layer.poll_input(cx, &mut self.link),
@@ -194,7 +188,7 @@ impl Sock {
     }
 
     /// The same for somebody who goes on if nothing does: nobody is woken for it.
-    pub(crate) fn input(&mut self) -> Option<Input> {
+    pub fn input(&mut self) -> Option<Input> {
         match &self.compression {
             None => self.link.input(),
             Some(layer) => layer.input(&mut self.link),
@@ -202,7 +196,7 @@ impl Sock {
     }
 
     /// Writes all of `bytes`.
-    pub(crate) async fn write_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+    pub async fn write_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             let written = poll_fn(|cx| self.poll_write(cx, bytes)).await?;
             bytes = bytes.get(written..).unwrap_or_default();
@@ -211,12 +205,12 @@ impl Sock {
     }
 
     /// Says that nothing more will be written.
-    pub(crate) fn shutdown_write(&mut self) -> io::Result<()> {
+    pub fn shutdown_write(&mut self) -> io::Result<()> {
         self.link.shutdown_write()
     }
 }
 
 /// What was wrong with what a peer sent, if that is why reading has failed.
-pub(crate) fn garbled(error: &io::Error) -> Option<WireError> {
+pub fn garbled(error: &io::Error) -> Option<WireError> {
     error.get_ref()?.downcast_ref().copied()
 }

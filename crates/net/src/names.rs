@@ -12,7 +12,7 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use config::MonitorVariables;
@@ -22,7 +22,6 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::{Instant, sleep};
 
 use crate::limits::{NAMES_AT_ONCE_MAX, NAMES_LOOK};
-use crate::shared::Shared;
 use cache::{Cache, Learned};
 use resolver::{Resolver, Saying};
 
@@ -37,7 +36,7 @@ type Lookup = dyn Fn(String) -> Saying + Send + Sync;
 
 /// How names are kept, as the operator wants it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Keeping {
+pub struct Keeping {
     /// How long addresses are not looked up anew.
     ttl: Duration,
     /// How often it is seen after those that are older.
@@ -48,7 +47,7 @@ pub(crate) struct Keeping {
 
 impl Keeping {
     /// What these variables say.
-    pub(crate) fn new(variables: &MonitorVariables) -> Self {
+    pub fn new(variables: &MonitorVariables) -> Self {
         Self {
             ttl: variables.dns_cache_ttl,
             refresh: variables.dns_cache_refresh_interval,
@@ -64,18 +63,18 @@ impl Keeping {
 
 /// What was counted since the start, as ProxySQL counts it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct NameCounts {
+pub struct NameCounts {
     /// Names that somebody wanted to know the address of.
-    pub(crate) queried: u64,
+    pub queried: u64,
     /// Those whose address was known.
-    pub(crate) known: u64,
+    pub known: u64,
     /// Names that had got an address, or another one.
-    pub(crate) updated: u64,
+    pub updated: u64,
 }
 
 /// Who is to blame if an address cannot be connected to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Blamed {
+pub enum Blamed {
     /// The server: others are tried before this address, and the name may have moved.
     Server,
     /// Something else that runs on the same machine: of the server that says nothing.
@@ -83,7 +82,7 @@ pub(crate) enum Blamed {
 }
 
 /// The names and their addresses.
-pub(crate) struct Names {
+pub struct Names {
     lookup: Box<Lookup>,
     control: Handle,
     state: Mutex<State>,
@@ -110,7 +109,7 @@ impl fmt::Debug for Names {
 
 impl Names {
     /// Names that the system's resolver knows; what waits for it does so on this runtime.
-    pub(crate) fn of_system(control: &Handle) -> Arc<Self> {
+    pub fn of_system(control: &Handle) -> Arc<Self> {
         let resolver = Arc::<Resolver>::default();
         Self::new(control, Box::new(move |name| Arc::clone(&resolver).look_up(name)))
     }
@@ -129,7 +128,7 @@ impl Names {
     }
 
     /// What was counted.
-    pub(crate) fn counts(&self) -> NameCounts {
+    pub fn counts(&self) -> NameCounts {
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         NameCounts { queried: of(&self.queried), known: of(&self.known), updated: of(&self.updated) }
     }
@@ -137,7 +136,7 @@ impl Names {
     /// Connects to an address of a host that can be reached, to each in turn; the caller keeps the deadline. What one of them says about the
     /// server counts for more than an error that is `ours`, such as that this machine has no port left. Those that cannot be connected to
     /// are tried behind the others for a while if they are `blamed`.
-    pub(crate) async fn dial(
+    pub async fn dial(
         self: &Arc<Self>,
         host: &str,
         port: u16,
@@ -260,7 +259,7 @@ impl Names {
     }
 
     /// Has the names looked up whose addresses are too old.
-    pub(crate) fn refresh(self: &Arc<Self>, keeping: Keeping) {
+    pub fn refresh(self: &Arc<Self>, keeping: Keeping) {
         let due = self.lock().cache.due(keeping.ttl, self.now());
         for host in due {
             // Those for which there is no place have their turn with the next refresh.
@@ -291,7 +290,7 @@ impl Names {
 #[error(
     "its name is not resolved: {0} others wait for that (mysql-monitor_local_dns_resolver_queue_maxsize)"
 )]
-pub(crate) struct TooMany(u32);
+pub struct TooMany(u32);
 
 /// Whether the address of a server is in doubt: it could not be reached.
 struct Doubt<'a> {
@@ -318,16 +317,15 @@ impl Drop for Doubt<'_> {
     }
 }
 
-/// Sees after the names of servers for as long as there is a proxy.
-pub(crate) async fn keep_fresh(shared: Weak<Shared>) {
+/// Looks names up anew when they are older than they may be, as long as `current` gives names and how they are kept.
+pub async fn keep_fresh(current: impl Fn() -> Option<(Arc<Names>, Keeping)>) {
     let mut last = Instant::now();
     loop {
         sleep(NAMES_LOOK).await;
-        let Some(shared) = shared.upgrade() else { return };
-        let keeping = Keeping::new(shared.snapshot().monitor());
+        let Some((names, keeping)) = current() else { return };
         if keeping.is_on() && last.elapsed() >= keeping.refresh {
             last = Instant::now();
-            shared.names.refresh(keeping);
+            names.refresh(keeping);
         }
     }
 }

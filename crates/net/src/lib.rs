@@ -1,0 +1,19 @@
+//! Sockets with their layers, and what they need: certificates, keys, names of servers, parked bytes.
+//!
+//! A [`Sock`](sock::Sock) hides what a connection is made of: TCP, a Unix socket or memory; TLS; compression.
+//! [`Local`] holds the buffers that the sockets of one thread share.
+
+mod clock;
+mod flow;
+pub mod keys;
+mod limits;
+mod local;
+pub mod names;
+pub mod relay;
+pub mod sock;
+pub mod throttle;
+pub mod tls;
+
+pub use flow::Flow;
+pub use limits::SCRATCH_BYTES;
+pub use local::Local;
