@@ -1,8 +1,10 @@
-//! The RSA key pair of the proxy, and the two RSA steps of `caching_sha2_password` and `sha256_password`.
+//! The RSA key pair of the proxy, and the two RSA steps of `caching_sha2_password` and
+//! `sha256_password`.
 //!
-//! On an unencrypted connection the client encrypts its password with the server's public key (RSA-OAEP with
-//! SHA-1, see "`caching_sha2_password` information" in MySQL's source documentation). The pair is made at start in the
-//! background, because that takes longer than everything else together, and lives in memory only.
+//! On an unencrypted connection the client encrypts its password with the server's public key
+//! (RSA-OAEP with SHA-1, see "`caching_sha2_password` information" in MySQL's source
+//! documentation). The pair is made at start in the background, because that takes longer than
+//! everything else together, and lives in memory only.
 
 use std::sync::Arc;
 
@@ -40,12 +42,12 @@ pub struct KeyPair {
 pub struct RsaError(&'static str);
 
 impl Keys {
-    /// Keys that are made when somebody needs them, on `control`'s blocking threads.
+    /// Keys that are made on first use, on `control`'s blocking threads.
     pub fn new(control: &Handle) -> Self {
         Self { pair: Arc::new(OnceCell::new()), control: control.clone() }
     }
 
-    /// Starts to make them now, so that nobody has to wait.
+    /// Starts to make them now, so that no login has to wait.
     pub fn make_ready(&self) {
         let making = self.clone();
         self.control.spawn(async move {

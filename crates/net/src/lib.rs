@@ -1,7 +1,8 @@
-//! Sockets with their layers, and what they need: certificates, keys, names of servers, parked bytes.
+//! Sockets with their layers, and what they need: certificates, keys, names of servers, parked
+//! bytes.
 //!
-//! A [`Sock`](sock::Sock) hides what a connection is made of: TCP, a Unix socket or memory; TLS; compression.
-//! [`Local`] holds the buffers that the sockets of one thread share.
+//! A [`Sock`](sock::Sock) hides what a connection is made of: TCP, a Unix socket or memory; TLS;
+//! compression. [`Local`] holds the buffers that the sockets of one thread share.
 
 mod clock;
 mod flow;

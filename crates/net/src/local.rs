@@ -10,7 +10,8 @@ use crate::sock::tls::Buffers;
 
 /// Buffers that the sockets of one thread share, and where its long steps run.
 ///
-/// A socket borrows a buffer while it is polled, never across a wait: thousands of connections need one of each.
+/// A socket borrows a buffer while it is polled, never across a wait: thousands of connections need
+/// one of each.
 #[derive(Debug)]
 pub struct Local {
     /// Bytes from sockets are read into it.
@@ -24,7 +25,8 @@ pub struct Local {
 }
 
 impl Local {
-    /// Buffers for one thread. Without `steps` the thread takes steps itself that take longer than a query.
+    /// Buffers for one thread. Without `steps` the thread takes steps itself that take longer than
+    /// a query.
     pub fn new(steps: Option<Keys>) -> Self {
         Self {
             scratch: RefCell::new(vec![0; SCRATCH_BYTES].into_boxed_slice()),

@@ -1,8 +1,10 @@
 //! Names of servers, and the addresses that they have.
 //!
-//! Names are resolved on threads of their own ([`resolver`]), a few at a time, so that a slow resolver stops nobody. What it says is kept ([`cache`]) and looked up anew when it is older than
-//! `mysql-monitor_local_dns_cache_ttl`; meanwhile, and when that fails, the addresses that were known go on to hold. Where a
-//! connection cannot be made, its name is looked up at once: the server may have moved.
+//! Names are resolved on threads of their own ([`resolver`]), a few at a time, so that a slow
+//! resolver stops no login. What it says is kept ([`cache`]) and looked up anew when it is older
+//! than `mysql-monitor_local_dns_cache_ttl`; meanwhile, and when that fails, the addresses that
+//! were known go on to hold. Where a connection cannot be made, its name is looked up at once: the
+//! server may have moved.
 
 mod cache;
 mod resolver;
@@ -31,7 +33,7 @@ type Answer = Result<Vec<SocketAddr>, Arc<io::Error>>;
 /// An address that has not answered for so long is one that swallows all that is sent there.
 const SILENCE: Duration = Duration::from_millis(200);
 
-/// Whoever asks a resolver.
+/// How a name is looked up.
 type Lookup = dyn Fn(String) -> Saying + Send + Sync;
 
 /// How names are kept, as the operator wants it.
@@ -64,7 +66,7 @@ impl Keeping {
 /// What was counted since the start, as ProxySQL counts it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NameCounts {
-    /// Names that somebody wanted to know the address of.
+    /// Names whose address was asked for.
     pub queried: u64,
     /// Those whose address was known.
     pub known: u64,
@@ -133,9 +135,10 @@ impl Names {
         NameCounts { queried: of(&self.queried), known: of(&self.known), updated: of(&self.updated) }
     }
 
-    /// Connects to an address of a host that can be reached, to each in turn; the caller keeps the deadline. What one of them says about the
-    /// server counts for more than an error that is `ours`, such as that this machine has no port left. Those that cannot be connected to
-    /// are tried behind the others for a while if they are `blamed`.
+    /// Connects to an address of a host that can be reached, to each in turn; the caller keeps the
+    /// deadline. What one of them says about the server counts for more than an error that is
+    /// `ours`, such as that this machine has no port left. Those that cannot be connected to are
+    /// tried behind the others for a while if they are `blamed`.
     pub async fn dial(
         self: &Arc<Self>,
         host: &str,
@@ -194,7 +197,7 @@ impl Names {
         })
     }
 
-    /// Has a name looked up, unless somebody has it looked up already.
+    /// Has a name looked up, unless a lookup of it runs already.
     fn ask(self: &Arc<Self>, host: &str, keeping: Keeping) -> io::Result<watch::Receiver<Option<Answer>>> {
         let now = self.now();
         let mut state = self.lock();
@@ -215,7 +218,7 @@ impl Names {
             let outcome = (names.lookup)(host.clone()).await;
             drop(place);
             let answer = names.learn(&host, outcome, keeping);
-            // Perhaps nobody waits for it any more.
+            // The connection that has waited may have given up.
             let _ = told.send(Some(answer));
         });
         Ok(answer)
@@ -285,7 +288,8 @@ impl Names {
     }
 }
 
-/// So many names wait to be resolved that the proxy looks up no more at the moment. No server is to blame.
+/// So many names wait to be resolved that the proxy looks up no more at the moment. No server is to
+/// blame.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "its name is not resolved: {0} others wait for that (mysql-monitor_local_dns_resolver_queue_maxsize)"
@@ -317,7 +321,8 @@ impl Drop for Doubt<'_> {
     }
 }
 
-/// Looks names up anew when they are older than they may be, as long as `current` gives names and how they are kept.
+/// Looks names up anew when they are older than they may be, as long as `current` gives names and
+/// how they are kept.
 pub async fn keep_fresh(current: impl Fn() -> Option<(Arc<Names>, Keeping)>) {
     let mut last = Instant::now();
     loop {

@@ -25,8 +25,9 @@ impl Parked {
         self.bytes.is_empty() && !sock.holds_output()
     }
 
-    /// Writes `bytes` to `sock`, and keeps what it does not take. Nothing may be parked already: whoever sends
-    /// [flushes](Self::poll_flush) first, which is what bounds the bytes held to one scratch buffer.
+    /// Writes `bytes` to `sock`, and keeps what it does not take. Nothing may be parked already:
+    /// the sender [flushes](Self::poll_flush) first, which bounds the bytes held to one
+    /// scratch buffer.
     pub fn send(&mut self, cx: &mut Context<'_>, sock: &mut Sock, mut bytes: &[u8]) -> io::Result<()> {
         debug_assert!(self.bytes.is_empty(), "bytes would overtake others");
         while !bytes.is_empty() {
@@ -43,8 +44,8 @@ impl Parked {
         Ok(())
     }
 
-    /// Writes what is parked; ready when nothing is left to write, or nothing can be. The memory is given back
-    /// then.
+    /// Writes what is parked; ready when nothing is left to write, or nothing can be. The memory is
+    /// given back then.
     pub fn poll_flush(&mut self, cx: &mut Context<'_>, sock: &mut Sock) -> Poll<io::Result<()>> {
         let mut outcome = Ok(());
         while let Some(rest) =

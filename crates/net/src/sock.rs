@@ -1,9 +1,10 @@
 //! One socket, whatever it is made of.
 //!
-//! Everything above this file reads and writes through [`Sock`], so that Unix sockets, memory (for tests), TLS,
-//! compression or another kernel interface are a matter of this file and its layers alone. The methods are the few
-//! that a relay needs; each tries the system call at once and waits only when the kernel says so. tokio forgets
-//! readiness after a short read by itself, so a query costs one `recv` and one `send` per side.
+//! Everything above this file reads and writes through [`Sock`], so that Unix sockets, memory (for
+//! tests), TLS, compression or another kernel interface are a matter of this file and its layers
+//! alone. The methods are the few that a relay needs; each tries the system call at once and waits
+//! only when the kernel says so. tokio forgets readiness after a short read by itself, so a query
+//! costs one `recv` and one `send` per side.
 //!
 //! - [`plain`]: the socket itself;
 //! - [`link`]: the socket with or without TLS;
@@ -46,7 +47,7 @@ pub struct Sock {
     flow: Option<Rc<Flow>>,
 }
 
-/// What waits on a socket that nobody reads at the moment.
+/// What waits on a socket that is not being read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input {
     /// Bytes.
@@ -81,8 +82,8 @@ impl From<memory::End> for Sock {
 }
 
 impl Sock {
-    /// Speaks the compressed protocol with `peer` from now on. `input` are bytes that were read behind the login: they
-    /// are compressed already.
+    /// Speaks the compressed protocol with `peer` from now on. `input` are bytes that were read
+    /// behind the login: they are compressed already.
     pub fn compress(&mut self, workshop: &Rc<RefCell<Workshop>>, peer: Peer, method: Method, input: Vec<u8>) {
         debug_assert!(self.compression.is_none(), "a connection is compressed once");
         self.compression = Some(Box::new(Compression::new(workshop, peer, method, input)));
@@ -95,7 +96,8 @@ impl Sock {
         }
     }
 
-    /// Counts bytes in `flow` from now on: those of the protocol, as they are without TLS and compression.
+    /// Counts bytes in `flow` from now on: those of the protocol, as they are without TLS and
+    /// compression.
     pub fn count_in(&mut self, flow: Rc<Flow>) {
         self.flow = Some(flow);
     }
@@ -120,8 +122,8 @@ impl Sock {
         self.compression.is_some()
     }
 
-    /// Whether nobody can listen on the way: the bytes stay in this machine's kernel or are encrypted. Then clear
-    /// passwords may travel.
+    /// Whether no third party can listen on the way: the bytes stay in this machine's kernel or are
+    /// encrypted. Then clear passwords may travel.
     pub const fn is_private(&self) -> bool {
         self.link.is_private()
     }
@@ -136,7 +138,8 @@ impl Sock {
         self.link.certificate()
     }
 
-    /// The peer has said goodbye, and listens no more: the connection will be closed without a word.
+    /// The peer has said goodbye, and listens no more: the connection will be closed without a
+    /// word.
     pub fn note_goodbye(&mut self) {
         self.link.note_goodbye();
     }
@@ -153,8 +156,8 @@ impl Sock {
         read
     }
 
-    /// Takes what it can of `bytes`. A layer that changes bytes on their way (TLS, compression) may hold them until
-    /// [`poll_flush`](Self::poll_flush) is ready; it takes no more before.
+    /// Takes what it can of `bytes`. A layer that changes bytes on their way (TLS, compression) may
+    /// hold them until [`poll_flush`](Self::poll_flush) is ready; it takes no more before.
     pub fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = match &mut self.compression {
             None => self.link.poll_write(cx, bytes),
@@ -187,7 +190,7 @@ impl Sock {
         }
     }
 
-    /// The same for somebody who goes on if nothing does: nobody is woken for it.
+    /// The same without waiting: no task is woken for it.
     pub fn input(&mut self) -> Option<Input> {
         match &self.compression {
             None => self.link.input(),

@@ -1,7 +1,7 @@
 //! How fast a client gets its answers (`mysql-throttle_max_bytes_per_second_to_client`).
 //!
-//! Each byte costs its share of a second. Nothing more is read for a client before what it got is paid for, so that it is its server
-//! that waits.
+//! Each byte costs its share of a second. Nothing more is read for a client before what it got is
+//! paid for, so that it is its server that waits.
 
 use std::num::NonZeroU32;
 use std::pin::Pin;

@@ -1,13 +1,15 @@
-//! What TLS is made with, towards clients and towards servers: certificates, keys, authorities, from files to rustls.
+//! What TLS is made with, towards clients and towards servers: certificates, keys, authorities,
+//! from files to rustls.
 //!
-//! All of it is read at start, where anything wrong with it is an error, and again on request ([`Tls::reload`]) or when
-//! the configuration names other files ([`Tls::prepare`]), where anything wrong leaves what was there. Connections keep what they began with.
+//! All of it is read at start, where anything wrong with it is an error, and again on request
+//! ([`Tls::reload`]) or when the configuration names other files ([`Tls::prepare`]), where anything
+//! wrong leaves what was there. Connections keep what they began with.
 //!
 //! - [`files`]: PEM files and folders of them;
 //! - [`own`]: the certificate that clients are shown, and where it comes from;
 //! - [`generate`]: a certificate of our own, where there is none;
 //! - [`to_clients`], [`to_servers`]: what a handshake needs;
-//! - [`any_server`]: the verifier that believes everybody;
+//! - [`any_server`]: the verifier that accepts every server;
 //! - [`ciphers`]: OpenSSL's names of cipher suites.
 
 mod any_server;
@@ -60,7 +62,8 @@ struct Settings {
 /// What new connections use.
 #[derive(Debug, Clone)]
 struct Current {
-    /// The certificate that clients are shown, and what a handshake with them needs; `None` if they are offered no TLS.
+    /// The certificate that clients are shown, and what a handshake with them needs; `None` if they
+    /// are offered no TLS.
     to_clients: Option<(Own, Arc<ServerConfig>)>,
     to_servers: Arc<ToServers>,
 }
@@ -119,7 +122,8 @@ impl Tls {
         Ok(what)
     }
 
-    /// What `config` changes about TLS. Files are read if it names others than before, and only then.
+    /// What `config` changes about TLS. Files are read if it names others than before, and only
+    /// then.
     pub fn prepare(&self, config: &Config) -> Result<Option<TlsChange>, TlsError> {
         let (settings, before) = (Settings::new(config), self.state());
         if settings == before.settings {
@@ -142,7 +146,8 @@ impl Tls {
         self.state.read().unwrap_or_else(PoisonError::into_inner).current.clone()
     }
 
-    /// What TLS servers need that show clients the certificate of the proxy; `None` if clients are offered no TLS.
+    /// What TLS servers need that show clients the certificate of the proxy; `None` if clients are
+    /// offered no TLS.
     pub fn server_config(&self) -> Option<Arc<ServerConfig>> {
         self.current().to_clients.map(|(_, config)| config)
     }

@@ -1,5 +1,5 @@
-//! What all workers share: the configuration, the pool, and a few counts that change when a client comes or goes, never
-//! per query.
+//! What all workers share: the configuration, the pool, and a few counts that change when a client
+//! comes or goes, never per query.
 
 use std::hash::RandomState;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -109,7 +109,8 @@ impl Shared {
         })
     }
 
-    /// For [`names::keep_fresh`](crate::names::keep_fresh): the names and how they are kept, as long as there is a proxy.
+    /// For [`names::keep_fresh`](crate::names::keep_fresh): the names and how they are kept, as
+    /// long as there is a proxy.
     pub(crate) fn names_to_keep(self: &Arc<Self>) -> impl Fn() -> Option<(Arc<Names>, Keeping)> + use<> {
         let shared = Arc::downgrade(self);
         move || {
@@ -130,8 +131,8 @@ impl Shared {
         Ok(Prepared { snapshot: Arc::new(snapshot), tls })
     }
 
-    /// Makes a configuration hold, here and for clients and connections that come; workers are to be sent it. Returns it,
-    /// and the servers that nobody has heard of before.
+    /// Makes a configuration hold, here and for clients and connections that come; workers are to
+    /// be sent it. Returns it, and the servers that nobody has heard of before.
     pub(crate) fn commit(&self, prepared: Prepared) -> (Arc<Snapshot>, Vec<Endpoint>) {
         let Prepared { snapshot, tls } = prepared;
         if let Some(tls) = tls {
@@ -192,7 +193,8 @@ impl Shared {
         self.started.elapsed()
     }
 
-    /// The rows of `stats_mysql_global`, with what these workers have counted, and of what their sessions have prepared.
+    /// The rows of `stats_mysql_global`, with what these workers have counted, and of what their
+    /// sessions have prepared.
     pub(crate) fn globals(
         &self,
         workers: &[Report],

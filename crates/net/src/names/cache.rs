@@ -7,10 +7,11 @@ use std::time::Duration;
 /// A name is not looked up again within this time because a server of it cannot be reached.
 const DOUBT_PAUSE: Duration = Duration::from_secs(1);
 
-/// An address that could not be connected to is used again with the others of its name after so long.
+/// An address that could not be connected to is used again with the others of its name after so
+/// long.
 const PUT_BACK: Duration = Duration::from_mins(1);
 
-/// A name is forgotten that nobody has wanted to know for so long: no server is called so any more.
+/// Time without a use after which a name is forgotten: no server is called so any more.
 const UNUSED: Duration = Duration::from_hours(1);
 
 /// The addresses of all names.
@@ -31,7 +32,7 @@ struct Record {
     learned: Duration,
     /// When the name was looked up last, with whatever outcome.
     asked: Duration,
-    /// When somebody wanted to know it last.
+    /// When it was used last.
     used: Duration,
     /// Whether the last answer was none.
     has_failed: bool,
@@ -51,8 +52,8 @@ pub(super) enum Learned {
 }
 
 impl Cache {
-    /// The addresses of a name, however old they are: who looks after that is somebody else. Each is the first in turn, as it is for
-    /// who asks a resolver, but for those that were put back.
+    /// The addresses of a name, however old they are; `refresh` sees to their age. Each is the
+    /// first in turn, as in the answers of a resolver, but for those that were put back.
     pub(super) fn get(&mut self, name: &str, now: Duration) -> Option<Vec<SocketAddr>> {
         let record = self.names.get_mut(name)?;
         record.used = now;
@@ -66,8 +67,8 @@ impl Cache {
         Some(addresses).filter(|addresses| !addresses.is_empty())
     }
 
-    /// An address of a name cannot be connected to: whoever comes next tries the others first, as this one may be one that swallows all
-    /// that is sent there.
+    /// An address of a name cannot be connected to: the next connection tries the others first,
+    /// as this one may swallow all that is sent there.
     pub(super) fn put_back(&mut self, name: &str, address: SocketAddr, now: Duration) {
         let Some(record) = self.names.get_mut(name) else { return };
         let Some(at) = record.addresses.iter().position(|known| known.ip() == address.ip()) else { return };
@@ -121,8 +122,9 @@ impl Cache {
         self.names.remove(name);
     }
 
-    /// The names whose addresses are older than `ttl`, those first that were looked up longest ago: there may be more than can be
-    /// looked up at once. Those that nobody wants to know are forgotten.
+    /// The names whose addresses are older than `ttl`, those first that were looked up longest ago:
+    /// there may be more than can be looked up at once. Those that no connection has used are
+    /// forgotten.
     pub(super) fn due(&mut self, ttl: Duration, now: Duration) -> Vec<String> {
         self.names.retain(|_, record| now.saturating_sub(record.used) < UNUSED);
         let is_due = |record: &Record| {
@@ -188,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_nobody_wants_to_know_are_forgotten() {
+    fn unused_names_are_forgotten() {
         let mut cache = Cache::default();
         cache.learn("a", Some(&[at(1)]), s(0));
         cache.learn("b", Some(&[at(2)]), s(0));

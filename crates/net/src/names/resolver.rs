@@ -1,4 +1,5 @@
-//! The system's resolver, asked on threads of its own: it may take half a minute for a name, and nobody's login is to stand behind that.
+//! The system's resolver, asked on threads of its own: it may take half a minute for a name, and
+//! no login is to stand behind that.
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs as _};

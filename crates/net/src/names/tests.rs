@@ -157,7 +157,7 @@ async fn two_servers() -> (TcpListener, TcpListener, u16) {
     loop {
         let first = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = first.local_addr().unwrap().port();
-        // Somebody may have it at the other address.
+        // Another process may have it at the other address.
         if let Ok(second) = TcpListener::bind(("127.0.0.2", port)).await {
             return (first, second, port);
         }

@@ -1,8 +1,9 @@
 //! The compressed protocol as a layer of a socket.
 //!
-//! Frames are read into, and made in, buffers that all connections of a worker share. A connection of its own holds what
-//! cannot wait elsewhere: compressed bytes behind the room of a read, the expander of a frame that is cut, and frames
-//! that the socket has not taken. While it is idle that is nothing.
+//! Frames are read into, and made in, buffers that all connections of a worker share. A connection
+//! of its own holds what cannot wait elsewhere: compressed bytes behind the room of a read, the
+//! expander of a frame that is cut, and frames that the socket has not taken. While it is idle that
+//! is nothing.
 
 use std::cell::RefCell;
 use std::io;
@@ -75,14 +76,14 @@ impl Compression {
         }
     }
 
-    /// Puts no packet into more than two frames from now on. The second one of a long packet is stored: its length has to be
-    /// said before all of it is there.
+    /// Puts no packet into more than two frames from now on. The second one of a long packet is
+    /// stored: its length has to be said before all of it is there.
     pub(super) const fn use_two_frames(&mut self) {
         self.two_frames = true;
     }
 
-    /// Reads plain text. What belongs to another command than what was read before it is left for the next time: an
-    /// answer is numbered by what was read before it.
+    /// Reads plain text. What belongs to another command than what was read before it is left for
+    /// the next time: an answer is numbered by what was read before it.
     pub(super) fn poll_read(
         &mut self,
         cx: &mut Context<'_>,
@@ -172,7 +173,8 @@ impl Compression {
                 self.in_rest = true;
                 continue;
             }
-            // The beginning of a packet's header, which tells nothing yet: it goes with the rest of it.
+            // The beginning of a packet's header, which tells nothing yet: it goes with the rest of
+            // it.
             if taken > 0 && now.len() < bytes.len() && rest.len() < HEADER_LEN {
                 break;
             }
@@ -225,8 +227,8 @@ impl Compression {
         self.more || self.frame.is_some() || !self.input.is_empty()
     }
 
-    /// What waits on the connection. Of a frame that is not complete it is not known whether it holds anything: it
-    /// counts as bytes.
+    /// What waits on the connection. Of a frame that is not complete it is not known whether it
+    /// holds anything: it counts as bytes.
     pub(super) fn poll_input(&self, cx: &mut Context<'_>, link: &mut Link) -> Poll<Input> {
         if self.holds_input() {
             return Poll::Ready(Input::Bytes);
@@ -234,7 +236,7 @@ impl Compression {
         link.poll_input(cx)
     }
 
-    /// The same for somebody who does not wait for it.
+    /// The same without waiting.
     pub(super) fn input(&self, link: &mut Link) -> Option<Input> {
         if self.holds_input() { Some(Input::Bytes) } else { link.input() }
     }

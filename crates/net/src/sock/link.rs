@@ -13,8 +13,8 @@ use super::tls::Tls;
 
 /// A socket with or without TLS.
 ///
-/// A layer does not own what is below it, but gets it with each call: so the layers of a connection are the fields of
-/// one struct, and one that nobody uses costs a null pointer.
+/// A layer does not own what is below it, but gets it with each call: so the layers of a connection
+/// are the fields of one struct, and an unused one costs a null pointer.
 #[derive(Debug)]
 pub(super) struct Link {
     plain: Plain,

@@ -1,4 +1,5 @@
-//! Sockets made of memory: both ends live in one thread, so tests decide every byte and every order.
+//! Sockets made of memory: both ends live in one thread, so tests decide every byte and every
+//! order.
 
 use std::collections::VecDeque;
 use std::io;
@@ -64,7 +65,7 @@ impl Pipe {
 }
 
 impl End {
-    /// Bytes that were written to this end and that nobody has read.
+    /// Bytes that were written to this end and not read yet.
     pub fn unread(&self) -> usize {
         lock(&self.incoming).bytes.len()
     }

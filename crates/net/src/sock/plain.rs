@@ -94,7 +94,8 @@ impl Plain {
                 return Poll::Ready(Input::End);
             }
             match self.peek() {
-                // A readiness left over from a read that filled its buffer exactly; now it is forgotten.
+                // A readiness left over from a read that filled its buffer exactly; now it is
+                // forgotten.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(_) | Ok(0) => return Poll::Ready(Input::End),
                 Ok(_) => return Poll::Ready(Input::Bytes),
@@ -102,7 +103,7 @@ impl Plain {
         }
     }
 
-    /// What waits on the socket by now, for somebody who does not wait for it.
+    /// What waits on the socket by now, without waiting for it.
     pub(super) fn input(&self) -> Option<Input> {
         #[cfg(feature = "memory")]
         if let Self::Memory(end) = self {

@@ -1,9 +1,10 @@
 //! TLS on a socket: records in, bytes out, and the other way round.
 //!
-//! rustls keeps the state of a connection, this file its bytes. A connection that waits holds none: ciphertext is read
-//! into and written from two buffers that all connections of a worker share, and only a record that has not arrived
-//! whole, or that the socket did not take, is kept with the connection. A query costs one `recv` and one `send` per
-//! side as without TLS; several records come and go in one of each.
+//! rustls keeps the state of a connection, this file its bytes. A connection that waits holds none:
+//! ciphertext is read into and written from two buffers that all connections of a worker share, and
+//! only a record that has not arrived whole, or that the socket did not take, is kept with the
+//! connection. A query costs one `recv` and one `send` per side as without TLS; several records
+//! come and go in one of each.
 //!
 //! - [`conn`]: the state machine, without a socket;
 //! - [`handshake`]: how a connection begins.
@@ -35,8 +36,8 @@ pub enum Role {
     Client(Arc<ClientConfig>, ServerName<'static>),
 }
 
-/// Buffers for ciphertext, shared by the connections of one worker and borrowed during a poll only. They have no memory
-/// before the first connection with TLS.
+/// Buffers for ciphertext, shared by the connections of one worker and borrowed during a poll only.
+/// They have no memory before the first connection with TLS.
 #[derive(Debug, Default)]
 pub struct Buffers {
     incoming: Vec<u8>,
@@ -50,7 +51,7 @@ pub(super) struct Tls {
     buffers: Rc<RefCell<Buffers>>,
     /// The beginning of a record of which the rest has not come.
     incoming: Vec<u8>,
-    /// Bytes that were decrypted and that nobody had room for.
+    /// Bytes that were decrypted and that the reader had no room for.
     plaintext: Held,
     /// Records that the socket did not take.
     outgoing: Held,
@@ -96,8 +97,9 @@ impl Tls {
         self.conn.certificate()
     }
 
-    /// Reads decrypted bytes; `Ok(0)` is the end: the peer's `close_notify`, or the end of the socket, which is all that
-    /// many peers send. (The protocol in the records has lengths of its own: a cut is noticed there.)
+    /// Reads decrypted bytes; `Ok(0)` is the end: the peer's `close_notify`, or the end of the
+    /// socket, which is all that many peers send. (The protocol in the records has lengths of its
+    /// own: a cut is noticed there.)
     pub(super) fn poll_read(
         &mut self,
         plain: &mut Plain,
@@ -120,8 +122,8 @@ impl Tls {
         }
     }
 
-    /// Reads from the socket once, and decrypts what is there: into `buffer`, and what does not fit into `plaintext`.
-    /// Ready with the number of bytes in `buffer`, which may be 0.
+    /// Reads from the socket once, and decrypts what is there: into `buffer`, and what does not fit
+    /// into `plaintext`. Ready with the number of bytes in `buffer`, which may be 0.
     fn poll_fill(
         &mut self,
         plain: &mut Plain,
@@ -161,8 +163,8 @@ impl Tls {
             Err(_) => *ended = true,
         }
         drop(buffers);
-        // An answer to a peer that wants to negotiate again, or an alert. What the socket does not take goes out before
-        // the next bytes.
+        // An answer to a peer that wants to negotiate again, or an alert. What the socket does not
+        // take goes out before the next bytes.
         if !self.outgoing.is_empty() {
             let _ = self.poll_flush(plain, cx);
         }
@@ -197,7 +199,8 @@ impl Tls {
         Poll::Ready(Ok(bytes.len()))
     }
 
-    /// Writes records that the socket did not take; ready when there are none, or nothing can be written.
+    /// Writes records that the socket did not take; ready when there are none, or nothing can be
+    /// written.
     pub(super) fn poll_flush(&mut self, plain: &mut Plain, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.outgoing.is_empty() {
             match ready!(plain.poll_write(cx, self.outgoing.rest())) {
@@ -216,7 +219,8 @@ impl Tls {
         !self.outgoing.is_empty()
     }
 
-    /// What waits: bytes of the peer, or the end. Session tickets and other messages of TLS itself are neither.
+    /// What waits: bytes of the peer, or the end. Session tickets and other messages of TLS itself
+    /// are neither.
     pub(super) fn poll_input(&mut self, plain: &mut Plain, cx: &mut Context<'_>) -> Poll<Input> {
         loop {
             if !self.plaintext.is_empty() {
@@ -230,7 +234,7 @@ impl Tls {
         }
     }
 
-    /// What waits on the connection by now. Nobody is woken for more until it is polled again.
+    /// What waits on the connection by now. No task is woken for more until it is polled again.
     pub(super) fn input(&mut self, plain: &mut Plain) -> Option<Input> {
         match self.poll_input(plain, &mut Context::from_waker(Waker::noop())) {
             Poll::Ready(input) => Some(input),
@@ -254,7 +258,8 @@ impl Tls {
         self.ended = true;
     }
 
-    /// The connection is about to be closed: whoever still listens learns that nobody has cut it. Nobody does behind its own end.
+    /// The connection is about to be closed: a peer that still listens learns that it was not
+    /// cut. Behind the peer's own end nothing is sent.
     pub(super) fn part(&mut self, plain: &mut Plain) {
         if !self.ended {
             self.shutdown_write(plain);

@@ -1,4 +1,5 @@
-//! The verifier for servers whose certificates nobody asked to be verified: traffic is encrypted, that is all.
+//! The verifier for servers whose certificates no operator asked to be verified: traffic is
+//! encrypted, that is all.
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
@@ -30,9 +31,10 @@ impl ServerCertVerifier for AnyServer {
         Ok(ServerCertVerified::assertion())
     }
 
-    // The signature shows that the server has the certificate's key. Somebody in between would show a certificate of
-    // their own and sign with its key: where any certificate will do, checking the signature keeps nobody out. It would
-    // keep out honest servers, though: X.509 v1 certificates, which old MySQL servers make for themselves, are not parsed.
+    // The signature shows that the server has the certificate's key. An attacker in between would
+    // show a certificate of its own and sign with its key: where any certificate will do, checking
+    // the signature keeps no attacker out. It would keep out honest servers, though: X.509 v1
+    // certificates, which old MySQL servers make for themselves, are not parsed.
 
     fn verify_tls12_signature(
         &self,

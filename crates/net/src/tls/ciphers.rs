@@ -7,8 +7,8 @@ use rustls::crypto::CryptoProvider;
 
 use super::Provider;
 
-/// The names of those that there are here: the same cryptography as in every current OpenSSL. All others are without
-/// forward secrecy or authenticated encryption.
+/// The names of those that there are here: the same cryptography as in every current OpenSSL. All
+/// others are without forward secrecy or authenticated encryption.
 const NAMES: [(&str, CipherSuite); 9] = [
     ("TLS_AES_256_GCM_SHA384", CipherSuite::TLS13_AES_256_GCM_SHA384),
     ("TLS_AES_128_GCM_SHA256", CipherSuite::TLS13_AES_128_GCM_SHA256),
@@ -21,9 +21,9 @@ const NAMES: [(&str, CipherSuite); 9] = [
     ("ECDHE-RSA-CHACHA20-POLY1305", CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256),
 ];
 
-/// The cryptography with the suites that `list` names, in its order; all of them if it is empty. As in OpenSSL, a list
-/// without suites of TLS 1.3 leaves these as they are. Names that do not exist here are warned of: `setting` is where
-/// they stand.
+/// The cryptography with the suites that `list` names, in its order; all of them if it is empty. As
+/// in OpenSSL, a list without suites of TLS 1.3 leaves these as they are. Names that do not exist
+/// here are warned of: `setting` is where they stand.
 pub(super) fn choose(list: &str, setting: &str, provider: &Provider) -> Provider {
     let (chosen, unknown) = parse(list);
     if !unknown.is_empty() {

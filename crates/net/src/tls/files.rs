@@ -90,8 +90,8 @@ pub(super) fn revoked(
     Ok(lists)
 }
 
-/// The file, and those of the folder that hold `mark`: a folder of authorities may hold lists of revoked certificates,
-/// too. At least one, if either is given.
+/// The file, and those of the folder that hold `mark`: a folder of authorities may hold lists of
+/// revoked certificates, too. At least one, if either is given.
 fn paths(file: &str, folder: &str, mark: &[u8]) -> Result<Vec<PathBuf>, TlsError> {
     let mut paths = Vec::new();
     if !file.is_empty() {

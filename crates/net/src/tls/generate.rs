@@ -1,4 +1,5 @@
-//! A certificate of the proxy's own, and an authority that vouches for it: for operators who have none.
+//! A certificate of the proxy's own, and an authority that vouches for it: for operators who have
+//! none.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -18,7 +19,8 @@ use crate::clock::unix_s;
 pub(super) const CERT_FILE: &str = "pointsman-cert.pem";
 /// Its key.
 pub(super) const KEY_FILE: &str = "pointsman-key.pem";
-/// The authority, for clients that want to verify the certificate. Its key is forgotten: it vouches for nothing else.
+/// The authority, for clients that want to verify the certificate. Its key is forgotten: it vouches
+/// for nothing else.
 pub(super) const CA_FILE: &str = "pointsman-ca.pem";
 
 /// Years that a new certificate is good for, as in MySQL's own.
@@ -87,8 +89,8 @@ fn this_year() -> i32 {
     i32::try_from(1970 + seconds / SECONDS_PER_YEAR).unwrap_or(1970)
 }
 
-/// Writes the files into `folder`. Never overwrites one; when one is there already, or something fails, there are as many
-/// as before.
+/// Writes the files into `folder`. Never overwrites one; when one is there already, or something
+/// fails, there are as many as before.
 pub(super) fn write(made: &Made, folder: &Path) -> io::Result<()> {
     let mut written = Vec::new();
     for (name, content, mode) in &made.files {

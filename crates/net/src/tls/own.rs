@@ -57,7 +57,8 @@ impl Own {
                         &folder.join(generate::KEY_FILE),
                     );
                 }
-                // Clients that do not verify, which is the default of most, can be served without files.
+                // Clients that do not verify, which is the default of most, can be served without
+                // files.
                 Err(error) => tracing::warn!(%error, "the certificate for TLS is kept in memory only"),
             }
         }

@@ -38,7 +38,8 @@ pub(super) fn config(own: &Own, authorities: &str, provider: &Provider) -> Resul
 fn certified_key(own: &Own, provider: &Provider) -> Result<CertifiedKey, Error> {
     let (chain, key) = (own.chain.clone(), own.key.clone_key());
     match CertifiedKey::from_der(chain, key, provider) {
-        // Not X.509 v3: whether the key belongs to it cannot be seen, and it is up to the clients to like it.
+        // Not X.509 v3: whether the key belongs to it cannot be seen, and it is up to the clients
+        // to like it.
         Err(Error::InvalidCertificate(error)) => {
             tracing::warn!(certificate = %own, %error, "an unusual certificate; clients may refuse it");
             let key = provider.key_provider.load_private_key(own.key.clone_key())?;

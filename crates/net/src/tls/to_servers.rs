@@ -79,13 +79,14 @@ fn config(params: &TlsParams, prefix: &str, provider: &Provider) -> Result<Clien
             builder.with_client_auth_cert(chain, key).map_err(|error| TlsError::at(Path::new(cert), error))?
         }
     };
-    // Connections live long, and servers of several addresses share a name: a session would often be offered to a
-    // server that has never seen it.
+    // Connections live long, and servers of several addresses share a name: a session would often
+    // be offered to a server that has never seen it.
     config.resumption = Resumption::disabled();
     Ok(config)
 }
 
-/// Who judges a server's certificate: with authorities their chain and the host's name count, without them nothing.
+/// Who judges a server's certificate: with authorities their chain and the host's name count,
+/// without them nothing.
 fn verifier(
     params: &TlsParams,
     prefix: &str,

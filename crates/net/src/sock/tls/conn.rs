@@ -23,7 +23,8 @@ pub(super) enum Conn {
 /// What has become of records.
 #[derive(Debug)]
 pub(super) struct Processed {
-    /// Bytes at the front of the input that are done with. The rest is to be given again, with more behind it.
+    /// Bytes at the front of the input that are done with. The rest is to be given again, with more
+    /// behind it.
     pub(super) used: usize,
     /// Whether the peer says that it sends no more (`close_notify`).
     pub(super) closed: bool,
@@ -60,7 +61,8 @@ impl std::fmt::Debug for Conn {
 }
 
 impl Conn {
-    /// A connection on which nothing was sent or received yet. For [`Role::Client`] it takes the time of a key exchange.
+    /// A connection on which nothing was sent or received yet. For [`Role::Client`] it takes the
+    /// time of a key exchange.
     pub(super) fn new(role: Role) -> Result<Self, Error> {
         Ok(match role {
             Role::Server(config) => Self::Server(Box::new(UnbufferedServerConnection::new(config)?)),
@@ -87,8 +89,9 @@ impl Conn {
         }
     }
 
-    /// Takes all whole records of `input`, decrypting in place. `plaintext` gets what the peer says; `outgoing` gets the
-    /// records that have to be sent: handshake messages and alerts, also the one that tells the peer of an error.
+    /// Takes all whole records of `input`, decrypting in place. `plaintext` gets what the peer
+    /// says; `outgoing` gets the records that have to be sent: handshake messages and alerts, also
+    /// the one that tells the peer of an error.
     pub(super) fn process(
         &mut self,
         input: &mut [u8],
@@ -175,7 +178,7 @@ fn obey<D>(
         }
         Ok(ConnectionState::WriteTraffic(traffic)) => write(traffic, outgoing, work),
         Ok(ConnectionState::PeerClosed) => Ok(Next::Closed),
-        // Early data is never accepted, and what rustls may add later nobody has asked for.
+        // Early data is never accepted, and what rustls may add later was not asked for.
         Ok(_) => Ok(Next::Bytes),
         Err(error) => Err(error),
     };

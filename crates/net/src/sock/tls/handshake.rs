@@ -1,8 +1,9 @@
 //! The handshake: its bytes go through the worker, its computations do not.
 //!
-//! Key exchanges, signatures and certificates take longer than a worker may stop for. Each step (the records that have
-//! come, and what they lead to) runs on a blocking thread of the control runtime, which gets the connection's state
-//! and gives it back; the socket stays where it is. Only the monitor's thread, which has no sessions, takes its steps itself.
+//! Key exchanges, signatures and certificates take longer than a worker may stop for. Each step
+//! (the records that have come, and what they lead to) runs on a blocking thread of the control
+//! runtime, which gets the connection's state and gives it back; the socket stays where it is. Only
+//! the monitor's thread, which has no sessions, takes its steps itself.
 
 use std::future::poll_fn;
 use std::io;
@@ -81,8 +82,9 @@ impl Step {
 }
 
 impl Sock {
-    /// Speaks TLS from here on. `first` is what was read behind the agreement to do so: the beginning of a handshake,
-    /// which nothing else may be. The caller keeps the deadline, and sends the alert of an error.
+    /// Speaks TLS from here on. `first` is what was read behind the agreement to do so: the
+    /// beginning of a handshake, which nothing else may be. The caller keeps the deadline, and
+    /// sends the alert of an error.
     pub async fn start_tls(
         &mut self,
         local: &Local,
@@ -138,7 +140,8 @@ async fn off_thread(
     local.off_thread(step).await.map_err(|_| HandshakeError::Stopped)?
 }
 
-/// Whether `bytes` begin with a whole record, or cannot become one: then it is not worth waiting for more.
+/// Whether `bytes` begin with a whole record, or cannot become one: then it is not worth waiting
+/// for more.
 fn has_record(bytes: &[u8]) -> bool {
     match bytes {
         [kind, ..] if !RECORD_KINDS.contains(kind) => true,

@@ -268,7 +268,7 @@ fn flipped_bits_of_a_handshake_end_it_only() {
 fn what_is_no_tls_is_answered_with_an_alert() {
     run(async {
         let sides = sides();
-        // A login, as somebody would send it who hopes that it counts although TLS was asked for.
+        // A login in the clear, in the hope that it counts although TLS was asked for.
         let login =
             b"\x20\0\0\x02\x85\xa6\xff\x01\0\0\0\x01\x2d\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0root\0";
         for bytes in [&login[..], b"GET / HTTP/1.1\r\n\r\n"] {
@@ -300,7 +300,8 @@ fn a_handshake_message_without_end_is_refused() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// Records that were changed on their way end the connection, and what came before them arrives.
+    /// Records that were changed on their way end the connection, and what came before them
+    /// arrives.
     #[test]
     fn changed_records_end_the_connection(at in 0_usize..1000, bit in 0_u8..8, cut: bool) {
         run(async {
@@ -309,8 +310,9 @@ proptest! {
             let mut records = Vec::new();
             tls(&mut two.server).conn.encrypt(&noise(900), &mut records).unwrap();
             let at = at % records.len();
-            // Type and version in a record's header mean nothing once it is encrypted (RFC 8446, section 5.2): the true type
-            // is inside, and rustls takes a handshake record for application data.
+            // Type and version in a record's header mean nothing once it is encrypted (RFC 8446,
+            // section 5.2): the true type is inside, and rustls takes a handshake record for
+            // application data.
             let at = if cut || at > 2 { at } else { 3 };
             if cut {
                 records.truncate(at);
