@@ -239,7 +239,7 @@ pub(crate) const SEEN_SETS: usize = 512;
 pub(crate) const RENEWALS_MAX: u8 = 3;
 
 /// Bytes of the answer to a statement that the proxy prepares by itself: one of 65,535 columns with long names fits.
-pub(crate) const ERRAND_BYTES_MAX: usize = 32 << 20;
+pub(crate) const INTERNAL_BYTES_MAX: usize = 32 << 20;
 
 /// Connections that a session looks at, to find one that is as it would have it. With more of them, one of the next best kinds is
 /// cheaper than the search.
@@ -273,9 +273,9 @@ pub(crate) const LENT_MAX: u32 = 2;
 /// Commands of the proxy's own that a worker knows to be taken by a server: with 64 bytes each, a quarter of a megabyte.
 pub(crate) const TAKEN_MAX: usize = 4_096;
 
-/// Most bytes of commands that go out behind a prologue: all fit into the buffer of any socket, so that the server reads all of
+/// Most bytes of commands that go out behind setup commands: all fit into the buffer of any socket, so that the server reads all of
 /// them.
-pub(crate) const BEHIND_PROLOGUE_MAX: usize = 16 * 1_024;
+pub(crate) const BEHIND_SETUP_MAX: usize = 16 * 1_024;
 
 /// Time for which a server that does nothing at logins (`init_connect`) is known to do nothing there.
 pub(crate) const QUIET_LOGINS: Duration = Duration::from_secs(10);

@@ -58,7 +58,6 @@ mod scripted {
     mod places;
     mod pressure;
     mod primary;
-    mod prologue;
     mod proxy_header;
     mod query;
     mod queue;
@@ -69,6 +68,7 @@ mod scripted {
     mod roles;
     mod server_faults;
     mod server_login;
+    mod setup;
     mod shared;
     mod shared_asks;
     mod shared_by_name;

@@ -8,7 +8,7 @@ use wire::reply::{Answer, End, Event, Outcome, Prepared, ReplyScanner};
 use wire::{Capabilities, StatusFlags};
 
 use super::Connection;
-use crate::limits::ERRAND_BYTES_MAX;
+use crate::limits::INTERNAL_BYTES_MAX;
 use crate::worker::Worker;
 
 /// A command's payload, and the kind of answer that it has.
@@ -55,7 +55,7 @@ pub(crate) async fn ask(
     // Over the compressed protocol one count of frames goes through commands and answers.
     let at_once = if link.is_compressed() { 1 } else { commands.len().max(1) };
     let mut replies = Vec::with_capacity(commands.len());
-    let mut first = link.take_prologue();
+    let mut first = link.take_setup();
     if let Some(packets) = first.take_if(|_| commands.is_empty()) {
         link.write_all(&packets).await.map_err(|_| "the connection is gone")?;
         collect(worker, link, capabilities, &[], &mut replies).await?;
@@ -137,13 +137,13 @@ async fn collect(
             let n = ready!(link.poll_read(cx, &mut scratch));
             let n = n.ok().filter(|n| *n > 0).ok_or("the server has closed the connection")?;
             let input = scratch.get(..n).unwrap_or_default();
-            let heard = link.hear(input).map_err(|_| {
+            let heard = link.read_setup(input).map_err(|_| {
                 worker.taken.clear();
                 "it has refused what it had taken before"
             });
             let (heard, _) = heard?;
             let mut rest = input.get(heard..).unwrap_or_default();
-            if rest.is_empty() && link.has_prologue() {
+            if rest.is_empty() && link.has_setup() {
                 continue;
             }
             loop {
@@ -157,7 +157,7 @@ async fn collect(
                 };
                 let scan = scanner.scan(rest).map_err(|_| "its answer makes no sense")?;
                 let (mine, behind) = rest.split_at_checked(scan.len).unwrap_or((rest, &[]));
-                if bytes.len() + mine.len() > ERRAND_BYTES_MAX {
+                if bytes.len() + mine.len() > INTERNAL_BYTES_MAX {
                     return Poll::Ready(Err("its answer is too large"));
                 }
                 bytes.extend_from_slice(mine);

@@ -20,7 +20,8 @@ use wire::{Capabilities, StatusFlags};
 
 use super::Target;
 use super::initial::FIRST_STATUS;
-use super::prologue::{Prologue, Refused};
+use super::pipeline::{Owner, Pipeline};
+use super::setup::{Refused, Setup};
 use super::statements::{Statements, Wanted};
 use super::train::{Next, Train};
 use crate::counts::ServerTally;
@@ -72,8 +73,10 @@ struct Known {
     draw: u64,
     /// The connection's status since it was opened, if it is not the usual one.
     first_status: Option<StatusFlags>,
-    /// What is said there before the next command, or was and is not answered yet.
-    prologue: Option<Prologue>,
+    /// Replies that its server still owes.
+    pipeline: Pipeline,
+    /// Commands in front of the next one, or that were sent and are not all answered.
+    setup: Option<Box<Setup>>,
     /// Whether what the proxy has said there has left warnings, which are about no statement of a client.
     own_warnings: bool,
     /// When its server was seen to do nothing at logins that a reset does not repeat.
@@ -188,34 +191,45 @@ impl Connection {
         self.known.own_warnings = has;
     }
 
-    /// Says this in front of the next command.
-    pub(crate) fn say_first(&mut self, prologue: Option<Prologue>) {
-        self.known.prologue = prologue;
+    /// Sends this in front of the next command.
+    pub(crate) fn set_setup(&mut self, setup: Option<Box<Setup>>) {
+        self.known.setup = setup;
     }
 
-    /// Whether something is said there before the next command, or was and is not answered yet.
-    pub(crate) fn has_prologue(&self) -> bool {
-        self.known.prologue.is_some()
+    /// Whether commands are sent in front of the next one, or were and are not all answered.
+    pub(crate) fn has_setup(&self) -> bool {
+        self.known.setup.is_some()
     }
 
-    /// What is to be sent in front of the next command.
-    pub(crate) fn take_prologue(&mut self) -> Option<Vec<u8>> {
-        self.known.prologue.as_mut().map(Prologue::take_packets).filter(|packets| !packets.is_empty())
+    /// The packets to be sent in front of the next command. Their replies are owed from now on.
+    pub(crate) fn take_setup(&mut self) -> Option<Vec<u8>> {
+        let Known { setup, pipeline, .. } = &mut self.known;
+        setup.as_mut()?.take_packets(pipeline)
     }
 
-    /// Reads what `input` has of the answers to what was said in front of the last command, and returns how many bytes that is.
-    /// At the end of them also the connection's status, if they have told it.
-    pub(crate) fn hear(&mut self, input: &[u8]) -> Result<(usize, Option<StatusFlags>), Refused> {
-        let Some(prologue) = &mut self.known.prologue else { return Ok((0, None)) };
-        let heard = prologue.hear(input)?;
-        if !prologue.is_over() {
-            return Ok((heard, None));
+    /// Reads the replies to setup commands that `input` begins with, and returns how many bytes they are. At the end of the last
+    /// one also the connection's status, if they have told it.
+    pub(crate) fn read_setup(&mut self, input: &[u8]) -> Result<(usize, Option<StatusFlags>), Refused> {
+        let Known { setup: Some(setup), pipeline, own_warnings, last_id, .. } = &mut self.known else {
+            return Ok((0, None));
+        };
+        if !setup.is_sent() {
+            return Ok((0, None));
         }
-        let status = prologue.status();
-        self.known.own_warnings |= prologue.warns();
-        self.known.last_id = prologue.last_id(self.known.last_id);
-        self.known.prologue = None;
-        Ok((heard, status))
+        let mut rest = input;
+        while let Some(Owner::Setup(purpose)) = pipeline.owner() {
+            if rest.is_empty() {
+                return Ok((input.len(), None));
+            }
+            let segment = pipeline.cut(rest).map_err(|_| Refused(Vec::new()))?;
+            rest = rest.get(segment.bytes.len()..).unwrap_or_default();
+            setup.read(purpose, segment.bytes, segment.event)?;
+        }
+        let status = setup.status();
+        *own_warnings |= setup.warns();
+        *last_id = setup.last_id(*last_id);
+        self.known.setup = None;
+        Ok((input.len() - rest.len(), status))
     }
 
     /// These get it behind the session that is given it now.

@@ -16,7 +16,7 @@ use wire::{Capabilities, StatusFlags};
 use super::kept::{Asker, Entry, Left, part};
 use super::login::log_in_again;
 use super::passport::query;
-use super::prologue::Prologue;
+use super::setup::Setup;
 use super::{Asked, Backend, Connection, OpenError, Reply, ask};
 use crate::counts::Counter;
 use crate::state::by_name::deallocate;
@@ -269,7 +269,7 @@ fn say_ahead(
             link.set_last_id(None);
         }
     }
-    link.say_first(Prologue::new(closings, plan, asker.passport.capabilities(), left.asking));
+    link.set_setup(Setup::new(closings, plan, asker.passport.capabilities(), left.asking));
 }
 
 /// What has to be said at a connection on which this is left, so that it is as `asker` would have it; `initial` is what connections begin

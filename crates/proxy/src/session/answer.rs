@@ -117,7 +117,7 @@ impl Session {
                 owed: &mut self.owed,
                 ride: &mut self.ride,
             };
-            let Some(input) = ears.behind_prologue(&read) else {
+            let Some(input) = ears.behind_setup(&read) else {
                 return Poll::Ready(Err(self.lost(reply, None)));
             };
             if input.is_empty() {

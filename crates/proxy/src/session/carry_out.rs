@@ -16,7 +16,7 @@ use super::trace::Part;
 use crate::backend::{AcquireError, Ahead, Full};
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::limits::{BEHIND_PROLOGUE_MAX, ERRANDS_LOST_MAX};
+use crate::limits::{BEHIND_SETUP_MAX, ERRANDS_LOST_MAX};
 
 impl Session {
     /// Does what was decided about the command in the backlog, up to the point where it can be forwarded.
@@ -118,7 +118,7 @@ impl Session {
     /// What may be said in front of the command in the backlog without waiting for an answer.
     pub(super) fn ahead(&self, kind: Kind, decided: &Decided) -> Ahead {
         let is_simple = matches!(kind, Kind::Query | Kind::StmtPrepare | Kind::StmtExecute);
-        let is_short = self.backlog.len() <= BEHIND_PROLOGUE_MAX && whole_front(&self.backlog).is_some();
+        let is_short = self.backlog.len() <= BEHIND_SETUP_MAX && whole_front(&self.backlog).is_some();
         match (is_simple && is_short && self.course.trace.is_none(), decided.is_plain_read()) {
             (false, _) => Ahead::Nothing,
             (true, false) => Ahead::Settings,

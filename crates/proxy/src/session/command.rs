@@ -245,7 +245,7 @@ impl Session {
             self.note_departure(true);
             return Ok(());
         }
-        let first = link.take_prologue();
+        let first = link.take_setup();
         let goes_together = first.is_none() && self.ride.is_some();
         if let Some(packets) = goes_together.then(|| link.depart(command)).flatten() {
             self.note_departure(true);
@@ -333,7 +333,7 @@ impl Session {
         for _ in 0..FILLS_PER_TURN {
             let Some(backend) = &mut self.backend else { return Poll::Ready(Err(Ending::Silent)) };
             if self.to_backend.poll_flush(cx, backend.connection_mut()).is_pending() {
-                if backend.connection().has_prologue() {
+                if backend.connection().has_setup() {
                     // What it says now is about that.
                     return Poll::Pending;
                 }

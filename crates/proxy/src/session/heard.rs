@@ -53,9 +53,9 @@ pub(super) struct Part<'a> {
 type LastOf<'a> = (Outcome, Option<&'a [u8]>);
 
 impl Ears<'_> {
-    /// What is in `input` behind the answers to what was said in front of the command; nothing if the server has refused that.
-    pub(super) fn behind_prologue<'i>(&mut self, input: &'i [u8]) -> Option<&'i [u8]> {
-        match self.backend.connection_mut().hear(input) {
+    /// Strips the replies to setup commands off `input`; nothing if the server has refused one.
+    pub(super) fn behind_setup<'i>(&mut self, input: &'i [u8]) -> Option<&'i [u8]> {
+        match self.backend.connection_mut().read_setup(input) {
             Ok((heard, told)) => {
                 *self.status = told.unwrap_or(*self.status);
                 input.get(heard..)

@@ -191,7 +191,7 @@ impl Session {
             is_last: self.owed.is_empty(),
             in_transaction: self.status.contains(StatusFlags::IN_TRANSACTION),
             // What was said in front of it may have switched it on.
-            autocommit: self.status.contains(StatusFlags::AUTOCOMMIT) || self.has_prologue(),
+            autocommit: self.status.contains(StatusFlags::AUTOCOMMIT) || self.has_setup(),
             only_sets: self.course.only_sets(),
         }
     }

@@ -81,12 +81,12 @@ impl Session {
                 .as_ref()
                 .is_some_and(|backend| !backend.server().is_off() && !self.leaves(backend))
             && course.applied == course.version()
-            && (decided.is_ready || !self.has_prologue())
+            && (decided.is_ready || !self.has_setup())
     }
 
-    /// Whether something is said at the backend in use in front of the next command.
-    pub(super) fn has_prologue(&self) -> bool {
-        self.backend.as_ref().is_some_and(|backend| backend.connection().has_prologue())
+    /// Whether setup commands go out in front of the next command, or are not all answered.
+    pub(super) fn has_setup(&self) -> bool {
+        self.backend.as_ref().is_some_and(|backend| backend.connection().has_setup())
     }
 
     /// Whether the session leaves a server because it lags more than it may.

@@ -11,7 +11,7 @@ use wire::reply::Answer;
 
 use super::Session;
 use super::course::{Loss, Other, Said};
-use crate::backend::{AcquireError, Ahead, Asked, DOES_NOT_HAVE_IT, Full, Prologue, Purpose, part, query};
+use crate::backend::{AcquireError, Ahead, Asked, DOES_NOT_HAVE_IT, Full, Purpose, Setup, part, query};
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::Gone;
@@ -62,7 +62,7 @@ impl Session {
         if self.course.applied != self.course.version() {
             return self.say_settings().await;
         }
-        if !is_borrowed && self.has_prologue() && self.course.ahead != Ahead::All {
+        if !is_borrowed && self.has_setup() && self.course.ahead != Ahead::All {
             // It was for a command that was not sent.
             return Ok(self.errand(&[]).await?.map(drop).map_err(AcquireError::Proxy));
         }
@@ -134,11 +134,11 @@ impl Session {
             }
         }
         let commands: Vec<_> = missing.into_iter().map(|said| (said.purpose(), self.command(said))).collect();
-        if self.may_say_first(&commands) {
+        if self.may_send_ahead(&commands) {
             self.course.applied = self.course.version();
-            let prologue = Prologue::new(Vec::new(), commands, self.capabilities(), None);
+            let setup = Setup::new(Vec::new(), commands, self.capabilities(), None);
             if let Some(backend) = &mut self.backend {
-                backend.connection_mut().say_first(prologue);
+                backend.connection_mut().set_setup(setup);
             }
             return Ok(Ok(()));
         }
@@ -167,7 +167,7 @@ impl Session {
     /// Whether all of this may be said in front of the command in the backlog without waiting for an answer. At a connection that
     /// was just opened this would not save much, and a command that was not sent can still go elsewhere: there only goes first what
     /// nothing depends on. One that the client would miss is not to be risked.
-    fn may_say_first(&self, commands: &[(Purpose, Asked)]) -> bool {
+    fn may_send_ahead(&self, commands: &[(Purpose, Asked)]) -> bool {
         let Some(backend) = &self.backend else { return false };
         let (link, server) = (backend.connection(), backend.server().id());
         let user = &self.identity.account.user.name;
@@ -179,7 +179,7 @@ impl Session {
             self.course.ahead.has(*purpose) && is_known(*purpose, payload)
         };
         self.loss() == Loss::Nothing
-            && !link.has_prologue()
+            && !link.has_setup()
             && !link.is_compressed()
             && commands.iter().all(is_known)
     }

@@ -1,4 +1,4 @@
-//! What is said to a server in front of a statement, in one write with it.
+//! Setup commands: sent to a server in one write with the statement behind them.
 
 use config::Server;
 use proxy::stage::Stage;
@@ -13,7 +13,8 @@ use super::support::{
 /// What the first of two clients has set, and the second has not.
 const SETTING: &str = "SET SESSION sql_mode = 'ANSI'";
 
-/// Two clients with one connection, whose server has taken all that is to be said when it changes hands; the first has it.
+/// Two clients with one connection, whose server has taken all that is to be said when it changes
+/// hands; the first has it.
 async fn known() -> (Stage, Servers, Client, Client, Database) {
     let (stage, servers, mut one, mut two, mut server) = two().await;
     run(&mut one, &mut server, "SET sql_mode = 'ANSI'").await;
