@@ -1,4 +1,5 @@
-//! Traffic while the admin port applies large configurations, or reads large statistics: does anybody notice?
+//! Traffic while the admin port applies large configurations, or reads large statistics: does
+//! anybody notice?
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,8 +19,8 @@ use crate::target::{Kind, Stage, Target};
 
 /// Clients of the traffic.
 const CLIENTS: u32 = 16;
-/// Statements per second of the traffic: about a fifth of what two cores can do, so that it is not the lack of processor
-/// time that is measured.
+/// Statements per second of the traffic: about a fifth of what two cores can do, so that it is not
+/// the lack of processor time that is measured.
 const RATE: u32 = 3_000;
 /// From the start of one LOAD to the start of the next one.
 const PERIOD: Duration = Duration::from_millis(500);
@@ -69,7 +70,8 @@ pub(crate) fn verb(load: &str) -> &'static str {
 /// One run of the traffic.
 #[derive(Debug, Clone)]
 pub(crate) struct Busy {
-    /// What was loaded meanwhile, again and again; nothing in the runs that the others are compared with.
+    /// What was loaded meanwhile, again and again; nothing in the runs that the others are compared
+    /// with.
     pub(crate) load: Option<&'static str>,
     /// Time that 99 % of the statements stayed below, in ms.
     pub(crate) p99_ms: f64,

@@ -1,7 +1,8 @@
 //! Who runs on which processor.
 //!
-//! On a small machine clients, proxy and server take processor time from each other, so that what a proxy saves its server goes to its clients, and the other way
-//! round. With a core of its own the server is to all others what it is on a machine of its own: what it can do is what limits them.
+//! On a small machine clients, proxy and server take processor time from each other, so that what a
+//! proxy saves its server goes to its clients, and the other way round. With a core of its own the
+//! server is to all others what it is on a machine of its own: what it can do is what limits them.
 
 use std::fs;
 use std::io;
@@ -10,7 +11,8 @@ use anyhow::Context as _;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// The server has a core of its own, and this process, with all that it starts from now on, the others. Taken back when dropped.
+/// The server has a core of its own, and this process, with all that it starts from now on, the
+/// others. Taken back when dropped.
 #[derive(Debug)]
 pub(crate) struct Apart {
     server: u32,

@@ -1,4 +1,5 @@
-//! What a client costs that is logged in and does nothing: thousands of them, and the proxy's memory.
+//! What a client costs that is logged in and does nothing: thousands of them, and the proxy's
+//! memory.
 
 use std::time::Duration;
 
@@ -29,8 +30,8 @@ pub(crate) struct Idle {
     pub(crate) kind: Kind,
     /// How many clients.
     pub(crate) clients: u32,
-    /// Whether each of them has a connection to MariaDB: because it has sent a statement, or because the
-    /// proxy opens one for every client.
+    /// Whether each of them has a connection to MariaDB: because it has sent a statement, or
+    /// because the proxy opens one for every client.
     pub(crate) backend: bool,
     /// Whether they use TLS.
     pub(crate) tls: bool,
@@ -47,9 +48,11 @@ impl Idle {
     }
 }
 
-/// Raises this process' limit of open files, which the proxies inherit, as far as the system allows.
+/// Raises this process' limit of open files, which the proxies inherit, as far as the system
+/// allows.
 ///
-/// Returns how many clients it allows. In a layer-4 proxy every client takes two files, but there are few.
+/// Returns how many clients it allows. In a layer-4 proxy every client takes two files, but there
+/// are few.
 pub(crate) fn raise_file_limit() -> u32 {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
@@ -61,7 +64,8 @@ pub(crate) fn raise_file_limit() -> u32 {
     u32::try_from(clients).unwrap_or(u32::MAX)
 }
 
-/// Measures `clients` of Pointsman without a backend, as many with TLS, and fewer of every target with one each.
+/// Measures `clients` of Pointsman without a backend, as many with TLS, and fewer of every target
+/// with one each.
 pub(crate) fn measure(stage: &Stage, clients: u32) -> anyhow::Result<Vec<Idle>> {
     if clients == 0 {
         return Ok(Vec::new());

@@ -147,7 +147,8 @@ mod tests {
     #[test]
     fn each_limit_is_judged_by_its_own_figure() {
         let mut results = example();
-        // Processor time 1.10 x, 2 KiB per client, a dump of 1.10 x, p99 1.1 x, LOADs of 200 ms, and one start of 120 ms.
+        // Processor time 1.10 x, 2 KiB per client, a dump of 1.10 x, p99 1.1 x, LOADs of 200 ms,
+        // and one start of 120 ms.
         assert_eq!(kept(&results), [true, true, true, true, true, false]);
         results.starts.pop();
         results.idles[0].after_kib += 10_001;

@@ -55,8 +55,8 @@ impl Plan {
     }
 }
 
-/// Measures everything in the plan. The targets take turns within every cell, so that what else happens on
-/// the machine meets all of them, and every round starts with another one.
+/// Measures everything in the plan. The targets take turns within every cell, so that what else
+/// happens on the machine meets all of them, and every round starts with another one.
 pub(crate) fn measure(sysbench: &Sysbench, targets: &[Target], plan: &Plan) -> anyhow::Result<Vec<Sample>> {
     let warm_up = Cell::judged(WARM_UP_CLIENTS);
     for target in targets {

@@ -78,10 +78,11 @@ fn commit() -> String {
 
 /// The date of a day after 1970-01-01.
 ///
-/// Source: the inverse of the day count in Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms".
+/// Source: the inverse of the day count in Howard Hinnant's "chrono-Compatible Low-Level Date
+/// Algorithms".
 fn date(days: u64) -> String {
-    // Years here begin in March, so that the leap day is the last one, and eras are the 400 years after which
-    // the calendar repeats.
+    // Years here begin in March, so that the leap day is the last one, and eras are the 400 years
+    // after which the calendar repeats.
     let days = days + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);
     let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;

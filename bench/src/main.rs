@@ -1,7 +1,8 @@
 //! The benchmark: the layer-4 floor, HAProxy and Pointsman in turn, before the same MariaDB.
 //!
-//! What it measures and how to read it is in `bench/README.md`. Its end says whether it could measure, never
-//! whether the figures are good: they depend on the machine, and ratios within one run are what counts.
+//! What it measures and how to read it is in `bench/README.md`. Its end says whether it could
+//! measure, never whether the figures are good: they depend on the machine, and ratios within one
+//! run are what counts.
 
 mod admin;
 mod cores;
@@ -40,8 +41,8 @@ use crate::target::{BACKENDS_MAX, Kind, Stage, Target};
 
 /// Where runs are kept.
 const RUNS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/runs");
-/// Seconds of one run, number of rounds, and MiB of the dump of a full benchmark: 21 runs of each target per round,
-/// 15 minutes in all.
+/// Seconds of one run, number of rounds, and MiB of the dump of a full benchmark: 21 runs of each
+/// target per round, 15 minutes in all.
 const FULL: (u32, u32, u32) = (3, 3, 1000);
 /// The same of a quick benchmark.
 const QUICK: (u32, u32, u32) = (1, 1, 50);
@@ -54,8 +55,8 @@ struct Options {
     /// About one minute: fewer cells, one round of 1 s; the run is only kept with --out
     #[arg(long)]
     quick: bool,
-    /// Only the cells whose name contains this, as in "point select, text, 16 clients"; the run is only kept
-    /// with --out
+    /// Only the cells whose name contains this, as in "point select, text, 16 clients"; the run is
+    /// only kept with --out
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
     /// Length of one run, in seconds [default: 3, with --quick 1]
@@ -70,7 +71,8 @@ struct Options {
     /// Idle clients without a backend; 0 leaves this part out
     #[arg(long, value_name = "N", default_value_t = 5000, value_parser = clap::value_parser!(u32).range(0..=9000))]
     idle_clients: u32,
-    /// Size of a dump over the compressed protocol, in MiB; 0 leaves this part out [default: 1000, with --quick 50]
+    /// Size of a dump over the compressed protocol, in MiB; 0 leaves this part out [default: 1000,
+    /// with --quick 50]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100_000))]
     dump_mib: Option<u32>,
     /// Leave out the traffic while the admin port applies large configurations
@@ -171,7 +173,8 @@ fn measure(options: &Options, programs: &Programs) -> anyhow::Result<Results> {
     Ok(Results { plan, threads: options.threads, samples, starts, idles, dumps, busy, ruled, shared })
 }
 
-/// A server with room for the whole data set in memory, so that it takes as little of the time as it can.
+/// A server with room for the whole data set in memory, so that it takes as little of the time as
+/// it can.
 fn database(programs: &Programs, sandbox: &Sandbox) -> anyhow::Result<Server> {
     let log = "--innodb-log-file-size=96M".to_owned();
     Setup::new("db").args(roomy()).args([log]).start(&programs.mariadb, sandbox)

@@ -8,7 +8,8 @@ use crate::target::Kind;
 const CLIENTS: [u32; 3] = [1, 16, 128];
 /// Number of clients with TLS.
 const TLS_CLIENTS: u32 = 16;
-/// How often per round a cell is run that a limit is judged by: more samples for the figures that count.
+/// How often per round a cell is run that a limit is judged by: more samples for the figures that
+/// count.
 const JUDGED_PASSES: u32 = 2;
 
 /// One of sysbench's scripts.
@@ -79,7 +80,8 @@ impl Cell {
         if self.tls { &[Kind::Pointsman] } else { &Kind::ALL }
     }
 
-    /// What its figures are compared with: those of the floor, and with TLS those of Pointsman without.
+    /// What its figures are compared with: those of the floor, and with TLS those of Pointsman
+    /// without.
     pub(crate) const fn base(self) -> (Self, Kind) {
         if self.tls { (Self { tls: false, ..self }, Kind::Pointsman) } else { (self, Kind::Floor) }
     }

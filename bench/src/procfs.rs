@@ -23,8 +23,8 @@ pub(crate) fn rss_kib(pid: u32) -> anyhow::Result<u32> {
     parse_rss_kib(&status).with_context(|| format!("no resident memory in {path}"))
 }
 
-/// `utime` + `stime`, fields 14 and 15 of `/proc/PID/stat` (proc(5)). The second field is the program's name
-/// in brackets, which may itself contain spaces and brackets.
+/// `utime` + `stime`, fields 14 and 15 of `/proc/PID/stat` (proc(5)). The second field is the
+/// program's name in brackets, which may itself contain spaces and brackets.
 fn parse_ticks(stat: &str) -> Option<u64> {
     let (_, after_name) = stat.rsplit_once(')')?;
     let mut fields = after_name.split_ascii_whitespace().skip(14 - 3);

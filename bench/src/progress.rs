@@ -1,4 +1,5 @@
-//! What the benchmark is doing, on standard error: one changing line on a terminal, ten lines in a log.
+//! What the benchmark is doing, on standard error: one changing line on a terminal, ten lines in a
+//! log.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::time::Instant;

@@ -89,13 +89,15 @@ impl Results {
         samples.map(figure).collect()
     }
 
-    /// Median statements per second and processor time of the proxy per statement, in us, with these rules.
+    /// Median statements per second and processor time of the proxy per statement, in us, with
+    /// these rules.
     pub(crate) fn ruled(&self, rules: Rules) -> (f64, f64) {
         let runs = || self.ruled.iter().filter(|run| run.rules == rules);
         (median(runs().map(|run| run.qps).collect()), median(runs().map(|run| run.cpu_us).collect()))
     }
 
-    /// Median statements per second, p99 in ms, and processor time of the proxy per statement, in us, of a case on this way.
+    /// Median statements per second, p99 in ms, and processor time of the proxy per statement, in
+    /// us, of a case on this way.
     pub(crate) fn shared(&self, case: &Case, way: Way) -> (f64, f64, f64) {
         let is_one = |run: &&Shared| (run.case, run.way) == (*case, way);
         let runs = || self.shared.iter().filter(is_one);
@@ -103,7 +105,8 @@ impl Results {
         (median_of(|run| run.qps), median_of(|run| run.p99_ms), median_of(|run| run.cpu_us))
     }
 
-    /// Median time and processor time of the proxy, in seconds, of the dumps through a proxy or directly.
+    /// Median time and processor time of the proxy, in seconds, of the dumps through a proxy or
+    /// directly.
     pub(crate) fn dump(&self, through: Option<Kind>) -> (f64, f64) {
         let dumps = || self.dumps.iter().filter(|dump| dump.through == through);
         (

@@ -1,4 +1,5 @@
-//! What deciding costs: point selects through Pointsman without rules, with a few and with many, and with the split.
+//! What deciding costs: point selects through Pointsman without rules, with a few and with many,
+//! and with the split.
 
 use std::fmt::Write as _;
 

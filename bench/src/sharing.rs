@@ -1,4 +1,5 @@
-//! What sharing costs and saves: point selects of many clients over a connection each, over few that they share, and directly.
+//! What sharing costs and saves: point selects of many clients over a connection each, over few
+//! that they share, and directly.
 
 use std::fmt;
 

@@ -10,7 +10,8 @@ use crate::target::{Kind, Stage, Target};
 pub(crate) struct Start {
     /// What was started.
     pub(crate) kind: Kind,
-    /// Until the greeting arrived. The shell that starts the process has its part in it, about 1 ms.
+    /// Until the greeting arrived. The shell that starts the process has its part in it, about 1
+    /// ms.
     pub(crate) time: Duration,
 }
 

@@ -1,6 +1,7 @@
 //! Runs sysbench and reads what it prints.
 //!
-//! sysbench computes one percentile per run. All of them come from its histogram instead, by the same rule.
+//! sysbench computes one percentile per run. All of them come from its histogram instead, by the
+//! same rule.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
@@ -32,8 +33,8 @@ pub(crate) struct Figures {
     pub(crate) queries: u32,
     /// The same per second.
     pub(crate) qps: f64,
-    /// Time of an event that half of them stayed below, in milliseconds. An event of point select is one
-    /// statement, one of the other workloads is a transaction.
+    /// Time of an event that half of them stayed below, in milliseconds. An event of point select
+    /// is one statement, one of the other workloads is a transaction.
     pub(crate) p50_ms: f64,
     /// The same for 95 % of the events.
     pub(crate) p95_ms: f64,
@@ -61,8 +62,8 @@ impl Sysbench {
         self.start(port, &["oltp_common", "--threads=2", "prepare"], || Ok(())).map(drop)
     }
 
-    /// Runs one cell for some seconds against the server or proxy behind `port`, and calls `started` when all
-    /// clients are logged in.
+    /// Runs one cell for some seconds against the server or proxy behind `port`, and calls
+    /// `started` when all clients are logged in.
     pub(crate) fn run(
         &self,
         port: u16,
@@ -73,7 +74,8 @@ impl Sysbench {
         self.run_at(port, cell, seconds, None, started)
     }
 
-    /// The same with at most `rate` events per second; the time of an event counts from when it was due.
+    /// The same with at most `rate` events per second; the time of an event counts from when it was
+    /// due.
     pub(crate) fn run_at(
         &self,
         port: u16,
@@ -177,7 +179,8 @@ fn parse_histogram(output: &str) -> Vec<(f64, u32)> {
         .collect()
 }
 
-/// The lowest value that `percent` of all events do not exceed: the rule of sysbench's own percentile.
+/// The lowest value that `percent` of all events do not exceed: the rule of sysbench's own
+/// percentile.
 fn percentile(histogram: &[(f64, u32)], percent: u64) -> Option<f64> {
     let total: u64 = histogram.iter().map(|&(_, count)| u64::from(count)).sum();
     let wanted = (total * percent + 50) / 100;

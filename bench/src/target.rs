@@ -38,7 +38,8 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// In the order in which they are measured and shown; the floor is first because the rest relates to it.
+    /// In the order in which they are measured and shown; the floor is first because the rest
+    /// relates to it.
     pub(crate) const ALL: [Self; 3] = [Self::Floor, Self::Haproxy, Self::Pointsman];
 
     /// A short name for files.
@@ -107,7 +108,8 @@ pub(crate) struct Stage<'a> {
     pub(crate) threads: u32,
 }
 
-/// A running proxy. When dropped it ends by itself, and what a profiler wants to write then is written.
+/// A running proxy. When dropped it ends by itself, and what a profiler wants to write then is
+/// written.
 #[derive(Debug)]
 pub(crate) struct Target {
     /// What it is.
@@ -127,8 +129,8 @@ impl Target {
         Self::start_in(stage, kind, &tls::folder(stage.sandbox), ("", ""))
     }
 
-    /// The same with more in the configuration: lines of `mysql_variables`, and tables. It has a folder of its own: others may run at the
-    /// same time.
+    /// The same with more in the configuration: lines of `mysql_variables`, and tables. It has a
+    /// folder of its own: others may run at the same time.
     pub(crate) fn start_with(stage: &Stage, kind: Kind, variables: &str, more: &str) -> anyhow::Result<Self> {
         let datadir = stage.sandbox.path().join(format!("data-{}", free_port()?));
         fs::create_dir_all(&datadir)?;
@@ -151,7 +153,8 @@ impl Target {
             Kind::Floor | Kind::Pointsman => stage.sandbox.command(&stage.programs.pointsman)?,
         };
         match kind {
-            // In the foreground, without a master process: all threads are those of the process we know.
+            // In the foreground, without a master process: all threads are those of the process we
+            // know.
             Kind::Haproxy => command.args(["-db", "-f"]).arg(&config),
             Kind::Floor | Kind::Pointsman => {
                 // The folder has the configuration of a former round.

@@ -15,7 +15,8 @@ use wire::auth::native;
 use wire::frame::{HEADER_LEN, Header, put_packet};
 use wire::{Capabilities, Codec as _, packet};
 
-/// What Pointsman makes at its first start, and the names that sysbench wants in the folder it runs in.
+/// What Pointsman makes at its first start, and the names that sysbench wants in the folder it runs
+/// in.
 const FILES: [(&str, &str); 3] = [
     ("pointsman-ca.pem", "cacert.pem"),
     ("pointsman-cert.pem", "client-cert.pem"),

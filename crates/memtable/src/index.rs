@@ -1,7 +1,8 @@
-//! Where rows with given values are, so that a statement that joins tables does not read all rows of one for each row of the other.
+//! Where rows with given values are, so that a statement that joins tables does not read all rows
+//! of one for each row of the other.
 //!
-//! It may find rows too many, of which SQLite sorts out those that it did not mean, and must find all that SQLite takes for equal: `'5'`,
-//! `5` and `5.0` are, in one column or another.
+//! It may find rows too many, of which SQLite sorts out those that it did not mean, and must find
+//! all that SQLite takes for equal: `'5'`, `5` and `5.0` are, in one column or another.
 
 use std::hash::{BuildHasher as _, Hash as _, Hasher, RandomState};
 

@@ -1,13 +1,16 @@
 //! Tables of SQLite whose rows are a list in memory.
 //!
-//! Statistics of 100,000 statements are there already when somebody asks for them. To write them into a table of SQLite first, with
-//! its index, and to delete them again takes several times as long as to look at them. So such a table is a virtual one: SQLite asks
-//! for the cells that a statement needs, and nothing is copied for those that it does not.
+//! Statistics of 100,000 statements are there already when somebody asks for them. To write them
+//! into a table of SQLite first, with its index, and to delete them again takes several times as
+//! long as to look at them. So such a table is a virtual one: SQLite asks for the cells that a
+//! statement needs, and nothing is copied for those that it does not.
 //!
-//! A table is created with the columns of a usual one, `CREATE VIRTUAL TABLE t USING memtable (a INT, b VARCHAR)`, which
-//! `PRAGMA table_info` shows, but for defaults; [`as_usual`] makes a usual definition of that again for whoever asks for one. It is empty, and nothing can be
-//! written into it: what it shows is what [`Lists::show`] was given for its name. Source of the interface: "The Virtual Table
-//! Mechanism Of SQLite" in its documentation.
+//! A table is created with the columns of a usual one,
+//! `CREATE VIRTUAL TABLE t USING memtable (a INT, b VARCHAR)`, which `PRAGMA table_info` shows, but
+//! for defaults; [`as_usual`] makes a usual definition of that again for whoever asks for one. It
+//! is empty, and nothing can be written into it: what it shows is what [`Lists::show`] was given
+//! for its name. Source of the interface: "The Virtual Table Mechanism Of SQLite" in its
+//! documentation.
 
 mod index;
 mod table;
@@ -42,7 +45,8 @@ pub trait Rows: Send + Sync {
     }
 }
 
-/// By their columns, those that statements have looked for rows with; nothing as long as that was once.
+/// By their columns, those that statements have looked for rows with; nothing as long as that was
+/// once.
 type Indexes = HashMap<Box<[usize]>, Option<Arc<Index>>>;
 
 /// What a table shows.
@@ -52,7 +56,8 @@ struct Shown {
 }
 
 impl Shown {
-    /// An index by these columns, unless this is the first time that somebody asks: to read all rows once is less work.
+    /// An index by these columns, unless this is the first time that somebody asks: to read all
+    /// rows once is less work.
     fn index(&self, columns: &[usize]) -> Option<Arc<Index>> {
         let mut indexes = self.indexes.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(index) = indexes.get_mut(columns) else {
@@ -81,7 +86,8 @@ impl Lists {
         drop(lists);
     }
 
-    /// The tables of this kind that statements of `connection` create or name show what is in these lists.
+    /// The tables of this kind that statements of `connection` create or name show what is in these
+    /// lists.
     ///
     /// # Errors
     ///
@@ -110,13 +116,15 @@ impl std::fmt::Debug for Lists {
     }
 }
 
-/// The definition of a table of this kind, made of that of a usual one: `CREATE TABLE name (columns)`.
+/// The definition of a table of this kind, made of that of a usual one:
+/// `CREATE TABLE name (columns)`.
 #[must_use]
 pub fn definition(usual: &str) -> String {
     usual.replacen("CREATE TABLE ", CREATE, 1).replacen('(', &format!("USING {MODULE} ("), 1)
 }
 
-/// The other way round, in SQL: of a definition that SQLite keeps (`sql`, an expression), that of a usual table.
+/// The other way round, in SQL: of a definition that SQLite keeps (`sql`, an expression), that of a
+/// usual table.
 #[must_use]
 pub fn as_usual(sql: &str) -> String {
     format!("replace(replace({sql}, '{CREATE}', 'CREATE TABLE '), ' USING {MODULE} (', ' (')")

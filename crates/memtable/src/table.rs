@@ -1,6 +1,8 @@
-//! The table as SQLite sees it: its columns, and a cursor over the rows that are there when a statement begins to read.
+//! The table as SQLite sees it: its columns, and a cursor over the rows that are there when a
+//! statement begins to read.
 
-// What rusqlite asks for is a promise about the layout of two structures, which is in front of each of them.
+// What rusqlite asks for is a promise about the layout of two structures, which is in front of each
+// of them.
 #![allow(unsafe_code)]
 
 use std::borrow::Cow;
@@ -19,7 +21,8 @@ use rusqlite::{Error, Result};
 use crate::index::Index;
 use crate::{Lists, Shown};
 
-/// What it costs to find rows by their values, in the terms of SQLite's planner: much less than to read all of them.
+/// What it costs to find rows by their values, in the terms of SQLite's planner: much less than to
+/// read all of them.
 const COST_OF_A_LOOK: f64 = 20.0;
 
 /// How many rows are expected to be found.
@@ -58,8 +61,9 @@ unsafe impl VTab<'_> for Table {
         Ok((Cow::Owned(declared), Self { base: sqlite3_vtab::default(), name, lists }))
     }
 
-    /// There are two ways to read it: from the first row to the last, or those that are found by their values in columns, whose numbers
-    /// the name of the way tells. SQLite itself checks whether a row is what a statement asks for.
+    /// There are two ways to read it: from the first row to the last, or those that are found by
+    /// their values in columns, whose numbers the name of the way tells. SQLite itself checks
+    /// whether a row is what a statement asks for.
     fn best_index(&self, info: &mut IndexInfo) -> Result<bool> {
         let rows = self.lists.of(&self.name);
         let rows = rows.map_or(Ok(0), |shown| caught(&self.name, || shown.rows.count()))?;
@@ -162,8 +166,8 @@ unsafe impl VTabCursor for Cursor {
     }
 }
 
-/// The conditions of a statement that a column equals something that is known when the table is read, with the column; one for each
-/// column.
+/// The conditions of a statement that a column equals something that is known when the table is
+/// read, with the column; one for each column.
 fn equal_columns(info: &IndexInfo) -> Result<Vec<(usize, usize)>> {
     let mut equal = Vec::new();
     let mut columns = HashSet::new();
@@ -179,9 +183,11 @@ fn equal_columns(info: &IndexInfo) -> Result<Vec<(usize, usize)>> {
     Ok(equal)
 }
 
-/// What `work` on the rows of a table returns, with a panic as an error: one that reached SQLite's code would end the process.
+/// What `work` on the rows of a table returns, with a panic as an error: one that reached SQLite's
+/// code would end the process.
 fn caught<T>(table: &str, work: impl FnOnce() -> T) -> Result<T> {
-    // Nothing is looked at afterwards that `work` may have left half done: rows are shared, and their trait only reads them.
+    // Nothing is looked at afterwards that `work` may have left half done: rows are shared, and
+    // their trait only reads them.
     catch_unwind(AssertUnwindSafe(work))
         .map_err(|_| Error::ModuleError(format!("a panic in the rows of {table}")))
 }

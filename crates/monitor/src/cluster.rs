@@ -1,8 +1,8 @@
 //! Clusters: servers that agree among themselves who takes writes, and say so when they are asked.
 //!
-//! What a server says is a [`Word`], of its kind of cluster. What follows from the words of all servers of a cluster for one of
-//! them is its [`Role`], and what follows from all roles is which hostgroups each server is in (`seats`). Only the step from
-//! words to roles differs between kinds:
+//! What a server says is a [`Word`], of its kind of cluster. What follows from the words of all
+//! servers of a cluster for one of them is its [`Role`], and what follows from all roles is which
+//! hostgroups each server is in (`seats`). Only the step from words to roles differs between kinds:
 //!
 //! - `group`: MySQL Group Replication, where members vote on each other;
 //! - `galera`: Galera, where nodes speak for themselves;
@@ -22,7 +22,8 @@ pub use group::{GroupLimits, GroupMember, GroupWord, MemberState};
 pub(crate) use nodes::Nodes;
 pub(crate) use seats::{Candidate, seats};
 
-/// Hostgroups whose servers form a cluster: a row of ProxySQL's `mysql_group_replication_hostgroups`, say.
+/// Hostgroups whose servers form a cluster: a row of ProxySQL's
+/// `mysql_group_replication_hostgroups`, say.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cluster {
     /// The hostgroup of servers that take writes. It is the cluster's name: no two have the same.
@@ -37,7 +38,8 @@ pub struct Cluster {
     pub also_read: AlsoRead,
     /// How often each server is asked; in Aurora, how often one of them is, in turn.
     pub pace: Pace,
-    /// Questions in a row that were not answered after which a server is used no more; 0 counts as 1.
+    /// Questions in a row that were not answered after which a server is used no more; 0 counts as
+    /// 1.
     pub misses: u32,
     /// The weight of servers that the operator has not named, but others of the cluster have.
     pub new_weight: u32,
@@ -134,7 +136,8 @@ impl Cluster {
         [self.writer, self.reader].into_iter().chain(spare.into_iter().flatten())
     }
 
-    /// The hostgroup of the rows of servers that others have named: where a server is of which nothing else is known.
+    /// The hostgroup of the rows of servers that others have named: where a server is of which
+    /// nothing else is known.
     pub fn waiting_room(&self) -> u32 {
         self.spare.map_or(self.reader, |spare| spare.offline)
     }

@@ -1,7 +1,7 @@
 //! Transactions that a server has executed, by their GTIDs as MySQL counts them.
 //!
-//! Each server that transactions come from numbers its own; what another one has executed of them is a few ranges, most often
-//! one. `feed` reads what a `proxysql_binlog_reader` says.
+//! Each server that transactions come from numbers its own; what another one has executed of them
+//! is a few ranges, most often one. `feed` reads what a `proxysql_binlog_reader` says.
 
 mod feed;
 mod tag;
@@ -115,7 +115,8 @@ pub struct GtidSet {
 }
 
 impl GtidSet {
-    /// Adds a range of a source's transactions, both ends included. One whose end is before its beginning is empty.
+    /// Adds a range of a source's transactions, both ends included. One whose end is before its
+    /// beginning is empty.
     pub fn insert(&mut self, source: Source, mut first: u64, mut last: u64) {
         if first > last {
             return;
@@ -269,7 +270,8 @@ mod tests {
     }
 
     proptest! {
-        /// The set is what a plain list of numbers would be, in whatever order ranges come, and says itself in as few as can be.
+        /// The set is what a plain list of numbers would be, in whatever order ranges come, and
+        /// says itself in as few as can be.
         #[test]
         fn a_set_is_what_was_put_in(ranges in prop::collection::vec((any::<bool>(), 1_u64..60, 0_u64..12), 0..40)) {
             let (mut set, mut plain) = (GtidSet::default(), BTreeSet::new());

@@ -27,10 +27,12 @@ pub use changes::Places;
 /// Time between the first checks of two servers: those of 2,000 are spread over a second.
 const SPREAD: Duration = Duration::from_micros(500);
 
-/// A server of a cluster that breaks off is asked again so many times in the time of one timeout: unlike silence, that takes no time.
+/// A server of a cluster that breaks off is asked again so many times in the time of one timeout:
+/// unlike silence, that takes no time.
 const RETRIES: u32 = 4;
 
-/// A pair that has lost its last writer is asked so many times as often whether there is another one.
+/// A pair that has lost its last writer is asked so many times as often whether there is another
+/// one.
 const SEARCHES: u32 = 4;
 
 /// For so long, unless there is one before: perhaps there is to be none.
@@ -53,11 +55,13 @@ pub struct Monitor<E> {
     clusters: HashMap<u32, Nodes<E>>,
     /// What is known of the servers of each pair whose replicas are found, by its writer hostgroup.
     families: HashMap<u32, Family<E>>,
-    /// Servers of which only is to be known who they are, with the writer hostgroup of the pair: those without a row that may
-    /// be replicas of it, and those of its rows that are not to be used.
+    /// Servers of which only is to be known who they are, with the writer hostgroup of the pair:
+    /// those without a row that may be replicas of it, and those of its rows that are not to be
+    /// used.
     candidates: BTreeMap<E, u32>,
     watches: HashMap<E, Watch>,
-    /// Pairs that have lost their last writer, by their writer hostgroups, and until when they are asked more often.
+    /// Pairs that have lost their last writer, by their writer hostgroups, and until when they are
+    /// asked more often.
     searched: BTreeMap<u32, Duration>,
     schedule: Schedule<E>,
     now: Duration,
@@ -97,8 +101,8 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         monitor
     }
 
-    /// The operator wants something else from now on. What is known of servers that stay goes on to hold, and so do the
-    /// moments of their checks.
+    /// The operator wants something else from now on. What is known of servers that stay goes on to
+    /// hold, and so do the moments of their checks.
     pub fn configure(&mut self, plan: Plan<E>, now: Duration) {
         let now = self.tell(now);
         let before = &self.plan;
@@ -117,7 +121,8 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         self.follow_limits(&before.rows, now);
     }
 
-    /// Replicas whose limit is another one than in the rows `before` are asked for their lag at once.
+    /// Replicas whose limit is another one than in the rows `before` are asked for their lag at
+    /// once.
     fn follow_limits(&mut self, before: &[Row<E>], now: Duration) {
         let limits: HashMap<(u32, &E), Option<Duration>> =
             before.iter().map(|row| ((row.hostgroup, &row.server), row.max_lag)).collect();
@@ -129,7 +134,8 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         }
     }
 
-    /// Takes over the rows as they are now: servers that are new are watched, and those that are gone are not any more.
+    /// Takes over the rows as they are now: servers that are new are watched, and those that are
+    /// gone are not any more.
     fn follow_rows(&mut self, now: Duration, anew: bool) {
         self.rows.clear();
         self.cluster_rows.clear();
@@ -182,8 +188,8 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         }
     }
 
-    /// The checks that are to be made now. Each is reported to [`observe`](Self::observe) when it is over, and not made again
-    /// before that.
+    /// The checks that are to be made now. Each is reported to [`observe`](Self::observe) when it
+    /// is over, and not made again before that.
     pub fn due(&mut self, now: Duration) -> Vec<Order<E>> {
         let now = self.tell(now);
         let mut orders = Vec::new();
@@ -199,7 +205,8 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         self.schedule.next_due()
     }
 
-    /// A check that was made is over, with this finding; `why` are the words for what went wrong. What has changed by it.
+    /// A check that was made is over, with this finding; `why` are the words for what went wrong.
+    /// What has changed by it.
     pub fn observe(
         &mut self,
         server: &E,
@@ -281,8 +288,8 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         self.place(&self.plan.rows)
     }
 
-    /// The hostgroups that a server is in, and how. Takes time in proportion to its own rows, and in a cluster to those of all its
-    /// servers.
+    /// The hostgroups that a server is in, and how. Takes time in proportion to its own rows, and
+    /// in a cluster to those of all its servers.
     pub fn places(&self, server: &E) -> Places {
         if self.is_clustered(server) {
             return self.places_around(server).remove(server).unwrap_or_default();
@@ -310,8 +317,9 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
     pub fn health(&self, member: Member) -> Health {
         let Some(row) = self.plan.rows.get(member.row) else { return Health::default() };
         let Some(watch) = self.watches.get(&row.server) else { return Health::default() };
-        // Who writes is what others are behind. A replica that has become the primary goes on to say that it lags as long
-        // as nobody makes it forget its source, and it may be all that there is.
+        // Who writes is what others are behind. A replica that has become the primary goes on to
+        // say that it lags as long as nobody makes it forget its source, and it may be all that
+        // there is.
         let writes = self.read_only(&row.server) == Some(false) && self.pairs.contains_key(&member.hostgroup);
         let lagging = watch.lags.get(&row.hostgroup).filter(|_| !writes);
         let lag = lagging.and_then(|lagging| lagging.lag).or(self.cluster_lag(member.hostgroup, &row.server));
@@ -347,8 +355,9 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         }
     }
 
-    /// The time to the next check of this kind. A server of which it is not certain that it is there is pinged more often: a
-    /// verdict takes no more than the time of so many timeouts, and so does its end. So is one of a cluster asked.
+    /// The time to the next check of this kind. A server of which it is not certain that it is
+    /// there is pinged more often: a verdict takes no more than the time of so many timeouts, and
+    /// so does its end. So is one of a cluster asked.
     fn interval(&self, server: &E, check: Check, finding: Finding) -> Duration {
         let Pace { interval, limit } = self.pace(server, check);
         if check.is_of_cluster() {

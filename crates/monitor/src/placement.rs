@@ -1,12 +1,13 @@
 //! Which rows are in use in which hostgroups.
 //!
-//! A row of a hostgroup that is part of a pair says that a server belongs to the pair, and how it is to be used there. Which
-//! of the two hostgroups it is in is for the server to say: one that is not read-only is in the writer hostgroup, and in the
-//! reader hostgroup too if writers are readers; one that is read-only is in the reader hostgroup. As long as it has said
-//! nothing it is where its rows are.
+//! A row of a hostgroup that is part of a pair says that a server belongs to the pair, and how it
+//! is to be used there. Which of the two hostgroups it is in is for the server to say: one that is
+//! not read-only is in the writer hostgroup, and in the reader hostgroup too if writers are
+//! readers; one that is read-only is in the reader hostgroup. As long as it has said nothing it is
+//! where its rows are.
 //!
-//! A row of a hostgroup that is part of a cluster says the same about the cluster; its servers together say which of its
-//! hostgroups each of them is in ([`seats`](crate::cluster::seats)).
+//! A row of a hostgroup that is part of a cluster says the same about the cluster; its servers
+//! together say which of its hostgroups each of them is in ([`seats`](crate::cluster::seats)).
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
@@ -23,8 +24,9 @@ pub struct Member {
     pub row: usize,
 }
 
-/// The members of all hostgroups, in the order of `rows`, under a plan whose own rows do not matter; `read_only` is what a server
-/// has said, `role` what a server is good for in the cluster with this writer hostgroup. Takes time in proportion to the number of rows.
+/// The members of all hostgroups, in the order of `rows`, under a plan whose own rows do not
+/// matter; `read_only` is what a server has said, `role` what a server is good for in the cluster
+/// with this writer hostgroup. Takes time in proportion to the number of rows.
 pub fn place<E: Clone + Eq + Hash + Ord>(
     rows: &[Row<E>],
     plan: &Plan<E>,

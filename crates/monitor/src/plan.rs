@@ -51,7 +51,8 @@ pub struct Row<E> {
     pub lag_when_unknown: Duration,
 }
 
-/// A writer hostgroup and its reader hostgroup: servers belong into one of them by their read-only variables.
+/// A writer hostgroup and its reader hostgroup: servers belong into one of them by their read-only
+/// variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pair {
     /// The hostgroup of servers that take writes.

@@ -1,17 +1,23 @@
-//! Servers of a pair that the operator has not named: what others say of them, and which of them are found.
+//! Servers of a pair that the operator has not named: what others say of them, and which of them
+//! are found.
 //!
-//! A primary names each of its replicas by its `server_id`, and knows addresses where it may be reached, some of which may be
-//! wrong. The replica is found when the server at one of these addresses says itself that it has this `server_id`. Servers
-//! that the operator has named count by their `server_id`, too: one that others call by another name is not found again.
+//! A primary names each of its replicas by its `server_id`, and knows addresses where it may be
+//! reached, some of which may be wrong. The replica is found when the server at one of these
+//! addresses says itself that it has this `server_id`. Servers that the operator has named count by
+//! their `server_id`, too: one that others call by another name is not found again.
 //!
-//! A replica that was found is there for reads. It becomes a writer only by a promotion: it was read-only, its primary is
-//! none any more, and it says that it takes writes. That it can be written to while it follows a primary says nothing: it was
-//! perhaps never made read-only, or was made writable long ago, and nobody has decided that it may be written to. A promotion ends when the replica says that
-//! it is read-only, and not with what others say of it: its old primary may still believe that it is followed.
+//! A replica that was found is there for reads. It becomes a writer only by a promotion: it was
+//! read-only, its primary is none any more, and it says that it takes writes. That it can be
+//! written to while it follows a primary says nothing: it was perhaps never made read-only, or was
+//! made writable long ago, and nobody has decided that it may be written to. A promotion ends when
+//! the replica says that it is read-only, and not with what others say of it: its old primary may
+//! still believe that it is followed.
 //!
-//! In an RDS Multi-AZ cluster every server names all of them ([`Means::Rds`]). They count as those that the operator has named: each
-//! takes writes when it says so, as RDS decides who does. Whoever has not shown yet that it is of the cluster names nobody: its name may lead to another
-//! cluster by now. And nobody keeps itself: a server that was taken out may go on to know the cluster that it was part of.
+//! In an RDS Multi-AZ cluster every server names all of them ([`Means::Rds`]). They count as those
+//! that the operator has named: each takes writes when it says so, as RDS decides who does. Whoever
+//! has not shown yet that it is of the cluster names nobody: its name may lead to another cluster
+//! by now. And nobody keeps itself: a server that was taken out may go on to know the cluster that
+//! it was part of.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -69,7 +75,8 @@ pub struct ReplicaWord<E> {
     pub id: u32,
     /// Whether it follows another server, or tries to; `None`: it has not said so.
     pub follows: Option<bool>,
-    /// The replicas that are connected to it, or all servers of its RDS cluster; none if it is part of none.
+    /// The replicas that are connected to it, or all servers of its RDS cluster; none if it is part
+    /// of none.
     pub followers: Vec<Follower<E>>,
 }
 
@@ -133,7 +140,8 @@ impl<E: Clone + Ord> Family<E> {
         Self { means, ids, named, primaries: BTreeSet::new(), found: Vec::new() }
     }
 
-    /// Whether it counts what a server says of others: of replicas, if it is a primary; of its RDS cluster, if it is part of that.
+    /// Whether it counts what a server says of others: of replicas, if it is a primary; of its RDS
+    /// cluster, if it is part of that.
     fn counts(&self, server: &E, word: &ReplicaWord<E>) -> bool {
         match self.means {
             Means::Replication => self.primaries.contains(server),
@@ -143,8 +151,8 @@ impl<E: Clone + Ord> Family<E> {
         }
     }
 
-    /// Whether a server that says that it has this `server_id` is one that the operator has named, or that was found by it and that others
-    /// still name.
+    /// Whether a server that says that it has this `server_id` is one that the operator has named,
+    /// or that was found by it and that others still name.
     fn is_member(&self, server: &E, id: u32) -> bool {
         let is_known = |named: &Named<E>| {
             self.found.contains(server) && named.ids.contains(&id) && named.missing.is_none()
@@ -192,7 +200,8 @@ impl<E: Clone + Ord> Family<E> {
         }
     }
 
-    /// A server has not answered. If it is the one that names replicas, those may have lost it as well.
+    /// A server has not answered. If it is the one that names replicas, those may have lost it as
+    /// well.
     pub(crate) fn miss(&mut self, server: &E) {
         self.ids.entry(server.clone()).or_default();
         if self.means == Means::Replication && self.primaries.contains(server) {
@@ -211,7 +220,8 @@ impl<E: Clone + Ord> Family<E> {
             && self.named.get(server).is_none_or(|named| named.follows == word.follows)
     }
 
-    /// Takes note of what servers say of themselves. The servers that are primaries now and were not before.
+    /// Takes note of what servers say of themselves. The servers that are primaries now and were
+    /// not before.
     pub(crate) fn look<'a>(&mut self, servers: &[E], watch: impl Fn(&E) -> Option<&'a Watch>) -> Vec<E> {
         let writes = |server: &E| watch(server).is_some_and(Watch::writes);
         let is_promoted = |at: &E| self.named.get(at).is_some_and(|named| named.promoted);
@@ -244,8 +254,9 @@ impl<E: Clone + Ord> Family<E> {
         new
     }
 
-    /// Finds servers, and forgets those that are not named any more. `configured` are the servers that the operator has
-    /// named, `asked` those of them that should have answered first. Whether others are found now than before.
+    /// Finds servers, and forgets those that are not named any more. `configured` are the servers
+    /// that the operator has named, `asked` those of them that should have answered first. Whether
+    /// others are found now than before.
     pub(crate) fn find(&mut self, configured: &[E], asked: &[E]) -> bool {
         self.ids.retain(|at, _| self.named.contains_key(at) || configured.contains(at));
         // Otherwise one of them would be found by another name.
@@ -268,15 +279,16 @@ impl<E: Clone + Ord> Family<E> {
         is_other
     }
 
-    /// Only servers stay known that `stays` is true for, or that others name; none of these is found that `stays` is true for.
+    /// Only servers stay known that `stays` is true for, or that others name; none of these is
+    /// found that `stays` is true for.
     pub(crate) fn keep(&mut self, stays: impl Fn(&E) -> bool) {
         self.named.retain(|at, _| !stays(at));
         self.found.retain(|at| self.named.contains_key(at));
         self.ids.retain(|at, _| stays(at) || self.named.contains_key(at));
     }
 
-    /// Whether a server would be promoted if it said that it follows nobody: its primary is lost, and whoever promotes it has it say so
-    /// at any moment.
+    /// Whether a server would be promoted if it said that it follows nobody: its primary is lost,
+    /// and whoever promotes it has it say so at any moment.
     pub(crate) fn awaits(&self, server: &E) -> bool {
         let awaits = |named: &Named<E>| {
             named.was_read_only

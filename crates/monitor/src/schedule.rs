@@ -124,7 +124,8 @@ impl<E: Clone + Eq + Hash> Schedule<E> {
         self.plan(server, check, now);
     }
 
-    /// The check that ran is over at `now`: the next one begins `interval` after it began. Says whether it did run.
+    /// The check that ran is over at `now`: the next one begins `interval` after it began. Says
+    /// whether it did run.
     pub(crate) fn done(&mut self, server: &E, check: Check, now: Duration, interval: Duration) -> bool {
         let Some(&number) = self.numbers.get(server) else { return false };
         let Some(&State::Runs { since, again }) = self.states.get(&(number, check)) else { return false };

@@ -11,7 +11,8 @@ pub(crate) struct Watch {
     /// Pings missed in a row.
     pub(crate) missed: u32,
     pub(crate) down: bool,
-    /// It is down and has shown a sign of life; it comes back when it has said whether it is read-only.
+    /// It is down and has shown a sign of life; it comes back when it has said whether it is
+    /// read-only.
     pub(crate) returning: bool,
     /// What it has said last, or what is assumed of it.
     pub(crate) read_only: Option<bool>,
@@ -55,7 +56,8 @@ pub(crate) struct Lagging {
 }
 
 impl Lagging {
-    /// A look has seen this lag, of which `max` is allowed; `enough` looks in a row that see more are too many.
+    /// A look has seen this lag, of which `max` is allowed; `enough` looks in a row that see more
+    /// are too many.
     pub(crate) fn see(&mut self, lag: Lag, max: Duration, when_unknown: Duration, enough: u32) {
         self.last = Some(lag);
         let lag = counted(lag, when_unknown);
@@ -69,7 +71,8 @@ impl Lagging {
         }
     }
 
-    /// This is allowed from now on. A lag that it allows is none any more; one that it does not allow has to be seen.
+    /// This is allowed from now on. A lag that it allows is none any more; one that it does not
+    /// allow has to be seen.
     pub(crate) fn allow(&mut self, max: Duration, when_unknown: Duration) {
         if self.last.is_some_and(|lag| counted(lag, when_unknown) <= max) {
             (self.over, self.lag) = (0, None);

@@ -53,7 +53,8 @@ impl Scene {
         Self { monitor: Monitor::new(plan(), s(100)), now: s(100) }
     }
 
-    /// Goes on to the next check of this kind of this server, answers all others with `others`, and this with `finding`.
+    /// Goes on to the next check of this kind of this server, answers all others with `others`, and
+    /// this with `finding`.
     fn next(&mut self, server: Server, check: Check, finding: Finding) -> Vec<Event<Server>> {
         for _ in 0..1_000 {
             self.now = self.monitor.next_due().expect("something is due").max(self.now);

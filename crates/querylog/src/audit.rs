@@ -1,7 +1,9 @@
-//! The audit log: who has come, been refused, chosen a schema, and left, as a JSON object in one line each.
+//! The audit log: who has come, been refused, chosen a schema, and left, as a JSON object in one
+//! line each.
 //!
-//! Names, their order and the forms of values are those of ProxySQL 2.7 (`MySQL_Event::write_auth`). It has no changes of the
-//! user, and says in `extra_info` where in its code a session was closed; here it says why.
+//! Names, their order and the forms of values are those of ProxySQL 2.7
+//! (`MySQL_Event::write_auth`). It has no changes of the user, and says in `extra_info` where in
+//! its code a session was closed; here it says why.
 
 use crate::Zone;
 use crate::limits::RECORD_BYTES;
@@ -63,7 +65,8 @@ pub enum AuditEvent {
 }
 
 impl AuditEvent {
-    /// ProxySQL's name. Of changes of the user, which it does not log, it is made as the others are.
+    /// ProxySQL's name. Of changes of the user, which it does not log, it is made as the others
+    /// are.
     pub const fn name(self) -> &'static str {
         match self {
             Self::ConnectOk(Port::Traffic) => "MySQL_Client_Connect_OK",

@@ -1,8 +1,8 @@
 //! The query log's binary form (`mysql-eventslog_format = 1`), ProxySQL's own and its default.
 //!
-//! A record is its length (8 bytes, little-endian, without these 8), a byte for its kind, and then numbers and texts in the
-//! length-encoded form of MySQL's protocol. Source: ProxySQL 2.7 (`MySQL_Event::write_query_format_1`), whose reader is
-//! `eventslog_reader_sample`.
+//! A record is its length (8 bytes, little-endian, without these 8), a byte for its kind, and then
+//! numbers and texts in the length-encoded form of MySQL's protocol. Source: ProxySQL 2.7
+//! (`MySQL_Event::write_query_format_1`), whose reader is `eventslog_reader_sample`.
 
 use crate::{Event, Record};
 
@@ -39,7 +39,8 @@ pub fn write(record: &Record, out: &mut Vec<u8>) {
     number(out, record.outcome.rows_sent.unwrap_or(0));
     number(out, record.digest.unwrap_or(0));
     text(out, &record.text);
-    // ProxySQL counts a byte for the statement's id where there is none, too; so do those who read its files.
+    // ProxySQL counts a byte for the statement's id where there is none, too; so do those who read
+    // its files.
     let extra = usize::from(record.event.statement().is_none());
     let len = (out.len() - start - size_of::<u64>() + extra) as u64;
     if let Some(place) = out.get_mut(start..start + size_of::<u64>()) {

@@ -1,7 +1,9 @@
-//! The query log's JSON form (`mysql-eventslog_format = 2`): one object in one line for each statement.
+//! The query log's JSON form (`mysql-eventslog_format = 2`): one object in one line for each
+//! statement.
 //!
-//! Names, their order and the forms of values are those of ProxySQL 2.7 (`MySQL_Logger`), which sorts the names. `errno` is
-//! there for statements that failed, as in ProxySQL 3, and `query_bytes` for texts that were cut: only here.
+//! Names, their order and the forms of values are those of ProxySQL 2.7 (`MySQL_Logger`), which
+//! sorts the names. `errno` is there for statements that failed, as in ProxySQL 3, and
+//! `query_bytes` for texts that were cut: only here.
 
 use crate::object::Object;
 use crate::{Record, Zone};

@@ -1,11 +1,14 @@
-//! Logs of statements, ProxySQL's query log (JSON or binary) and a slow log in MySQL's form, and ProxySQL's audit log of clients that come and go.
+//! Logs of statements, ProxySQL's query log (JSON or binary) and a slow log in MySQL's form, and
+//! ProxySQL's audit log of clients that come and go.
 //!
-//! A worker asks its [`Policy`] whether a statement that is over belongs into a log; only then it makes a [`Record`] and
-//! [offers](QueryLog::offer) it, which never waits: a bounded queue takes it, or it is dropped and counted. One thread writes
-//! what is in the queue. A disk that is full or slow costs records, which are counted, and nothing else.
+//! A worker asks its [`Policy`] whether a statement that is over belongs into a log; only then it
+//! makes a [`Record`] and [offers](QueryLog::offer) it, which never waits: a bounded queue takes
+//! it, or it is dropped and counted. One thread writes what is in the queue. A disk that is full or
+//! slow costs records, which are counted, and nothing else.
 //!
-//! What is written is decided by pure pieces: [`policy`] (what is logged), [`json`], [`binary`], [`slow`] and [`audit`] (a record's
-//! bytes), `numbers` (names of files). The rest are a file (`output`) and the thread (`writer`).
+//! What is written is decided by pure pieces: [`policy`] (what is logged), [`json`], [`binary`],
+//! [`slow`] and [`audit`] (a record's bytes), `numbers` (names of files). The rest are a file
+//! (`output`) and the thread (`writer`).
 
 pub mod audit;
 pub mod binary;

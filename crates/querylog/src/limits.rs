@@ -5,7 +5,8 @@ use std::time::Duration;
 /// Records that may wait for the writer: what workers log in some 50 ms at their fastest.
 pub const QUEUE_RECORDS_MAX: usize = 8192;
 
-/// Bytes that these may have together, so that long statements do not take the memory that short ones would not.
+/// Bytes that these may have together, so that long statements do not take the memory that short
+/// ones would not.
 pub const QUEUE_BYTES_MAX: usize = 16 << 20;
 
 /// Bytes that a record takes besides its texts, roughly.
@@ -14,7 +15,8 @@ pub(crate) const RECORD_BYTES: usize = 256;
 /// Bytes that are written at once: few system calls, and no more memory than that.
 pub(crate) const WRITE_BYTES: usize = 256 * 1024;
 
-/// How long the writer rests between two turns, so that it is not woken for every statement of a busy proxy.
+/// How long the writer rests between two turns, so that it is not woken for every statement of a
+/// busy proxy.
 pub(crate) const REST: Duration = Duration::from_millis(10);
 
 /// How long it does not try again after a file could not be opened or written.

@@ -1,4 +1,5 @@
-//! The numbers that files of a log have: `queries.00000001`, `queries.00000002`, ... as in ProxySQL.
+//! The numbers that files of a log have: `queries.00000001`, `queries.00000002`, ... as in
+//! ProxySQL.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;

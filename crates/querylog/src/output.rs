@@ -1,4 +1,5 @@
-//! The files of one log: opened when there is something to write, numbered, closed when they are long enough.
+//! The files of one log: opened when there is something to write, numbered, closed when they are
+//! long enough.
 
 use std::fs::{File, OpenOptions, create_dir_all, read_dir};
 use std::io::{self, Write as _};
@@ -103,7 +104,8 @@ impl Output {
         self.complain(error, now);
     }
 
-    /// Opens a file if there is none, so that whoever has configured it hears now what is wrong with it.
+    /// Opens a file if there is none, so that whoever has configured it hears now what is wrong
+    /// with it.
     pub(crate) fn prepare(&mut self, now: Instant) {
         if self.open.is_some() {
             return;

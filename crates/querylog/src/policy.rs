@@ -35,8 +35,8 @@ pub struct Policy {
 
 /// Which of many statements are taken; one for each worker and log.
 ///
-/// Of every `n` statements it takes one, at a place that is drawn anew each time: exactly its share, and no pattern of an
-/// application can hide from it.
+/// Of every `n` statements it takes one, at a place that is drawn anew each time: exactly its
+/// share, and no pattern of an application can hide from it.
 #[derive(Debug, Default)]
 pub struct Sampler {
     /// Statements that are left of the current `n`.
@@ -51,8 +51,8 @@ impl Policy {
         self.events || self.slow
     }
 
-    /// The logs of a statement. `rule` is what a query rule says about it (`log`), `is_slow` whether it took longer than
-    /// `mysql-long_query_time`; `random` makes a number.
+    /// The logs of a statement. `rule` is what a query rule says about it (`log`), `is_slow`
+    /// whether it took longer than `mysql-long_query_time`; `random` makes a number.
     ///
     /// A rule decides for both logs, whatever a sampler says.
     pub fn logs(

@@ -36,8 +36,9 @@ impl Default for Name {
 pub(crate) enum Message {
     Record(Box<Record>),
     Audit(Box<AuditRecord>),
-    /// An order with its number. The records that were offered before it come first, and so do the orders with smaller numbers:
-    /// one that finds no place in the queue is [kept](Orders::overdue) until all that was in it is done, and so are those behind it.
+    /// An order with its number. The records that were offered before it come first, and so do the
+    /// orders with smaller numbers: one that finds no place in the queue is [kept](Orders::overdue)
+    /// until all that was in it is done, and so are those behind it.
     Order(Order, u64),
 }
 
@@ -77,7 +78,8 @@ struct Orders {
     overdue: Vec<(Order, u64)>,
 }
 
-/// How many records were made, by what became of them. One that goes to both logs counts twice where it was written.
+/// How many records were made, by what became of them. One that goes to both logs counts twice
+/// where it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// They are in a file.
@@ -115,13 +117,15 @@ impl std::fmt::Display for LateError {
 impl std::error::Error for LateError {}
 
 impl QueryLog {
-    /// Logs of their own for the audit log, so that no number of statements takes the place of what it is for.
+    /// Logs of their own for the audit log, so that no number of statements takes the place of what
+    /// it is for.
     pub fn for_audit() -> Self {
         Self { name: Name { thread: "auditlog", log: "audit log" }, ..Self::default() }
     }
 
-    /// Writes to other files from now on, behind what was offered before. Does not wait for it. Fails if the writer's thread
-    /// cannot be started, which it is when there is a log for the first time.
+    /// Writes to other files from now on, behind what was offered before. Does not wait for it.
+    /// Fails if the writer's thread cannot be started, which it is when there is a log for the
+    /// first time.
     pub fn configure(&self, settings: &Settings) -> std::io::Result<()> {
         if !settings.is_any() && self.sender.get().is_none() {
             return Ok(());
@@ -146,8 +150,9 @@ impl QueryLog {
         Ok(())
     }
 
-    /// Takes a record, if there is a log and a place for it. If there is no place, or the log has ended, it is counted as dropped.
-    /// Returns whether it was taken; where [`end`](Self::end) is under way, it may be lost even so. Never waits.
+    /// Takes a record, if there is a log and a place for it. If there is no place, or the log has
+    /// ended, it is counted as dropped. Returns whether it was taken; where [`end`](Self::end) is
+    /// under way, it may be lost even so. Never waits.
     pub fn offer(&self, record: Box<Record>) -> bool {
         let weight = record.weight();
         self.push(Message::Record(record), weight)
@@ -171,7 +176,8 @@ impl QueryLog {
         false
     }
 
-    /// Begins new files, as `PROXYSQL FLUSH LOGS` does. Returns when records that come now go there.
+    /// Begins new files, as `PROXYSQL FLUSH LOGS` does. Returns when records that come now go
+    /// there.
     pub fn rotate(&self, wait: Duration) -> Result<(), LateError> {
         Self::rotate_all(&[self], wait)
     }
@@ -206,7 +212,8 @@ impl QueryLog {
         }
     }
 
-    /// Gives all of them an order, and waits until each has carried it out; returns which were late.
+    /// Gives all of them an order, and waits until each has carried it out; returns which were
+    /// late.
     fn order_all(logs: &[&Self], order: impl Fn() -> Order, wait: Duration) -> Vec<LateError> {
         let deadline = Instant::now() + wait;
         let given: Vec<_> = logs.iter().map(|log| log.order(order())).collect();
@@ -237,8 +244,9 @@ impl QueryLog {
 }
 
 impl Orders {
-    /// Keeps an order that has no place in the queue; returns the number under which it will be carried out. Of each kind one
-    /// is enough, which says what the last one does: there are no records between them that would be told apart.
+    /// Keeps an order that has no place in the queue; returns the number under which it will be
+    /// carried out. Of each kind one is enough, which says what the last one does: there are no
+    /// records between them that would be told apart.
     fn postpone(&mut self, order: Order, number: u64) -> u64 {
         let kind = std::mem::discriminant(&order);
         if let Some(kept) = self.overdue.iter_mut().find(|(other, _)| std::mem::discriminant(other) == kind) {
@@ -358,7 +366,8 @@ pub(crate) mod tests {
         assert_eq!(std::fs::read_dir(base).unwrap().count(), 3);
     }
 
-    /// The writer is in the middle of its turn when an order finds no place, and nothing comes behind it.
+    /// The writer is in the middle of its turn when an order finds no place, and nothing comes
+    /// behind it.
     #[test]
     fn an_order_without_a_place_needs_nobody_who_comes_later() {
         let folder = tempfile::tempdir().unwrap();

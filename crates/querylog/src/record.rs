@@ -89,7 +89,8 @@ impl Event {
 }
 
 impl Record {
-    /// A query of which nothing but its text and its logs is known: the first connection's, which took 1 microsecond.
+    /// A query of which nothing but its text and its logs is known: the first connection's, which
+    /// took 1 microsecond.
     pub fn of(text: &[u8], logs: Logs) -> Self {
         Self {
             logs,

@@ -18,8 +18,9 @@ pub struct Settings {
 /// The files of one log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogFile {
-    /// What their names begin with: a dot and eight digits follow. If there is something with this name that is neither file
-    /// nor folder (a pipe, a device), that is written to instead, without a number.
+    /// What their names begin with: a dot and eight digits follow. If there is something with this
+    /// name that is neither file nor folder (a pipe, a device), that is written to instead, without
+    /// a number.
     pub base: PathBuf,
     /// Bytes of the longest file.
     pub size_max: u64,

@@ -1,7 +1,9 @@
-//! The slow log, in the form of MySQL 8: MySQL's `mysqldumpslow` and Percona's `pt-query-digest` read it.
+//! The slow log, in the form of MySQL 8: MySQL's `mysqldumpslow` and Percona's `pt-query-digest`
+//! read it.
 //!
-//! Entries stand for themselves: each has its time and its schema. What a server would not know (hostgroup, server, digest)
-//! stands at the end of the line that begins with `# Query_time`, where MySQL puts what `log_slow_extra` adds.
+//! Entries stand for themselves: each has its time and its schema. What a server would not know
+//! (hostgroup, server, digest) stands at the end of the line that begins with `# Query_time`, where
+//! MySQL puts what `log_slow_extra` adds.
 
 use std::io::Write as _;
 

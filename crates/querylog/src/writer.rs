@@ -51,11 +51,13 @@ impl Writer {
         }
     }
 
-    /// Does what there is to do now: what is in the queue, which may go on filling up, and then the orders that had no place in it.
+    /// Does what there is to do now: what is in the queue, which may go on filling up, and then the
+    /// orders that had no place in it.
     fn turn(&mut self, first: Option<Message>, messages: &Receiver<Message>, books: &Books) -> After {
         // Those that are postponed from now on may stand behind more records than are taken here.
         let last_overdue = books.last_overdue();
-        // As many as the queue holds, and the one that has left it: what comes meanwhile may never end.
+        // As many as the queue holds, and the one that has left it: what comes meanwhile may never
+        // end.
         let mut left = 1 + QUEUE_RECORDS_MAX;
         let mut done = Done::default();
         let mut end = false;

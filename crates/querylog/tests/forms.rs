@@ -1,4 +1,5 @@
-//! What records look like in the logs: golden files, and a reader of the binary form written from ProxySQL's.
+//! What records look like in the logs: golden files, and a reader of the binary form written from
+//! ProxySQL's.
 //!
 //! `POINTSMAN_WRITE_GOLDEN=1` writes the files anew.
 
@@ -7,8 +8,8 @@ use std::path::Path;
 
 use querylog::{Event, Logs, Outcome, Record, Target, Zone, binary, json, slow};
 
-/// A plain statement; one that failed, was cut and holds what needs escapes; one that the proxy answered; a prepare and an
-/// execution.
+/// A plain statement; one that failed, was cut and holds what needs escapes; one that the proxy
+/// answered; a prepare and an execution.
 fn records() -> Vec<Record> {
     let plain = Record {
         logs: Logs { events: true, slow: true },
@@ -78,7 +79,8 @@ fn json_is_that_of_proxysql() {
         json::write(&record, &Zone::utc(), &mut lines);
     }
     golden("events.json", &lines);
-    // The example of ProxySQL's documentation, with what 2.7 leaves out and a time zone like that of its author.
+    // The example of ProxySQL's documentation, with what 2.7 leaves out and a time zone like that
+    // of its author.
     let first = String::from_utf8(lines).unwrap().lines().next().unwrap().to_owned();
     assert_eq!(
         first,

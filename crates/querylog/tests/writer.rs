@@ -119,7 +119,8 @@ fn a_writer_that_is_stuck_costs_records_and_nothing_else() {
     let pipe = folder.path().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     log.configure(&events(&pipe)).unwrap();
-    // What fits into the pipe, the writer's hands and the queue is taken; then nothing any more, and at once.
+    // What fits into the pipe, the writer's hands and the queue is taken; then nothing any more,
+    // and at once.
     let text = "x".repeat(1 << 16);
     let bound = 2 * QUEUE_BYTES_MAX / text.len();
     let taken = (0..bound).take_while(|_| log.offer(record(&text))).count();

@@ -1,15 +1,17 @@
-//! How a thread stands back behind others: the one call to the kernel's scheduler that no safe library makes.
+//! How a thread stands back behind others: the one call to the kernel's scheduler that no safe
+//! library makes.
 //!
-//! A thread with a high nice value gets less of a processor, but not in smaller pieces: the scheduler (EEVDF) lets a
-//! thread that runs finish its slice, some milliseconds unless told, before one that wakes may have the core. What serves clients in
-//! tens of microseconds feels that. Since Linux 6.12 a thread may ask for shorter slices; kernels before take the call
-//! and leave the slices as they are.
+//! A thread with a high nice value gets less of a processor, but not in smaller pieces: the
+//! scheduler (EEVDF) lets a thread that runs finish its slice, some milliseconds unless told,
+//! before one that wakes may have the core. What serves clients in tens of microseconds feels that.
+//! Since Linux 6.12 a thread may ask for shorter slices; kernels before take the call and leave the
+//! slices as they are.
 
 use std::io;
 use std::time::Duration;
 
-/// Gives the thread that calls the nice value `nice` (-20 to 19; below its own value only with `CAP_SYS_NICE`) and slices of
-/// `slice`, which the kernel brings into 0.1 to 100 ms.
+/// Gives the thread that calls the nice value `nice` (-20 to 19; below its own value only with
+/// `CAP_SYS_NICE`) and slices of `slice`, which the kernel brings into 0.1 to 100 ms.
 ///
 /// # Errors
 ///
@@ -29,7 +31,8 @@ pub fn stand_back(nice: i32, slice: Duration) -> io::Result<()> {
         sched_period: 0,
     };
     let (this_thread, no_flags) = (0, 0);
-    // SAFETY: the kernel reads `size` bytes at `attributes`, which lives until the call returns and has that size; it writes nothing.
+    // SAFETY: the kernel reads `size` bytes at `attributes`, which lives until the call returns and
+    // has that size; it writes nothing.
     let said =
         unsafe { libc::syscall(libc::SYS_sched_setattr, this_thread, &raw const attributes, no_flags) };
     if said == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }

@@ -1,4 +1,5 @@
-//! Certificates for tests: an authority, what it vouches for, and clients that believe it, somebody else, or everybody.
+//! Certificates for tests: an authority, what it vouches for, and clients that believe it, somebody
+//! else, or everybody.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -53,7 +54,8 @@ impl Authority {
         Ok(path)
     }
 
-    /// A certificate for these names, IP addresses and URIs (what has `://` in it), as files called `name` in `folder`.
+    /// A certificate for these names, IP addresses and URIs (what has `://` in it), as files called
+    /// `name` in `folder`.
     ///
     /// # Errors
     /// When they cannot be written.

@@ -1,7 +1,7 @@
 //! A small MySQL client for tests and load: it does what it is told, and shows what came back.
 //!
-//! It reads answers packet by packet and so shares no code with the part of a proxy that finds the end of an
-//! answer by looking at headers only: each checks the other.
+//! It reads answers packet by packet and so shares no code with the part of a proxy that finds the
+//! end of an answer by looking at headers only: each checks the other.
 
 mod error;
 pub(crate) mod login;
@@ -57,8 +57,8 @@ impl Client {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
-    /// Logs in over a stream that is connected already; the target in `options` only says whether clear
-    /// passwords may travel (Unix sockets).
+    /// Logs in over a stream that is connected already; the target in `options` only says whether
+    /// clear passwords may travel (Unix sockets).
     ///
     /// # Errors
     /// As [`Client::connect`].
@@ -95,7 +95,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
     /// Runs statements and returns all of their results. There is at least one.
     ///
     /// # Errors
-    /// As [`query`](Self::query), for the first statement that fails; the results before it are lost.
+    /// As [`query`](Self::query), for the first statement that fails; the results before it are
+    /// lost.
     pub async fn query_all(&mut self, sql: &str) -> Result<Vec<QueryResult>, ClientError> {
         self.send_command(Kind::Query, sql.as_bytes()).await?;
         let mut results = vec![self.read_result().await?];
@@ -105,11 +106,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
         Ok(results)
     }
 
-    /// Runs `LOAD DATA LOCAL` and answers the server's question for the file with `data`, in packets of
-    /// `packet_len` bytes.
+    /// Runs `LOAD DATA LOCAL` and answers the server's question for the file with `data`, in
+    /// packets of `packet_len` bytes.
     ///
     /// # Errors
-    /// As [`query`](Self::query); [`ClientError::Unexpected`] when the server does not ask for a file.
+    /// As [`query`](Self::query); [`ClientError::Unexpected`] when the server does not ask for a
+    /// file.
     pub async fn load_local(
         &mut self,
         sql: &str,
@@ -177,8 +179,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
         Ok(())
     }
 
-    /// Sends a command and reads nothing. Read the answer with [`read_result`](Self::read_result) or packet
-    /// by packet.
+    /// Sends a command and reads nothing. Read the answer with [`read_result`](Self::read_result)
+    /// or packet by packet.
     ///
     /// # Errors
     /// When the connection is broken.

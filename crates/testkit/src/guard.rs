@@ -1,10 +1,10 @@
 //! Folders and processes that do not outlive their owner.
 //!
 //! Destructors do not run when a process is killed, and a signal handler cannot catch SIGKILL. So a
-//! [`Sandbox`] leaves the work to a *janitor*: a small shell process in its own process group that reads a
-//! pipe held by the owner. When the pipe ends, for whatever reason, the janitor kills every process group
-//! that was started and removes the temporary folder. Dropping the sandbox takes the same path, so that the
-//! one way to clean up is used, and tested, all the time.
+//! [`Sandbox`] leaves the work to a *janitor*: a small shell process in its own process group that
+//! reads a pipe held by the owner. When the pipe ends, for whatever reason, the janitor kills every
+//! process group that was started and removes the temporary folder. Dropping the sandbox takes the
+//! same path, so that the one way to clean up is used, and tested, all the time.
 //!
 //! `PR_SET_PDEATHSIG` would not do: it fires when the *thread* that started the process ends.
 
@@ -25,8 +25,8 @@ pub use process::{Process, Signal};
 
 /// A temporary folder and the processes started for it.
 ///
-/// Clones share both. When the last clone is dropped, or the process that owns it ends in any way, all
-/// processes started with [`Sandbox::start`] are killed and the folder is removed.
+/// Clones share both. When the last clone is dropped, or the process that owns it ends in any way,
+/// all processes started with [`Sandbox::start`] are killed and the folder is removed.
 #[derive(Debug, Clone)]
 pub struct Sandbox(Arc<Inner>);
 
@@ -78,9 +78,9 @@ impl Sandbox {
         &self.0.dir
     }
 
-    /// A command that will run `program` as part of this sandbox: in its own process group (a terminal's
-    /// Ctrl-C does not reach it) and with an empty standard input. Add arguments, environment and outputs,
-    /// then pass it to [`Sandbox::start`].
+    /// A command that will run `program` as part of this sandbox: in its own process group (a
+    /// terminal's Ctrl-C does not reach it) and with an empty standard input. Add arguments,
+    /// environment and outputs, then pass it to [`Sandbox::start`].
     ///
     /// # Errors
     /// When the sandbox is closed or the process is out of file descriptors.
@@ -104,16 +104,18 @@ impl Sandbox {
         Ok(Process::new(self.clone(), child))
     }
 
-    /// Kills everything now, whoever still holds a clone, and waits until the folder is gone. Nothing can be
-    /// started any more.
+    /// Kills everything now, whoever still holds a clone, and waits until the folder is gone.
+    /// Nothing can be started any more.
     pub fn close(&self) {
         self.0.close();
     }
 
-    /// Tells the janitor that a process group is gone, so that it does not kill a later one of that number.
+    /// Tells the janitor that a process group is gone, so that it does not kill a later one of that
+    /// number.
     fn ended(&self, group: u32) {
         if let Some(janitor) = self.0.janitor().as_mut() {
-            // One write of less than PIPE_BUF bytes is atomic. A dead janitor has nothing to forget.
+            // One write of less than PIPE_BUF bytes is atomic. A dead janitor has nothing to
+            // forget.
             let _ = janitor.pipe.write_all(format!("ended {group}\n").as_bytes());
         }
     }

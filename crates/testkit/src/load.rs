@@ -1,7 +1,8 @@
 //! A load generator: many connections, a mixed workload, live counters.
 //!
-//! All connections run on one thread of their own, so that the load takes at most one core and the caller may
-//! block. Every statement counts as one query; its time is what the application would have waited.
+//! All connections run on one thread of their own, so that the load takes at most one core and the
+//! caller may block. Every statement counts as one query; its time is what the application would
+//! have waited.
 
 mod counters;
 mod histogram;

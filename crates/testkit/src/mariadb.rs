@@ -1,8 +1,8 @@
 //! Private MariaDB servers: their own folder, a free loopback port, gone with their [`Sandbox`].
 //!
-//! Made for tests, so they start fast and take little memory: nothing is ever synced to disk, which is safe
-//! against a crash of the server and not against one of the machine. Later options win, so callers can undo
-//! any of it.
+//! Made for tests, so they start fast and take little memory: nothing is ever synced to disk, which
+//! is safe against a crash of the server and not against one of the machine. Later options win, so
+//! callers can undo any of it.
 
 mod galera;
 mod topology;

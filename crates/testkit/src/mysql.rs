@@ -1,11 +1,14 @@
-//! Private MySQL servers, where MySQL is there: the same [`Server`] as MariaDB's, with other programs.
+//! Private MySQL servers, where MySQL is there: the same [`Server`] as MariaDB's, with other
+//! programs.
 //!
-//! Debian has no MySQL in its releases, so `make test-servers` puts a Debian sid with it into the user's cache folder.
-//! Nothing of that system runs but MySQL, and it runs here: the programs are started by the folder's own dynamic
-//! loader with the folder's own libraries. So no root is needed, nothing is mounted, and a [`Sandbox`] can clean up.
+//! Debian has no MySQL in its releases, so `make test-servers` puts a Debian sid with it into the
+//! user's cache folder. Nothing of that system runs but MySQL, and it runs here: the programs are
+//! started by the folder's own dynamic loader with the folder's own libraries. So no root is
+//! needed, nothing is mounted, and a [`Sandbox`] can clean up.
 //!
-//! Tests that need MySQL begin with [`find_or_skip`]. The first server of a version creates system tables (3 s) and
-//! leaves a copy in the cache folder; later ones begin with that copy and start in less than a second.
+//! Tests that need MySQL begin with [`find_or_skip`]. The first server of a version creates system
+//! tables (3 s) and leaves a copy in the cache folder; later ones begin with that copy and start in
+//! less than a second.
 
 mod group;
 mod router;
@@ -57,8 +60,8 @@ pub fn find() -> anyhow::Result<Option<Binaries>> {
     Ok(Some(Binaries { version, ..binaries }))
 }
 
-/// [`find`] for a test: where there is no MySQL it says on standard error, past any capture, that the test is
-/// skipped. Tests know their name by the name of their thread.
+/// [`find`] for a test: where there is no MySQL it says on standard error, past any capture, that
+/// the test is skipped. Tests know their name by the name of their thread.
 ///
 /// # Errors
 /// As [`find`].
@@ -80,7 +83,8 @@ fn cache() -> Option<PathBuf> {
 }
 
 impl Binaries {
-    /// A command that will run one of MySQL's programs as part of the sandbox: `bin/mysqlbinlog`, for example.
+    /// A command that will run one of MySQL's programs as part of the sandbox: `bin/mysqlbinlog`,
+    /// for example.
     ///
     /// # Errors
     /// As [`Sandbox::command`].
@@ -88,7 +92,8 @@ impl Binaries {
         let mut command = sandbox.command(self.loader())?;
         command
             .args(self.loaded(program))
-            // A library that somebody wants in the programs of this machine does not fit into those.
+            // A library that somebody wants in the programs of this machine does not fit into
+            // those.
             .env_remove("LD_PRELOAD")
             .env("OPENSSL_CONF", self.folder.join("etc/ssl/openssl.cnf"));
         Ok(command)
@@ -129,7 +134,8 @@ impl Binaries {
         Ok(command)
     }
 
-    /// Where the copy of a fresh data directory belongs. Another version, other options or accounts make another.
+    /// Where the copy of a fresh data directory belongs. Another version, other options or accounts
+    /// make another.
     fn template(&self) -> anyhow::Result<PathBuf> {
         let mut hasher = DefaultHasher::new();
         (&self.version, SMALL_FILES, accounts()).hash(&mut hasher);
@@ -167,7 +173,8 @@ impl Programs for Binaries {
             return Ok(copy_folder(&template, datadir)?);
         }
         self.initialize(sandbox, datadir)?;
-        // Somebody else may do the same now, under another name: whoever is first has made the template.
+        // Somebody else may do the same now, under another name: whoever is first has made the
+        // template.
         let mut copy = template.clone().into_os_string();
         let datadir_path = datadir.to_string_lossy().replace('/', "-");
         copy.push(format!(".new{datadir_path}"));

@@ -6,8 +6,8 @@ use std::net::{Ipv4Addr, TcpListener};
 
 /// First port that is handed out.
 const PORT_FIRST: u16 = 10_000;
-/// Number of ports to choose from: they end below 32768, where Linux starts to take ports for outgoing
-/// connections, which would collide with a server that is restarted on its port.
+/// Number of ports to choose from: they end below 32768, where Linux starts to take ports for
+/// outgoing connections, which would collide with a server that is restarted on its port.
 const PORT_COUNT: u16 = 22_000;
 /// Ports tried before giving up.
 const TRIES_MAX: u32 = 1000;
@@ -30,7 +30,8 @@ pub fn free_port() -> std::io::Result<u16> {
     Err(last.unwrap_or_else(|| std::io::ErrorKind::AddrInUse.into()))
 }
 
-/// A random number below `limit`. The standard library seeds its hash maps at random, which is all we need.
+/// A random number below `limit`. The standard library seeds its hash maps at random, which is all
+/// we need.
 fn random_below(limit: u16) -> u16 {
     let random = RandomState::new().build_hasher().finish() % u64::from(limit);
     u16::try_from(random).unwrap_or(0)

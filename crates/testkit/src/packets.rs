@@ -151,7 +151,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Packets<S> {
         self.stream.flush().await
     }
 
-    /// Whether the peer has closed its side and everything before was read. Waits for one or the other.
+    /// Whether the peer has closed its side and everything before was read. Waits for one or the
+    /// other.
     ///
     /// # Errors
     /// When the stream is broken, for example reset.

@@ -7,15 +7,16 @@ use rustix::process::{Pid, kill_process};
 
 use crate::guard::Signal;
 
-/// Process ids of living processes whose environment has this variable with this value: a mark that all
-/// descendants of a process inherit.
+/// Process ids of living processes whose environment has this variable with this value: a mark that
+/// all descendants of a process inherit.
 pub fn with_environment(name: &str, value: &Path) -> Vec<u32> {
     let mark = [name.as_bytes(), b"=", value.as_os_str().as_encoded_bytes()].concat();
     let entries = std::fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
     entries
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
         .filter(|pid: &u32| {
-            // A process that is gone meanwhile, or has ended and was not waited for, has no environment.
+            // A process that is gone meanwhile, or has ended and was not waited for, has no
+            // environment.
             let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
             environment.split(|&byte| byte == 0).any(|variable| variable == mark)
         })

@@ -1,11 +1,13 @@
-//! Peers that do exactly what a test says: [`ScriptedServer`] and [`ScriptedClient`], over any stream.
+//! Peers that do exactly what a test says: [`ScriptedServer`] and [`ScriptedClient`], over any
+//! stream.
 //!
-//! A script is a straight line of "send this" and "expect that". Whatever else happens, the script panics with
-//! what it waited for and what came, so tests read as the exchange that they describe, without error handling.
-//! Both peers share the [`Script`] below them, which speaks in bytes and packets.
+//! A script is a straight line of "send this" and "expect that". Whatever else happens, the script
+//! panics with what it waited for and what came, so tests read as the exchange that they describe,
+//! without error handling. Both peers share the [`Script`] below them, which speaks in bytes and
+//! packets.
 //!
-//! A script waits for its peer for 30 s at most, on tokio's clock: the runtime needs time enabled. With paused
-//! time, tests of longer deadlines set [`Script::patience`] above them.
+//! A script waits for its peer for 30 s at most, on tokio's clock: the runtime needs time enabled.
+//! With paused time, tests of longer deadlines set [`Script::patience`] above them.
 
 mod client;
 mod server;

@@ -1,8 +1,9 @@
 //! One private server of any make: start, stop, kill, pause, and SQL as its administrator.
 //!
-//! What differs between makes is in [`Programs`]: [`mariadb`](crate::mariadb) and [`mysql`](crate::mysql) each have
-//! their own. Every server has the account [`USER`] with all privileges, from everywhere, and the administrator
-//! `root` without a password on its Unix socket only.
+//! What differs between makes is in [`Programs`]: [`mariadb`](crate::mariadb) and
+//! [`mysql`](crate::mysql) each have their own. Every server has the account [`USER`] with all
+//! privileges, from everywhere, and the administrator `root` without a password on its Unix socket
+//! only.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -65,8 +66,8 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// A server called `name`, which becomes a folder's name in the sandbox: short, because a Unix socket is
-    /// below it.
+    /// A server called `name`, which becomes a folder's name in the sandbox: short, because a Unix
+    /// socket is below it.
     pub fn new(name: &str) -> Self {
         Self { name: name.to_owned(), id: 1, args: Vec::new(), dir: None }
     }
@@ -85,8 +86,8 @@ impl Setup {
         self
     }
 
-    /// Puts everything into this folder instead of one in the sandbox. It is not removed at the end. A data
-    /// directory in it is used as it is.
+    /// Puts everything into this folder instead of one in the sandbox. It is not removed at the
+    /// end. A data directory in it is used as it is.
     #[must_use]
     pub fn dir(mut self, dir: impl Into<PathBuf>) -> Self {
         self.dir = Some(dir.into());
@@ -185,8 +186,8 @@ impl Server {
         self.process.as_ref().map(Process::pid)
     }
 
-    /// Whether the process has ended without [`stop`](Self::stop) or [`kill`](Self::kill), or was never
-    /// started.
+    /// Whether the process has ended without [`stop`](Self::stop) or [`kill`](Self::kill), or was
+    /// never started.
     ///
     /// # Errors
     /// When the kernel does not know the process.
@@ -252,8 +253,8 @@ impl Server {
         Ok(process.signal(signal)?)
     }
 
-    /// Runs statements as administrator over the Unix socket with the server's own client; returns rows as lines
-    /// with columns separated by tabs, without names.
+    /// Runs statements as administrator over the Unix socket with the server's own client; returns
+    /// rows as lines with columns separated by tabs, without names.
     ///
     /// # Errors
     /// With the client's message when a statement fails.
@@ -279,8 +280,8 @@ impl Server {
         }
     }
 
-    /// Starts a server whose data directory exists and waits until it answers; takes another port if the
-    /// chosen one was taken meanwhile.
+    /// Starts a server whose data directory exists and waits until it answers; takes another port
+    /// if the chosen one was taken meanwhile.
     pub(crate) fn started(mut self) -> anyhow::Result<Self> {
         self.launch()?;
         for _ in 1..PORT_TRIES {
@@ -299,7 +300,8 @@ impl Server {
 
     /// Starts the process and returns at once.
     fn launch(&mut self) -> anyhow::Result<()> {
-        // The server replaces a stale socket, but until then it would look like one that answers slowly.
+        // The server replaces a stale socket, but until then it would look like one that answers
+        // slowly.
         let _ = std::fs::remove_file(self.socket());
         let log = File::options().create(true).append(true).open(self.log())?;
         let mut command = self.programs.server(&self.sandbox)?;
@@ -346,7 +348,8 @@ pub(crate) fn path_option(name: &str, path: &Path) -> OsString {
     option
 }
 
-/// Whether the peer on a Unix socket sends a greeting of protocol 10. The server binds its port first.
+/// Whether the peer on a Unix socket sends a greeting of protocol 10. The server binds its port
+/// first.
 fn greets(socket: &Path) -> bool {
     let mut start = [0; 5];
     UnixStream::connect(socket).is_ok_and(|mut stream| {

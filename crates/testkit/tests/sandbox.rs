@@ -150,7 +150,8 @@ fn wait_for_end_of_input() {
     let _ = std::io::stdin().read(&mut [0]);
 }
 
-/// Starts the helper above with `home` as the folder for temporary files, which marks all its descendants.
+/// Starts the helper above with `home` as the folder for temporary files, which marks all its
+/// descendants.
 fn owner(home: &Path, what: &str) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "owner_of_a_sandbox", "--ignored", "--nocapture"])
@@ -173,7 +174,8 @@ fn wait_for_line(owner: &mut Child, wanted: &str) {
     assert!(lines.map_while(Result::ok).any(|line| line == wanted), "the helper has ended early");
 }
 
-/// Waits until no process is left that has `home` as its folder for temporary files, and nothing in it.
+/// Waits until no process is left that has `home` as its folder for temporary files, and nothing in
+/// it.
 fn assert_clean(home: &Path) {
     wait_for("the janitor", || relatives(home).is_empty() && entries(home).is_empty());
 }

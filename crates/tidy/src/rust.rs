@@ -14,7 +14,8 @@ const FUNCTION_LINES_MAX: usize = 70;
 /// Lines that a file may have.
 const FILE_LINES_MAX: usize = 500;
 
-/// Findings in the file `text` at `path`, a path below the repository's root. Fails on a text that is not Rust.
+/// Findings in the file `text` at `path`, a path below the repository's root. Fails on a text that
+/// is not Rust.
 pub(crate) fn check(path: &str, text: &str) -> anyhow::Result<Vec<Finding>> {
     let parsed = syn::parse_file(text).map_err(|error| anyhow::anyhow!("{path}: {error}"))?;
     let mut found = Found { path, findings: Vec::new() };

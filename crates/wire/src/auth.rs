@@ -1,10 +1,11 @@
 //! Proofs of the login methods, for both sides.
 //!
-//! [`native`], [`caching_sha2`], [`sha256_password`], [`clear`], [`ed25519`], [`parsec`] and [`old`] are the arithmetic
-//! of the methods; [`Credential`] is what the proxy knows about a user who logs in, [`Secret`] what it can log in to
-//! servers with; [`as_server`] and [`as_client`] are the conversations, without input or output: messages in,
-//! steps out. Random numbers come in as arguments, and what is too slow for a thread that serves others (RSA,
-//! PBKDF2) is a step that the caller takes.
+//! [`native`], [`caching_sha2`], [`sha256_password`], [`clear`], [`ed25519`], [`parsec`] and
+//! [`old`] are the arithmetic of the methods; [`Credential`] is what the proxy knows about a user
+//! who logs in, [`Secret`] what it can log in to servers with; [`as_server`] and [`as_client`] are
+//! the conversations, without input or output: messages in, steps out. Random numbers come in as
+//! arguments, and what is too slow for a thread that serves others (RSA, PBKDF2) is a step that the
+//! caller takes.
 //!
 //! Proofs are compared in constant time, and nothing here prints a secret.
 
@@ -36,8 +37,8 @@ pub const NONCE_LEN: usize = 20;
 pub const LONG_NONCE_LEN: usize = 32;
 
 /// The longest password that a stored hash is compared with, in bytes. MySQL has the same limit
-/// (`CRYPT_MAX_PASSWORD_SIZE`): the work of [`caching_sha2::Stored::verify`] grows with the square of the
-/// length.
+/// (`CRYPT_MAX_PASSWORD_SIZE`): the work of [`caching_sha2::Stored::verify`] grows with the square
+/// of the length.
 pub const PASSWORD_LEN_MAX: usize = 256;
 
 /// What a connection does with what is sent over it.

@@ -3,12 +3,13 @@
 bitflags::bitflags! {
     /// Capabilities as both sides announce them at login (`CLIENT_*` in MySQL's `mysql_com.h`).
     ///
-    /// The upper 32 bits are MariaDB's extended capabilities, which travel in the filler of the greeting and
-    /// of the login packet when [`LONG_PASSWORD`](Self::LONG_PASSWORD) (which MariaDB calls `CLIENT_MYSQL`)
-    /// is *not* announced by the server.
+    /// The upper 32 bits are MariaDB's extended capabilities, which travel in the filler of the
+    /// greeting and of the login packet when [`LONG_PASSWORD`](Self::LONG_PASSWORD) (which MariaDB
+    /// calls `CLIENT_MYSQL`) is *not* announced by the server.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
     pub struct Capabilities: u64 {
-        /// The improved version of the old authentication; MariaDB reads it as "speaks plain MySQL".
+        /// The improved version of the old authentication; MariaDB reads it as "speaks plain
+        /// MySQL".
         const LONG_PASSWORD = 1 << 0;
         /// Affected rows count found rows instead of changed rows.
         const FOUND_ROWS = 1 << 1;
@@ -56,7 +57,8 @@ bitflags::bitflags! {
         const EXPIRED_PASSWORDS = 1 << 22;
         /// OK packets carry session state changes.
         const SESSION_TRACK = 1 << 23;
-        /// Results end with an OK packet (header `0xfe`) and columns with nothing, instead of EOF packets.
+        /// Results end with an OK packet (header `0xfe`) and columns with nothing, instead of EOF
+        /// packets.
         const DEPRECATE_EOF = 1 << 24;
         /// The client may ask to leave out column definitions.
         const OPTIONAL_RESULTSET_METADATA = 1 << 25;

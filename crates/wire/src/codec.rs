@@ -1,7 +1,7 @@
 //! The bounds-checked reader, the writers, and the contract of every wire type.
 //!
-//! Integers are little-endian. A *length-encoded integer* is one byte below `0xfb`, or `0xfc`, `0xfd`,
-//! `0xfe` followed by 2, 3 or 8 bytes; `0xfb` (NULL) and `0xff` (ERR) are not integers.
+//! Integers are little-endian. A *length-encoded integer* is one byte below `0xfb`, or `0xfc`,
+//! `0xfd`, `0xfe` followed by 2, 3 or 8 bytes; `0xfb` (NULL) and `0xff` (ERR) are not integers.
 
 use crate::{Capabilities, WireError};
 
@@ -184,7 +184,8 @@ pub fn put_lenenc_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// Appends a `string<NUL>`. A zero byte inside `bytes` would end it early: callers hold text that has none.
+/// Appends a `string<NUL>`. A zero byte inside `bytes` would end it early: callers hold text that
+/// has none.
 pub fn put_nul_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     debug_assert!(!bytes.contains(&0), "a NUL-terminated string cannot hold a zero byte");
     out.extend_from_slice(bytes);

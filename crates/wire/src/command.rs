@@ -1,11 +1,12 @@
 //! What clients send after the login: one command, one file.
 //!
 //! A command is one message whose first byte says which ([`Kind`]). Each type here implements
-//! [`Codec`](crate::Codec) for the whole payload with that byte. Commands that servers refuse, and those after
-//! which a connection speaks another protocol (`COM_CLONE`, group replication), have a kind and no type.
+//! [`Codec`](crate::Codec) for the whole payload with that byte. Commands that servers refuse, and
+//! those after which a connection speaks another protocol (`COM_CLONE`, group replication), have a
+//! kind and no type.
 //!
-//! Sources: "Command Phase" in MySQL's protocol documentation, one page per command, and the same chapter of
-//! MariaDB's.
+//! Sources: "Command Phase" in MySQL's protocol documentation, one page per command, and the same
+//! chapter of MariaDB's.
 
 mod attributes;
 mod bare;
@@ -39,10 +40,12 @@ mod stmt_prepare;
 mod stmt_reset;
 mod value;
 
-/// What MariaDB takes as the number of the statement that was prepared last on a connection (`COM_STMT_EXECUTE` in its documentation).
+/// What MariaDB takes as the number of the statement that was prepared last on a connection
+/// (`COM_STMT_EXECUTE` in its documentation).
 pub const LAST_STATEMENT: u32 = u32::MAX;
 
-/// Where the number of the statement is in the payload of a command for a prepared statement: behind the command byte, in four bytes.
+/// Where the number of the statement is in the payload of a command for a prepared statement:
+/// behind the command byte, in four bytes.
 pub const STATEMENT_ID: Range<usize> = 1..5;
 
 pub use attributes::{Attribute, Attributes};

@@ -1,9 +1,10 @@
 //! The compressed protocol: packets travel inside *frames*, each of them compressed on its own.
 //!
-//! A frame is a header of seven bytes (length of what follows, sequence id, length of the plain text) and the content.
-//! A plain length of zero says that the content is *stored*, not compressed. Frames know nothing of packets: a frame may
-//! hold many, and a packet may go on in the next frame. It begins behind the OK packet of the login, in both
-//! directions, and never ends. Source: "Compression" in MySQL's "Client/Server Protocol" documentation.
+//! A frame is a header of seven bytes (length of what follows, sequence id, length of the plain
+//! text) and the content. A plain length of zero says that the content is *stored*, not compressed.
+//! Frames know nothing of packets: a frame may hold many, and a packet may go on in the next frame.
+//! It begins behind the OK packet of the login, in both directions, and never ends. Source:
+//! "Compression" in MySQL's "Client/Server Protocol" documentation.
 //!
 //! - [`Codecs`]: what compresses and expands; shared by all connections of a thread;
 //! - [`Inflater`]: from frames to packets, whatever the reads are, one per connection;
@@ -22,8 +23,8 @@ use crate::Capabilities;
 /// Bytes of a frame's header.
 pub const FRAME_HEADER_LEN: usize = 7;
 
-/// Content shorter than this is stored: compression would not pay. Servers and `libmysqlclient` have the same limit
-/// (`MIN_COMPRESS_LENGTH` in `my_compress.h`).
+/// Content shorter than this is stored: compression would not pay. Servers and `libmysqlclient`
+/// have the same limit (`MIN_COMPRESS_LENGTH` in `my_compress.h`).
 pub const MIN_COMPRESS_LEN: usize = 50;
 
 /// How the content of frames is compressed.
@@ -39,14 +40,15 @@ pub enum Method {
 }
 
 impl Method {
-    /// The levels of zstd that a login may ask for (`is_zstd_compression_level_valid` in MySQL's `compression.cc`).
+    /// The levels of zstd that a login may ask for (`is_zstd_compression_level_valid` in MySQL's
+    /// `compression.cc`).
     pub const ZSTD_LEVELS: std::ops::RangeInclusive<u8> = 1..=22;
 
     /// The level of zstd where nobody asks for another one, as in MySQL.
     pub const ZSTD_LEVEL_DEFAULT: u8 = 3;
 
-    /// The method that two sides use that agreed on `capabilities`; `None` if they do not compress. With both in common
-    /// it is zlib, as in MySQL's `parse_client_handshake_packet`.
+    /// The method that two sides use that agreed on `capabilities`; `None` if they do not compress.
+    /// With both in common it is zlib, as in MySQL's `parse_client_handshake_packet`.
     ///
     /// # Errors
     ///

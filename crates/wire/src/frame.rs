@@ -1,13 +1,14 @@
 //! Packets and the messages made of them.
 //!
-//! A *packet* is a header of four bytes (payload length, sequence id) and at most 2^24-1 bytes of payload. A
-//! *message* is what the protocol speaks of (a command, a row, an OK): the payload of one packet, or of
-//! several if it is longer. A packet of exactly [`MAX_PAYLOAD`] bytes means that the message goes on in the
-//! next packet, so a message whose length is a multiple of it ends with an empty packet.
+//! A *packet* is a header of four bytes (payload length, sequence id) and at most 2^24-1 bytes of
+//! payload. A *message* is what the protocol speaks of (a command, a row, an OK): the payload of
+//! one packet, or of several if it is longer. A packet of exactly [`MAX_PAYLOAD`] bytes means that
+//! the message goes on in the next packet, so a message whose length is a multiple of it ends with
+//! an empty packet.
 //!
-//! Sequence ids count the packets of one exchange, both directions together, and wrap at 256. They start at
-//! zero with the greeting and again with every command. Source: "MySQL Packets" in MySQL's "Client/Server
-//! Protocol" documentation.
+//! Sequence ids count the packets of one exchange, both directions together, and wrap at 256. They
+//! start at zero with the greeting and again with every command. Source: "MySQL Packets" in MySQL's
+//! "Client/Server Protocol" documentation.
 
 mod reader;
 mod scanner;
@@ -54,10 +55,11 @@ impl Header {
     }
 }
 
-/// Appends `payload` as one message that starts with sequence id `seq`; returns the next sequence id.
+/// Appends `payload` as one message that starts with sequence id `seq`; returns the next sequence
+/// id.
 ///
-/// Splits it at [`MAX_PAYLOAD`], and appends an empty packet after an exact multiple (not after nothing: an
-/// empty payload is one empty packet).
+/// Splits it at [`MAX_PAYLOAD`], and appends an empty packet after an exact multiple (not after
+/// nothing: an empty payload is one empty packet).
 pub fn put_message(out: &mut Vec<u8>, seq: u8, payload: &[u8]) -> u8 {
     let mut seq = seq;
     let mut rest = payload;
@@ -78,7 +80,8 @@ pub fn put_message(out: &mut Vec<u8>, seq: u8, payload: &[u8]) -> u8 {
 
 /// Encodes `packet` directly behind its header; returns the next sequence id.
 ///
-/// A packet of [`MAX_PAYLOAD`] bytes or more is split as in [`put_message`], at the price of one copy.
+/// A packet of [`MAX_PAYLOAD`] bytes or more is split as in [`put_message`], at the price of one
+/// copy.
 pub fn put_packet<'a>(out: &mut Vec<u8>, seq: u8, packet: &impl Codec<'a>, caps: Capabilities) -> u8 {
     let start = out.len();
     let body = start + HEADER_LEN;

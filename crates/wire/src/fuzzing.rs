@@ -1,9 +1,9 @@
 //! Harnesses that assert what must hold for any bytes at all.
 //!
-//! Each takes the bytes of one fuzz case and panics if an invariant is broken: nothing else panics, decoding
-//! what was encoded gives the same value, and the way in which input is split makes no difference. They run
-//! as bounded property tests with the other tests of this crate, and without bounds as the libFuzzer targets
-//! of the same names in the folder `fuzz`.
+//! Each takes the bytes of one fuzz case and panics if an invariant is broken: nothing else panics,
+//! decoding what was encoded gives the same value, and the way in which input is split makes no
+//! difference. They run as bounded property tests with the other tests of this crate, and without
+//! bounds as the libFuzzer targets of the same names in the folder `fuzz`.
 
 mod compress;
 mod conversation;
@@ -26,7 +26,8 @@ fn split_capabilities(data: &[u8]) -> (Capabilities, &[u8]) {
     (Capabilities::from_bits_retain(u64::from_le_bytes(front)), rest)
 }
 
-/// Cuts `bytes` into pieces whose lengths are those in `lengths`, over and over; one piece without lengths.
+/// Cuts `bytes` into pieces whose lengths are those in `lengths`, over and over; one piece without
+/// lengths.
 fn pieces<'a>(bytes: &'a [u8], lengths: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
     let mut lengths = lengths.iter().cycle();
     let mut rest = bytes;

@@ -1,8 +1,9 @@
-//! The MySQL client/server protocol as values and pure functions: bytes in, values or decisions out.
+//! The MySQL client/server protocol as values and pure functions: bytes in, values or decisions
+//! out.
 //!
-//! Nothing here reads a socket, a clock or a random source, so everything can be tested and fuzzed byte by
-//! byte, and no input can make it panic: decoders return [`WireError`] on any bytes that are not what they
-//! expect. The layers, from the wire up:
+//! Nothing here reads a socket, a clock or a random source, so everything can be tested and fuzzed
+//! byte by byte, and no input can make it panic: decoders return [`WireError`] on any bytes that
+//! are not what they expect. The layers, from the wire up:
 //!
 //! - [`frame`]: packets of at most 2^24-1 bytes with sequence ids, and the messages made of them;
 //! - [`codec`]: the bounds-checked [`Reader`](codec::Reader), the writers, and the [`Codec`]
@@ -11,11 +12,11 @@
 //! - [`proxy_header`]: the PROXY protocol's words about a client, in front of everything else;
 //! - [`auth`]: proofs of the login methods, for both sides;
 //! - [`compress`]: the compressed protocol below the packets;
-//! - [`reply`]: finds where an answer ends by looking at packet headers only, which is all that a proxy
-//!   needs to know about a result that it does not look into.
+//! - [`reply`]: finds where an answer ends by looking at packet headers only, which is all that a
+//!   proxy needs to know about a result that it does not look into.
 //!
-//! Protocol facts come from MySQL's "Client/Server Protocol" chapter of the source documentation and from
-//! MariaDB's "Client/Server Protocol" pages; each type says where its layout is described.
+//! Protocol facts come from MySQL's "Client/Server Protocol" chapter of the source documentation
+//! and from MariaDB's "Client/Server Protocol" pages; each type says where its layout is described.
 
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]

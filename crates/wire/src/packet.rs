@@ -1,9 +1,10 @@
 //! What servers send, and the login: one packet, one file.
 //!
-//! The types borrow from the payload they were decoded from. Which layout applies often depends on the
-//! capabilities that both sides agreed on; where the capabilities stand in the packet itself, the type says
-//! how the `caps` argument of [`Codec`](crate::Codec) is used. Many values start with a header byte that
-//! tells them apart at their place in an exchange; it is the constant `HEADER` of the type.
+//! The types borrow from the payload they were decoded from. Which layout applies often depends on
+//! the capabilities that both sides agreed on; where the capabilities stand in the packet itself,
+//! the type says how the `caps` argument of [`Codec`](crate::Codec) is used. Many values start with
+//! a header byte that tells them apart at their place in an exchange; it is the constant `HEADER`
+//! of the type.
 
 mod auth_more;
 mod auth_switch;

@@ -1,8 +1,8 @@
 //! The header of the PROXY protocol: the address of a client, told by the proxy in front of it.
 //!
-//! It is the first thing on a connection, before either side speaks MySQL. Version 1 is a line of text, version 2 is
-//! binary; both are read from any beginning of a stream, and written, here. Layouts and limits come from
-//! `doc/proxy-protocol.txt` of HAProxy.
+//! It is the first thing on a connection, before either side speaks MySQL. Version 1 is a line of
+//! text, version 2 is binary; both are read from any beginning of a stream, and written, here.
+//! Layouts and limits come from `doc/proxy-protocol.txt` of HAProxy.
 
 mod v1;
 mod v2;
@@ -12,18 +12,19 @@ use std::net::{IpAddr, SocketAddr};
 /// Bytes of the longest header of version 1, with its CRLF.
 pub const V1_LEN_MAX: usize = 107;
 
-/// Bytes of the longest header of version 2 that is read. The protocol allows 64 KiB; addresses take 232 bytes at most,
-/// and what proxies add (names of certificates, ids of connections) stays far below the rest of this.
+/// Bytes of the longest header of version 2 that is read. The protocol allows 64 KiB; addresses
+/// take 232 bytes at most, and what proxies add (names of certificates, ids of connections) stays
+/// far below the rest of this.
 pub const V2_LEN_MAX: usize = 4096;
 
 /// What a header says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProxyHeader {
-    /// The sender speaks for itself (a health check, say): `LOCAL` of version 2. Version 1 has no word for it and is
-    /// written as [`Unknown`](Self::Unknown).
+    /// The sender speaks for itself (a health check, say): `LOCAL` of version 2. Version 1 has no
+    /// word for it and is written as [`Unknown`](Self::Unknown).
     Local,
-    /// There is a client, and no TCP address of it: `UNKNOWN` of version 1; Unix sockets, datagrams and unspecified
-    /// families of version 2.
+    /// There is a client, and no TCP address of it: `UNKNOWN` of version 1; Unix sockets, datagrams
+    /// and unspecified families of version 2.
     Unknown,
     /// The ends of the client's connection.
     Tcp(Addresses),
@@ -48,8 +49,8 @@ pub enum Version {
 /// What the beginning of a stream holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Parsed {
-    /// A header may begin here, and at least this many bytes of it are missing (never 0). Whoever reads no more than
-    /// that takes nothing of what stands behind the header.
+    /// A header may begin here, and at least this many bytes of it are missing (never 0). Whoever
+    /// reads no more than that takes nothing of what stands behind the header.
     More(usize),
     /// Something else than a header.
     Absent,
@@ -123,9 +124,9 @@ impl ProxyHeader {
 }
 
 impl Addresses {
-    /// The ends of a connection from `source` to `destination`. IPv4 addresses in IPv6 clothes are undressed where both
-    /// are; where only one is an IPv4 address, it is dressed, since a header has one family. Zones and flow labels of
-    /// IPv6, which headers do not hold, are dropped.
+    /// The ends of a connection from `source` to `destination`. IPv4 addresses in IPv6 clothes are
+    /// undressed where both are; where only one is an IPv4 address, it is dressed, since a header
+    /// has one family. Zones and flow labels of IPv6, which headers do not hold, are dropped.
     pub fn new(source: SocketAddr, destination: SocketAddr) -> Self {
         let (from, to) = match (source.ip().to_canonical(), destination.ip().to_canonical()) {
             (IpAddr::V4(from), IpAddr::V6(to)) => (from.to_ipv6_mapped().into(), to.into()),

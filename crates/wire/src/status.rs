@@ -40,7 +40,8 @@ bitflags::bitflags! {
 }
 
 impl StatusFlags {
-    /// What is left of them when the next statement begins: the others tell about the statement before.
+    /// What is left of them when the next statement begins: the others tell about the statement
+    /// before.
     #[must_use]
     pub const fn of_connection(self) -> Self {
         self.intersection(

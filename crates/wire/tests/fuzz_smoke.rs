@@ -1,5 +1,5 @@
-//! The fuzz harnesses as bounded property tests: on random bytes, and on bytes that were valid before
-//! something happened to them.
+//! The fuzz harnesses as bounded property tests: on random bytes, and on bytes that were valid
+//! before something happened to them.
 
 use proptest::{collection::vec, prelude::*, sample::Index};
 use wire::proxy_header::{Addresses, ProxyHeader, Version};

@@ -1,4 +1,5 @@
-//! What the suite's scripts expect around them: environment variables and an option file for client programs.
+//! What the suite's scripts expect around them: environment variables and an option file for client
+//! programs.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -28,15 +28,16 @@ struct Options {
     /// Only tests whose name matches; `*` stands for anything; may be repeated
     #[arg(long, value_name = "NAME")]
     test: Vec<String>,
-    /// With the read/write split, the same server being writer and reader: fails when the reader refuses a write, or gets
-    /// something that is no plain read. What the suite sees of being on two connections does not count
+    /// With the read/write split, the same server being writer and reader: fails when the reader
+    /// refuses a write, or gets something that is no plain read. What the suite sees of being on
+    /// two connections does not count
     #[arg(long)]
     split: bool,
     /// With sessions that share connections, of which there are fewer than sessions
     #[arg(long)]
     multiplexing: bool,
-    /// Other clients at the same time, directly and through the proxy, that do something else all the time; the run fails when one of
-    /// them gets what is not for it
+    /// Other clients at the same time, directly and through the proxy, that do something else all
+    /// the time; the run fails when one of them gets what is not for it
     #[arg(long, value_name = "N", default_value_t = 0)]
     noise: usize,
     /// Servers that tests run against at the same time

@@ -1,11 +1,13 @@
-//! What the proxy must be told for a test: whom its clients log in as, and how to talk to the server.
+//! What the proxy must be told for a test: whom its clients log in as, and how to talk to the
+//! server.
 
 use std::collections::BTreeMap;
 
 use crate::suite::Test;
 use crate::trial::Mode;
 
-/// Users with their passwords, by name. Of several passwords that a user has in turn, the first two that are not empty.
+/// Users with their passwords, by name. Of several passwords that a user has in turn, the first two
+/// that are not empty.
 ///
 /// Logins that must fail do not count: the proxy may know nothing of such users.
 pub(crate) type Users = BTreeMap<String, Passwords>;
@@ -97,8 +99,8 @@ impl Needs {
     }
 }
 
-/// The commands of a script, without the dashes before them: a line each, except for a `connect` that goes on up to a
-/// semicolon.
+/// The commands of a script, without the dashes before them: a line each, except for a `connect`
+/// that goes on up to a semicolon.
 fn commands(source: &str) -> impl Iterator<Item = String> {
     let mut lines = source.lines();
     std::iter::from_fn(move || {

@@ -1,8 +1,10 @@
-//! Clients that do something else beside a test, on the same account: they set variables, change the schema, prepare statements, have
-//! transactions and temporary tables, leave and come back, all the time.
+//! Clients that do something else beside a test, on the same account: they set variables, change
+//! the schema, prepare statements, have transactions and temporary tables, leave and come back, all
+//! the time.
 //!
-//! What they get has to be theirs: every answer has a tag that only one client has asked for, or says what this client has set. An
-//! error is no reason to worry, as tests lock, kill and drop what they like; the client logs in again then.
+//! What they get has to be theirs: every answer has a tag that only one client has asked for, or
+//! says what this client has set. An error is no reason to worry, as tests lock, kill and drop what
+//! they like; the client logs in again then.
 
 mod client;
 mod unit;
@@ -23,7 +25,8 @@ use crate::place::Account;
 use crate::trial::Mode;
 use client::Noisy;
 
-/// What `mariadb-test` announces: sessions share connections only with those that announce the same.
+/// What `mariadb-test` announces: sessions share connections only with those that announce the
+/// same.
 const CAPABILITIES: Capabilities = Capabilities::LONG_FLAG
     .union(Capabilities::LOCAL_FILES)
     .union(Capabilities::PROTOCOL_41)

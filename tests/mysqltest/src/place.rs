@@ -1,7 +1,9 @@
-//! Where tests run: a server with the suite's own settings, the proxy in front of it, and their folder.
+//! Where tests run: a server with the suite's own settings, the proxy in front of it, and their
+//! folder.
 //!
-//! Tests change global variables, users and files. After each one the server's state is compared with what it was
-//! at the start; where they differ the server gets a fresh copy of its data, so that no test sees another one.
+//! Tests change global variables, users and files. After each one the server's state is compared
+//! with what it was at the start; where they differ the server gets a fresh copy of its data, so
+//! that no test sees another one.
 
 mod front;
 mod options;
@@ -49,7 +51,8 @@ pub struct Conditions {
     pub reader: Reader,
     /// Whether sessions share connections, of which there are fewer than sessions.
     pub multiplexing: bool,
-    /// Clients beside the test's own, at the server for a run without the proxy, and at the proxy for one through it.
+    /// Clients beside the test's own, at the server for a run without the proxy, and at the proxy
+    /// for one through it.
     pub noise: usize,
 }
 
@@ -145,7 +148,8 @@ impl Place {
         Ok(place)
     }
 
-    /// Creates the account, has the server refuse writes if that is wanted, and remembers the state to come back to.
+    /// Creates the account, has the server refuse writes if that is wanted, and remembers the state
+    /// to come back to.
     fn admit(&mut self) -> anyhow::Result<()> {
         let Account { name, password } = self.account;
         if self.account != ROOT {
@@ -185,12 +189,14 @@ impl Place {
         Ok(())
     }
 
-    /// The statements that tell whether a test has left something behind. Connections that the proxy keeps for others do not count.
+    /// The statements that tell whether a test has left something behind. Connections that the
+    /// proxy keeps for others do not count.
     fn fingerprint(&self) -> String {
         state::FINGERPRINT.replace("{others}", state::others(self.conditions.multiplexing))
     }
 
-    /// Makes everything as it was: an empty schema `test`, an empty folder for files, an empty slow log, and the server's state.
+    /// Makes everything as it was: an empty schema `test`, an empty folder for files, an empty slow
+    /// log, and the server's state.
     ///
     /// # Errors
     /// When the server does not start again.
@@ -298,7 +304,8 @@ impl Place {
         Sizes { general: size(self.log(options::GENERAL_LOG)), errors: size(self.log(options::ERROR_LOG)) }
     }
 
-    /// The last part, of so many bytes at most, of what the server's log of statements got since it had this size.
+    /// The last part, of so many bytes at most, of what the server's log of statements got since it
+    /// had this size.
     pub(crate) fn log_since(&self, size: u64, len_max: usize) -> String {
         let log = std::fs::read(self.log(options::GENERAL_LOG)).unwrap_or_default();
         let start = usize::try_from(size).unwrap_or_default().max(log.len().saturating_sub(len_max));

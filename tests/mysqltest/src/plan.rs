@@ -19,7 +19,8 @@ pub enum Outcome {
     Same,
     /// It fails, or cannot run, without the proxy.
     NotDirectly(Verdict),
-    /// It failed through the proxy once and passed when repeated; or it failed directly when repeated.
+    /// It failed through the proxy once and passed when repeated; or it failed directly when
+    /// repeated.
     Unsteady(String),
     /// It passes directly, twice, and fails through the proxy, twice; this is the difference.
     Diverges(String),
@@ -42,7 +43,8 @@ pub struct Outcomes {
     pub noise: Heard,
 }
 
-/// Hears of a test that is through, with the times of its first runs, directly and through the proxy.
+/// Hears of a test that is through, with the times of its first runs, directly and through the
+/// proxy.
 pub type Report<'a> = dyn Fn(&Test, &Outcome, (Duration, Duration)) -> anyhow::Result<()> + Sync + 'a;
 
 /// Tests to run in one mode as one account.
@@ -76,16 +78,17 @@ impl Outcomes {
     }
 }
 
-/// Whether a server that is read-only would be in the way of a test: it is about that itself, has clients log in as users that it
-/// makes, which may not write then, comes by TCP itself, or inserts with a delay, which the server does with no rights at all.
+/// Whether a server that is read-only would be in the way of a test: it is about that itself, has
+/// clients log in as users that it makes, which may not write then, comes by TCP itself, or inserts
+/// with a delay, which the server does with no rights at all.
 pub fn has_to_write(test: &Test, mode: Mode, account: Account) -> bool {
     let known = [ROOT.name, account.name];
     let makes_users = needs::of(test, mode).users.keys().any(|name| !known.contains(&name.as_str()));
     makes_users || test.sources.iter().any(|source| source.lines().any(minds_read_only))
 }
 
-/// Whether a line of a script is about `read_only`, and not about a variable whose name ends so, connects by TCP, or inserts with a
-/// delay.
+/// Whether a line of a script is about `read_only`, and not about a variable whose name ends so,
+/// connects by TCP, or inserts with a delay.
 fn minds_read_only(line: &str) -> bool {
     let line = line.to_lowercase();
     if ["insert delayed", "replace delayed", "127.0.0.1"].iter().any(|words| line.contains(words)) {
@@ -141,7 +144,8 @@ fn work(job: &Job<'_>, next: &AtomicUsize, outcomes: &Mutex<Outcomes>) -> anyhow
     Ok(())
 }
 
-/// Runs a test directly and through the proxy, and says how long that took; if it differs, once more.
+/// Runs a test directly and through the proxy, and says how long that took; if it differs, once
+/// more.
 fn both_ways(
     job: &Job<'_>,
     place: &mut Place,

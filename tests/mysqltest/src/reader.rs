@@ -1,17 +1,18 @@
 //! What came to the reader when the proxy splits reads from writes, and whether it belonged there.
 //!
-//! The reader is the same server by another way: TCP in place of its Unix socket. So there is no lag that would change what
-//! tests see, and the server's own logs tell which statements came which way, and which of them it has refused. A
-//! [refusing](Reader::Refusing) reader takes no writes: the server is read-only, and accounts may write there all the same when they
-//! come by the Unix socket, and may not when they come by TCP.
+//! The reader is the same server by another way: TCP in place of its Unix socket. So there is no
+//! lag that would change what tests see, and the server's own logs tell which statements came which
+//! way, and which of them it has refused. A [refusing](Reader::Refusing) reader takes no writes:
+//! the server is read-only, and accounts may write there all the same when they come by the Unix
+//! socket, and may not when they come by TCP.
 
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
-/// Words that no statement at a reader has, in lower case. Here a text is judged by words alone, to be independent of how the
-/// proxy judges it.
+/// Words that no statement at a reader has, in lower case. Here a text is judged by words alone, to
+/// be independent of how the proxy judges it.
 const FORBIDDEN: [&str; 18] = [
     "for update",
     "lock in share mode",
@@ -33,7 +34,8 @@ const FORBIDDEN: [&str; 18] = [
     "load_file",
 ];
 
-/// What statements at a reader begin with, in lower case: reads, questions about them, and what the proxy itself says there.
+/// What statements at a reader begin with, in lower case: reads, questions about them, and what the
+/// proxy itself says there.
 const ALLOWED: [&str; 16] = [
     "select",
     "with",
@@ -78,9 +80,11 @@ pub struct ReaderLog {
     pub statements: usize,
     /// Those whose words do not belong there, each with its test.
     pub strangers: Vec<String>,
-    /// Those that it has refused with error 1290, each with its test, as the log of errors shows them.
+    /// Those that it has refused with error 1290, each with its test, as the log of errors shows
+    /// them.
     pub refused: Vec<String>,
-    /// Those that the writer has refused so, each with its test: of accounts that tests make, which may not write here at all.
+    /// Those that the writer has refused so, each with its test: of accounts that tests make, which
+    /// may not write here at all.
     pub refused_by_writer: Vec<String>,
 }
 
@@ -102,13 +106,15 @@ impl ReaderLog {
         self.refused_by_writer.extend(other.refused_by_writer);
     }
 
-    /// Adds what the logs of a server, of statements and of errors, say about a test since they had these sizes.
+    /// Adds what the logs of a server, of statements and of errors, say about a test since they had
+    /// these sizes.
     pub(crate) fn read(&mut self, test: &str, general: &Path, errors: &Path, since: Sizes) {
         self.scan(test, &behind(general, since.general));
         self.scan_errors(test, &behind(errors, since.errors));
     }
 
-    /// Adds what a log of errors says: a line each, `TIME USER[USER] @ HOST [ADDRESS] ERROR NUMBER: TEXT : STATEMENT`.
+    /// Adds what a log of errors says: a line each,
+    /// `TIME USER[USER] @ HOST [ADDRESS] ERROR NUMBER: TEXT : STATEMENT`.
     fn scan_errors(&mut self, test: &str, log: &str) {
         for line in log.lines() {
             let Some((who, what)) = line.split_once(REFUSAL.0) else { continue };
@@ -168,7 +174,8 @@ fn behind(path: &Path, start: u64) -> String {
     if read.is_ok() { String::from_utf8_lossy(&bytes).into_owned() } else { String::new() }
 }
 
-/// Thread, command and argument of a line of the log: `260101  1:02:03\t     5 Query\tSELECT 1`, mostly without the time.
+/// Thread, command and argument of a line of the log: `260101  1:02:03\t     5 Query\tSELECT 1`,
+/// mostly without the time.
 fn entry(line: &str) -> Option<(u64, &str, &str)> {
     let (time, rest) = line.split_once('\t')?;
     if !time.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b' ' | b':')) {
@@ -185,7 +192,8 @@ fn entry(line: &str) -> Option<(u64, &str, &str)> {
     Some((thread.parse().ok()?, command, text))
 }
 
-/// The text without comments, which may hold any words, and without the marks around those that servers execute.
+/// The text without comments, which may hold any words, and without the marks around those that
+/// servers execute.
 fn without_comments(text: &str) -> String {
     let mut kept = String::new();
     let mut rest = text;

@@ -144,8 +144,8 @@ pub struct Keep {
 }
 
 impl Keep {
-    /// Creates `folder/MODE-ACCOUNT`, or `folder/MODE-ACCOUNT-shared` if sessions share connections, without what an earlier run has left
-    /// there.
+    /// Creates `folder/MODE-ACCOUNT`, or `folder/MODE-ACCOUNT-shared` if sessions share
+    /// connections, without what an earlier run has left there.
     ///
     /// # Errors
     /// When it cannot be created.
@@ -163,7 +163,8 @@ impl Keep {
         &self.folder
     }
 
-    /// Writes down what does not belong to a reader, and what was refused because the server is read-only.
+    /// Writes down what does not belong to a reader, and what was refused because the server is
+    /// read-only.
     ///
     /// # Errors
     /// When a file cannot be written.

@@ -8,7 +8,8 @@ use anyhow::{Context as _, ensure};
 /// Where Debian's package `mariadb-test` puts the suite.
 const FOLDER: &str = "/usr/share/mysql/mysql-test";
 
-/// Options in `.opt` files that every server of ours has, or that make no difference to it, in lower case.
+/// Options in `.opt` files that every server of ours has, or that make no difference to it, in
+/// lower case.
 ///
 /// The suite's runner disables all optional plugins; ours leaves them as they are.
 const FULFILLED: [&str; 19] = [

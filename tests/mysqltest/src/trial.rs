@@ -116,7 +116,8 @@ pub fn run(
     Ok((verdict, time))
 }
 
-/// The last part of a log in which the other clients say something: one that fails stops all of them.
+/// The last part of a log in which the other clients say something: one that fails stops all of
+/// them.
 fn noisy_part(log: &str) -> String {
     let lines: Vec<&str> = log.lines().collect();
     let end = lines.iter().rposition(|line| line.contains("'noise ")).map_or(lines.len(), |last| last + 1);

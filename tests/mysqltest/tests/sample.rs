@@ -1,4 +1,5 @@
-//! A sample of MariaDB's own test suite: quick tests of many parts of the server, as text, through the proxy.
+//! A sample of MariaDB's own test suite: quick tests of many parts of the server, as text, through
+//! the proxy.
 //!
 //! `make test-mysqltest` runs all of it.
 
@@ -59,7 +60,8 @@ fn a_sample_of_the_suite_passes_through_the_proxy_as_it_does_directly() {
     };
     for reader in [Reader::Absent, Reader::Refusing] {
         let split = reader == Reader::Refusing;
-        // It reads its session's counters of what its statements did, which are of two sessions then.
+        // It reads its session's counters of what its statements did, which are of two sessions
+        // then.
         let is_of_both = |test: &&Test| !(split && test.name == "update");
         let tests: Vec<Test> = tests.iter().filter(is_of_both).cloned().collect();
         let job = Job {

@@ -1,7 +1,8 @@
 //! Amazon Aurora: what servers say, and what follows.
 //!
-//! Each server knows the state of all of them, so one answer is about the whole cluster, and it is enough to ask one of them at a
-//! time. Answers can be old: one that names another writer counts only if that writer was heard of no earlier than the one before.
+//! Each server knows the state of all of them, so one answer is about the whole cluster, and it is
+//! enough to ask one of them at a time. Answers can be old: one that names another writer counts
+//! only if that writer was heard of no earlier than the one before.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -15,7 +16,8 @@ pub struct AuroraWord<E> {
     pub members: Vec<AuroraMember<E>>,
 }
 
-/// A server of a cluster, as one of them sees it: a row of `information_schema.REPLICA_HOST_STATUS`.
+/// A server of a cluster, as one of them sees it: a row of
+/// `information_schema.REPLICA_HOST_STATUS`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuroraMember<E> {
     /// Where it is reached.
@@ -47,7 +49,8 @@ pub struct AuroraLimits {
 const WRITER: &str = "MASTER_SESSION_ID";
 
 impl<E> AuroraWord<E> {
-    /// The writer: of several that say so, some of which were it before, the one that was heard of last.
+    /// The writer: of several that say so, some of which were it before, the one that was heard of
+    /// last.
     pub fn writer(&self) -> Option<&AuroraMember<E>> {
         let writers = self.members.iter().filter(|member| member.session == WRITER);
         writers.max_by(|a, b| a.updated.cmp(&b.updated))

@@ -1,7 +1,7 @@
 //! Galera: what nodes say, and what follows.
 //!
-//! A node knows whether it is part of the primary component and how far it is with the state of the cluster. All nodes take
-//! writes unless they are told not to.
+//! A node knows whether it is part of the primary component and how far it is with the state of the
+//! cluster. All nodes take writes unless they are told not to.
 
 use super::{Role, Verdict};
 

@@ -1,8 +1,9 @@
 //! MySQL Group Replication: what members say, and what follows.
 //!
-//! Each member knows a list of all members with their states. A member is good for something if it says itself that it is
-//! `ONLINE` and that a majority of its list can be reached, and if no more members of such a majority deny than confirm it. The
-//! second half is what takes out a member that has died or is cut off before it has missed enough questions.
+//! Each member knows a list of all members with their states. A member is good for something if it
+//! says itself that it is `ONLINE` and that a majority of its list can be reached, and if no more
+//! members of such a majority deny than confirm it. The second half is what takes out a member that
+//! has died or is cut off before it has missed enough questions.
 
 use super::nodes::Node;
 use super::{Nodes, Role, Verdict, Word};

@@ -61,7 +61,8 @@ impl<E: Clone + Ord> Nodes<E> {
         }
     }
 
-    /// Whether nothing can follow from a server having said this: it has said the same before, and nothing else since.
+    /// Whether nothing can follow from a server having said this: it has said the same before, and
+    /// nothing else since.
     pub(crate) fn is_no_news(&self, cluster: &Cluster, server: &E, word: &Word<E>) -> bool {
         let Some(node) = self.nodes.get(server).filter(|node| node.misses == 0 && node.over == 0) else {
             return false;
@@ -113,7 +114,8 @@ impl<E: Clone + Ord> Nodes<E> {
         }
     }
 
-    /// By how many transactions a server is behind, if that is too many for this hostgroup of its cluster.
+    /// By how many transactions a server is behind, if that is too many for this hostgroup of its
+    /// cluster.
     pub(crate) fn behind(&self, cluster: &Cluster, hostgroup: u32, server: &E) -> Option<u64> {
         let Topology::Group(limits) = cluster.topology else { return None };
         let counts = limits.of_writers && hostgroup == cluster.writer

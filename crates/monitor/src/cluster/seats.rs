@@ -1,8 +1,8 @@
 //! From what servers are good for to the hostgroups that they are in.
 //!
-//! The same servers with the same roles get the same places whatever was before, so that all proxies in front of a cluster
-//! have the same writer: among those that take writes the one with the greatest weight, and among equals the last by name,
-//! as in ProxySQL.
+//! The same servers with the same roles get the same places whatever was before, so that all
+//! proxies in front of a cluster have the same writer: among those that take writes the one with
+//! the greatest weight, and among equals the last by name, as in ProxySQL.
 
 use std::cmp::Reverse;
 
@@ -74,7 +74,8 @@ fn writer_seats(cluster: &Cluster, elected: bool) -> Vec<u32> {
     hostgroups
 }
 
-/// Where a server is that is not to be used, and not asked: wherever it can have connections. Its rows let nobody make new ones.
+/// Where a server is that is not to be used, and not asked: wherever it can have connections. Its
+/// rows let nobody make new ones.
 fn drained<E>(cluster: &Cluster, candidate: &Candidate<'_, E>) -> Vec<u32> {
     let mut hostgroups = vec![candidate.home];
     for hostgroup in [cluster.writer, cluster.reader] {

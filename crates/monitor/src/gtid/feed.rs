@@ -1,8 +1,9 @@
 //! What a `proxysql_binlog_reader` says of its server, a line at a time.
 //!
-//! It begins with `ST=` and the whole set. Then comes a line for each transaction: `I1=` with the source's UUID without hyphens (and the tag, if
-//! there is one) and the number, or `I2=` with the number alone, of the same source as in the line before. Newer readers put several into one
-//! line: `I3=` and `I4=` have a range in the place of the number.
+//! It begins with `ST=` and the whole set. Then comes a line for each transaction: `I1=` with the
+//! source's UUID without hyphens (and the tag, if there is one) and the number, or `I2=` with the
+//! number alone, of the same source as in the line before. Newer readers put several into one line:
+//! `I3=` and `I4=` have a range in the place of the number.
 
 use std::str::FromStr;
 
@@ -11,8 +12,8 @@ use super::{GtidError, GtidSet, Source, range};
 /// Bytes of the longest line: sets of servers that have had many sources, some of them with holes.
 pub const LINE_BYTES_MAX: usize = 1 << 20;
 
-/// Ranges of all sources that are kept of one server. A server that executes all transactions has one or a few of each source; each takes
-/// some dozens of bytes here.
+/// Ranges of all sources that are kept of one server. A server that executes all transactions has
+/// one or a few of each source; each takes some dozens of bytes here.
 pub const RANGES_MAX: usize = 100_000;
 
 /// Why a reader is not listened to any more.
@@ -75,7 +76,8 @@ impl Feed {
     ///
     /// # Errors
     ///
-    /// It makes no sense here, and so what comes behind it may mean something else than it says; or there is too much of it.
+    /// It makes no sense here, and so what comes behind it may mean something else than it says; or
+    /// there is too much of it.
     pub fn hear(&mut self, line: Line) -> Result<(), FeedError> {
         match line {
             Line::Whole(executed) => (self.executed, self.is_complete) = (executed, true),

@@ -1,4 +1,5 @@
-//! Tags of transactions (MySQL 8.3 and later): those of one server with the same tag are counted by themselves.
+//! Tags of transactions (MySQL 8.3 and later): those of one server with the same tag are counted by
+//! themselves.
 
 use std::fmt;
 use std::str::FromStr;

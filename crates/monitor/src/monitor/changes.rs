@@ -8,8 +8,8 @@ use crate::{Change, Event};
 /// The hostgroups that one server is in, and how it is there.
 pub type Places = BTreeMap<u32, Health>;
 
-/// What has changed between two moments of a server, with the cause for each change in a hostgroup. It leaves before it joins, and it is in
-/// its place before it is used.
+/// What has changed between two moments of a server, with the cause for each change in a hostgroup.
+/// It leaves before it joins, and it is in its place before it is used.
 pub(super) fn events<E: Clone>(
     server: &E,
     before: &Places,

@@ -1,4 +1,5 @@
-//! Servers of clusters: what they say changes the places of all of them, and they know servers that the operator has not named.
+//! Servers of clusters: what they say changes the places of all of them, and they know servers that
+//! the operator has not named.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
@@ -9,8 +10,8 @@ use super::changes::{Places, events};
 use crate::cluster::Nodes;
 use crate::{Change, Check, Cluster, Event, Finding, Role, Row, Word};
 
-/// The most servers of one cluster that are known only because others of it name them. A replication group has at most nine
-/// members, Aurora sixteen.
+/// The most servers of one cluster that are known only because others of it name them. A
+/// replication group has at most nine members, Aurora sixteen.
 const DISCOVERED_MAX: usize = 32;
 
 impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
@@ -23,14 +24,16 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         self.plan.rows.iter().filter_map(of_row).collect()
     }
 
-    /// The servers that are known only because others of their clusters or pairs name them, with the writer hostgroups of those.
+    /// The servers that are known only because others of their clusters or pairs name them, with
+    /// the writer hostgroups of those.
     pub fn discovered(&self) -> Vec<(u32, E)> {
         let rows = self.plan.rows.iter().skip(self.configured);
         rows.filter_map(|row| Some((self.writer_of(row.hostgroup)?, row.server.clone()))).collect()
     }
 
-    /// How far servers are behind by what their clusters say, as far as those say it in time (Aurora); the writer is not. Of several
-    /// clusters of a server the one counts where it is farther behind.
+    /// How far servers are behind by what their clusters say, as far as those say it in time
+    /// (Aurora); the writer is not. Of several clusters of a server the one counts where it is
+    /// farther behind.
     pub fn lags(&self) -> HashMap<E, Duration> {
         let mut lags = HashMap::new();
         for (server, lag) in self.clusters.values().flat_map(Nodes::lags) {
@@ -84,7 +87,8 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         u32::try_from(self.circle(server).len()).unwrap_or(u32::MAX).max(1)
     }
 
-    /// When a check is made for the first time that could be made at `first`: where servers are asked in turn, when it is its turn.
+    /// When a check is made for the first time that could be made at `first`: where servers are
+    /// asked in turn, when it is its turn.
     pub(super) fn first_turn(&self, server: &E, check: Check, first: Duration) -> Duration {
         if check != Check::Aurora {
             return first;
@@ -118,7 +122,8 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
             .all(|cluster| self.clusters.get(&cluster.writer).is_none_or(|nodes| nodes.misses(server) == 0))
     }
 
-    /// The clusters are others now, and so may their servers be: what is known of those that stay goes on to hold.
+    /// The clusters are others now, and so may their servers be: what is known of those that stay
+    /// goes on to hold.
     pub(super) fn keep_clusters(&mut self, before: &[Cluster]) {
         let kind = |clusters: &[Cluster], writer: u32| {
             clusters.iter().find(|cluster| cluster.writer == writer).map(|cluster| cluster.topology.check())
@@ -134,8 +139,8 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         self.pairs.retain(|hostgroup, _| !self.cluster_of.contains_key(hostgroup));
     }
 
-    /// Goes on with servers that the operator has not named, those whose clusters or pairs are still there, and forgets what was
-    /// said by servers that are gone.
+    /// Goes on with servers that the operator has not named, those whose clusters or pairs are
+    /// still there, and forgets what was said by servers that are gone.
     pub(super) fn adopt(&mut self, discovered: Vec<Row<E>>) {
         let named: HashSet<(usize, E)> = (self.plan.rows.iter())
             .filter_map(|row| Some((*self.cluster_of.get(&row.hostgroup)?, row.server.clone())))
@@ -260,7 +265,8 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         places
     }
 
-    /// Why something has changed for a server in a hostgroup: what was seen, or what is thought of it in its cluster.
+    /// Why something has changed for a server in a hostgroup: what was seen, or what is thought of
+    /// it in its cluster.
     fn cause(&self, server: &E, hostgroup: u32, change: Change, seen: &str) -> String {
         let cluster = self.cluster_of.get(&hostgroup).and_then(|at| self.plan.clusters.get(*at));
         let nodes = cluster.and_then(|cluster| Some((cluster, self.clusters.get(&cluster.writer)?)));
@@ -274,7 +280,8 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         }
     }
 
-    /// Finds servers that are named by others of their cluster, and forgets those that are not any more.
+    /// Finds servers that are named by others of their cluster, and forgets those that are not any
+    /// more.
     fn discover(&mut self, clusters: &[Cluster], now: Duration) {
         let mut is_new = false;
         for cluster in clusters {

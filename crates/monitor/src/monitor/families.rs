@@ -1,4 +1,5 @@
-//! Pairs whose servers are found: what one server says changes who else is watched, and who is in use.
+//! Pairs whose servers are found: what one server says changes who else is watched, and who is in
+//! use.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::hash::Hash;
@@ -11,7 +12,8 @@ use crate::watch::Watch;
 use crate::{Change, Check, Discover, Event, Finding, Means, Pair, Row, Word};
 
 impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
-    /// The writer hostgroup of the pair or cluster in which a server may be or is that the operator has not named.
+    /// The writer hostgroup of the pair or cluster in which a server may be or is that the operator
+    /// has not named.
     pub fn found_in(&self, server: &E) -> Option<u32> {
         let rows = self.rows.get(server).into_iter().flatten();
         let found = rows.filter(|at| **at >= self.configured).filter_map(|at| self.plan.rows.get(*at));
@@ -20,7 +22,8 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         writers.next().or_else(candidate)
     }
 
-    /// Whether a server may be one of a pair that the operator has not named, and has not been found to be.
+    /// Whether a server may be one of a pair that the operator has not named, and has not been
+    /// found to be.
     pub fn is_candidate(&self, server: &E) -> bool {
         self.candidates.contains_key(server) && !self.rows.contains_key(server)
     }
@@ -66,7 +69,8 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         })
     }
 
-    /// The pairs are others now, and so may their servers be: what is known of those that stay goes on to hold.
+    /// The pairs are others now, and so may their servers be: what is known of those that stay goes
+    /// on to hold.
     pub(super) fn keep_families(&mut self) {
         let discovering = (self.plan.pairs.iter())
             .filter(|pair| self.pairs.get(&pair.writer).is_some_and(|other| other == *pair))
@@ -100,7 +104,8 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         self.families.iter().filter_map(of_family).flatten().collect()
     }
 
-    /// Goes on with servers that may be found: those that are new are asked who they are, the others not any more.
+    /// Goes on with servers that may be found: those that are new are asked who they are, the
+    /// others not any more.
     pub(super) fn follow_candidates(&mut self, now: Duration) {
         let named = |(writer, family): (&u32, &Family<E>)| {
             let named: Vec<(E, u32)> = family.named().map(|server| (server.clone(), *writer)).collect();
@@ -133,8 +138,8 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         }
     }
 
-    /// Servers that the operator does not want to be used in such a pair, until they have said who they are: a primary may know
-    /// them by other names.
+    /// Servers that the operator does not want to be used in such a pair, until they have said who
+    /// they are: a primary may know them by other names.
     fn set_aside(&self) -> Vec<(E, u32)> {
         if self.families.is_empty() {
             return Vec::new();
@@ -152,7 +157,8 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         rows.filter_map(unknown).collect()
     }
 
-    /// A check of a server of such a pair, or of one that may be, is over: that may change the places of all of them.
+    /// A check of a server of such a pair, or of one that may be, is over: that may change the
+    /// places of all of them.
     pub(super) fn conclude_of_family(
         &mut self,
         server: &E,
@@ -234,7 +240,8 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         }
     }
 
-    /// The servers of a pair, each once, with whether the operator has named it and whether it is to be used.
+    /// The servers of a pair, each once, with whether the operator has named it and whether it is
+    /// to be used.
     fn servers_of(&self, writer: u32) -> BTreeMap<&E, (bool, bool)> {
         let mut servers = BTreeMap::new();
         for (at, row) in self.plan.rows.iter().enumerate() {

@@ -1,4 +1,5 @@
-//! What follows from a finding for the server itself: whether it is there, takes writes, and keeps up.
+//! What follows from a finding for the server itself: whether it is there, takes writes, and keeps
+//! up.
 
 use std::hash::Hash;
 use std::time::Duration;
@@ -61,8 +62,8 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
                 _ => watch.read_only_timeouts = 0,
             }
         }
-        // Whether it writes is known of a server that comes back before anybody gets it. One that refuses a login never says
-        // it; one that refuses a statement lacks a privilege for that.
+        // Whether it writes is known of a server that comes back before anybody gets it. One that
+        // refuses a login never says it; one that refuses a statement lacks a privilege for that.
         let refuses_login = finding == Finding::Refused && matches!(check, Check::Ping | Check::Connect);
         let says_its_role = check == Check::ReadOnly || refuses_login || !is_of_pair;
         if finding.is_sign_of_life() {
@@ -91,7 +92,8 @@ impl<E: Clone + Eq + Hash + Ord> Monitor<E> {
         cause
     }
 
-    /// A server takes no writes any more. If its pair is without a writer now, somebody may have been promoted: they are all asked.
+    /// A server takes no writes any more. If its pair is without a writer now, somebody may have
+    /// been promoted: they are all asked.
     fn look_for_writer(&mut self, server: &E, now: Duration) {
         let writers = self.writers_of(server);
         let is_beside = |row: &&Row<E>| {

@@ -72,7 +72,8 @@ impl Scene {
         Self { monitor: Monitor::new(plan, s(100)), check, now: s(100) }
     }
 
-    /// Goes on to the next question to this server, with all others unanswered and without consequence, and answers it.
+    /// Goes on to the next question to this server, with all others unanswered and without
+    /// consequence, and answers it.
     fn answer(
         &mut self,
         server: Server,

@@ -1,4 +1,5 @@
-//! What tests of pairs and of clusters share: servers, their rows, and how the monitor gets on from check to check.
+//! What tests of pairs and of clusters share: servers, their rows, and how the monitor gets on from
+//! check to check.
 
 use std::time::Duration;
 
@@ -17,7 +18,8 @@ pub(crate) const fn row(hostgroup: u32, server: Server) -> Row<Server> {
     Row { hostgroup, server, in_use: true, weight: 1, max_lag: None, lag_when_unknown: s(60) }
 }
 
-/// Goes on to the next check of this kind of this server, and concludes it; nothing comes of all others.
+/// Goes on to the next check of this kind of this server, and concludes it; nothing comes of all
+/// others.
 pub(crate) fn conclude(
     monitor: &mut Monitor<Server>,
     now: &mut Duration,

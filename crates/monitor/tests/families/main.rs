@@ -1,4 +1,5 @@
-//! Servers of pairs that the operator has not named: when they are found, what they are used for, and when they are forgotten.
+//! Servers of pairs that the operator has not named: when they are found, what they are used for,
+//! and when they are forgotten.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -91,7 +92,8 @@ impl Scene {
         scene
     }
 
-    /// Goes on to the next check of this kind of this server, and concludes it; nothing comes of all others.
+    /// Goes on to the next check of this kind of this server, and concludes it; nothing comes of
+    /// all others.
     fn next(
         &mut self,
         server: Server,

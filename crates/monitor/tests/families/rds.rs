@@ -66,7 +66,8 @@ fn what_the_operator_calls_otherwise_is_not_found_again() {
     scene.says("endpoint", 1, &MEMBERS);
     assert_eq!(scene.says("a", 1, &MEMBERS), []);
     assert_eq!(scene.says("b", 2, &MEMBERS), [("b", JOINED)]);
-    // The endpoint leads to another one after a failover: that is one server, and the old writer another one.
+    // The endpoint leads to another one after a failover: that is one server, and the old writer
+    // another one.
     scene.says("endpoint", 2, &MEMBERS);
     assert_eq!((scene.of(WRITERS), scene.of(READERS)), (vec!["endpoint"], vec!["a"]));
 }

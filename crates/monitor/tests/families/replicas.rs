@@ -428,8 +428,9 @@ impl Said {
 }
 
 proptest! {
-    /// Whatever is said, everybody is in a place once, those that the operator has named are never lost, there is no writer that
-    /// was not one or promoted, and those that were promoted are writers until they say something else.
+    /// Whatever is said, everybody is in a place once, those that the operator has named are never
+    /// lost, there is no writer that was not one or promoted, and those that were promoted are
+    /// writers until they say something else.
     #[test]
     fn promises_hold(steps in prop::collection::vec((0..8_u32, 0..4_u32, 0..4_u32, 0..30_u64), 1..50)) {
         const NAMES: [Server; 4] = ["a", "b", "c", "d"];

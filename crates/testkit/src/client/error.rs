@@ -22,7 +22,8 @@ pub struct ServerError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// The server answered with an error; the connection is as good as before, except during the login.
+    /// The server answered with an error; the connection is as good as before, except during the
+    /// login.
     #[error("server error {0}")]
     Server(#[from] ServerError),
     /// The connection broke, or ended where an answer should be.

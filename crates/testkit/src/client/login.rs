@@ -59,7 +59,8 @@ pub(crate) async fn read_greeting<S: AsyncRead + AsyncWrite + Unpin>(
     })
 }
 
-/// Answers the greeting and goes on until the server has accepted; returns the status flags of its OK.
+/// Answers the greeting and goes on until the server has accepted; returns the status flags of its
+/// OK.
 pub(crate) async fn login<S: AsyncRead + AsyncWrite + Unpin>(
     packets: &mut Packets<S>,
     server: &ServerInfo,
@@ -76,7 +77,8 @@ pub(crate) async fn login<S: AsyncRead + AsyncWrite + Unpin>(
     Ok(status)
 }
 
-/// Sends the login packet with this answer to the greeting's nonce, and sets what both sides agreed on.
+/// Sends the login packet with this answer to the greeting's nonce, and sets what both sides agreed
+/// on.
 pub(crate) async fn send_login<S: AsyncRead + AsyncWrite + Unpin>(
     packets: &mut Packets<S>,
     server: &ServerInfo,
@@ -155,8 +157,8 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
     }
 }
 
-/// RSA-OAEP with SHA-1, as MySQL defines the full exchange of `caching_sha2_password`: what a client sends that was told
-/// to encrypt its password by [`ClientStep::Encrypt`].
+/// RSA-OAEP with SHA-1, as MySQL defines the full exchange of `caching_sha2_password`: what a
+/// client sends that was told to encrypt its password by [`ClientStep::Encrypt`].
 ///
 /// # Errors
 /// [`ClientError::Login`] when this is no public key.

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use wire::Capabilities;
 use wire::compress::Method;
 
-/// What a client announces by default, as far as the server has it: everything this client can handle.
+/// What a client announces by default, as far as the server has it: everything this client can
+/// handle.
 pub const CAPABILITIES: Capabilities = Capabilities::LONG_PASSWORD
     .union(Capabilities::LONG_FLAG)
     .union(Capabilities::LOCAL_FILES)
@@ -88,15 +89,17 @@ impl Options {
         self
     }
 
-    /// Announces these capabilities, as far as the server has them. Schema, plugin and attributes follow them.
+    /// Announces these capabilities, as far as the server has them. Schema, plugin and attributes
+    /// follow them.
     #[must_use]
     pub const fn capabilities(mut self, capabilities: Capabilities) -> Self {
         self.capabilities = capabilities;
         self
     }
 
-    /// Names this collation in the login instead of `utf8mb4_general_ci` (45). Only `COM_CHANGE_USER` has room for
-    /// ids above 255; a login then has the lower byte, as that of MySQL's own client library.
+    /// Names this collation in the login instead of `utf8mb4_general_ci` (45). Only
+    /// `COM_CHANGE_USER` has room for ids above 255; a login then has the lower byte, as that of
+    /// MySQL's own client library.
     #[must_use]
     pub const fn collation(mut self, collation: u16) -> Self {
         self.collation = collation;

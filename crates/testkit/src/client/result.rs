@@ -7,7 +7,8 @@ use wire::{Capabilities, Codec as _, StatusFlags, WireError, packet};
 use super::ClientError;
 use crate::packets::Packets;
 
-/// Shortest packet with header `0xfe` that is a row and no end: the first cell has at least 2^24 bytes then.
+/// Shortest packet with header `0xfe` that is a row and no end: the first cell has at least 2^24
+/// bytes then.
 const LONG_ROW_LEN: usize = 0xff_ffff;
 /// Packets with header `0xfe` below this length are classic EOF packets.
 const EOF_LEN_MAX: usize = 9;

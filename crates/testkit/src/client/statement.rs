@@ -103,8 +103,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
         self.read_result().await
     }
 
-    /// The next `count` rows of a cursor; [`StatusFlags::LAST_ROW_SENT`] in the result's status says that
-    /// there are no more.
+    /// The next `count` rows of a cursor; [`StatusFlags::LAST_ROW_SENT`] in the result's status
+    /// says that there are no more.
     ///
     /// # Errors
     /// As [`Client::query`].
@@ -141,7 +141,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
     }
 }
 
-/// The body of `COM_STMT_EXECUTE`, always with types. Source: `COM_STMT_EXECUTE` in MySQL's documentation.
+/// The body of `COM_STMT_EXECUTE`, always with types. Source: `COM_STMT_EXECUTE` in MySQL's
+/// documentation.
 fn execute_body(statement: &Statement, params: &[Value], flags: u8) -> Vec<u8> {
     let mut body = statement.id.to_le_bytes().to_vec();
     body.push(flags);

@@ -18,8 +18,8 @@ use crate::packets::Packets;
 pub(crate) const SERVER_NAME: &str = "localhost";
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Client<TlsStream<S>> {
-    /// Logs in over TLS on a stream that is connected already. The target in `options` says whether the password may
-    /// be shown: that of a Unix socket stands for yes.
+    /// Logs in over TLS on a stream that is connected already. The target in `options` says whether
+    /// the password may be shown: that of a Unix socket stands for yes.
     ///
     /// # Errors
     /// As [`Client::connect`]; [`ClientError::Io`] when the handshake fails.

@@ -13,7 +13,8 @@ pub use rustix::process::Signal;
 /// How often a wait with a deadline looks.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// A process started by [`Sandbox::start`]. It is killed when dropped, with all of its process group.
+/// A process started by [`Sandbox::start`]. It is killed when dropped, with all of its process
+/// group.
 #[derive(Debug)]
 pub struct Process {
     sandbox: Sandbox,
@@ -66,7 +67,8 @@ impl Process {
     pub fn exited(&mut self) -> io::Result<Option<ExitStatus>> {
         if self.status.is_none() {
             let Some(pid) = self.group() else { return Ok(None) };
-            // Look first without reaping: as long as the number is taken, the group can be killed safely.
+            // Look first without reaping: as long as the number is taken, the group can be killed
+            // safely.
             let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
             if waitid(WaitId::Pid(pid), look)?.is_none() {
                 return Ok(None);

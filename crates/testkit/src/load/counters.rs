@@ -69,8 +69,8 @@ impl Snapshot {
     }
 }
 
-/// The counters that all connections and the observer share. The lock is held for a few additions, by one
-/// thread at a time but for the rare observer.
+/// The counters that all connections and the observer share. The lock is held for a few additions,
+/// by one thread at a time but for the rare observer.
 #[derive(Debug, Default)]
 pub(super) struct Counters(Mutex<Snapshot>);
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// Bits of a value that a bucket keeps: 32 buckets per power of two, so that a bucket is at most 3.1 % wide.
+/// Bits of a value that a bucket keeps: 32 buckets per power of two, so that a bucket is at most
+/// 3.1 % wide.
 const PRECISION_BITS: u32 = 5;
 /// Values below this have a bucket of their own.
 const EXACT: u64 = 1 << (PRECISION_BITS + 1);
@@ -44,7 +45,8 @@ impl Histogram {
         Duration::from_micros(self.max_us)
     }
 
-    /// The time that this many percent of the times do not exceed, at most 3.1 % too long; 0 if there are none.
+    /// The time that this many percent of the times do not exceed, at most 3.1 % too long; 0 if
+    /// there are none.
     pub fn percentile(&self, percent: f64) -> Duration {
         // The counts of a load are far below 2^52, up to where floats are exact.
         #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
@@ -83,7 +85,8 @@ impl Histogram {
 /// The bucket of a value: its highest bits, behind the buckets of all smaller powers of two.
 fn index(value: u64) -> usize {
     let shift = value.max(1 << PRECISION_BITS).ilog2() - PRECISION_BITS;
-    // At most 11 bits are left: the shift in the upper ones, the highest bits of the value in the lower ones.
+    // At most 11 bits are left: the shift in the upper ones, the highest bits of the value in the
+    // lower ones.
     usize::try_from((u64::from(shift) << PRECISION_BITS) + (value >> shift)).unwrap_or(BUCKETS - 1)
 }
 

@@ -53,7 +53,8 @@ pub(super) async fn run(
             }
             Err(error) => counters.connection_failed(&error),
         }
-        // Ends early when the load is stopped. An error means that nobody is left to stop it: same thing.
+        // Ends early when the load is stopped. An error means that nobody is left to stop it: same
+        // thing.
         let _ = timeout(RETRY_PAUSE, stopped.wait_for(|&stopped| stopped)).await;
     }
 }

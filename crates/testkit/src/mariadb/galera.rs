@@ -1,7 +1,7 @@
 //! A Galera cluster of MariaDB servers.
 //!
-//! Nodes begin with copies of one data directory, so that none of them has to give its state to another: what runs in the place
-//! of rsync only says which state that is.
+//! Nodes begin with copies of one data directory, so that none of them has to give its state to
+//! another: what runs in the place of rsync only says which state that is.
 
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt as _;
@@ -29,7 +29,8 @@ const JOIN_TIME_MAX: Duration = Duration::from_mins(1);
 /// How often that is looked at.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Who is lost is given up after two seconds instead of five; the other times are what goes with that.
+/// Who is lost is given up after two seconds instead of five; the other times are what goes with
+/// that.
 const TIMES: &str =
     "evs.suspect_timeout=PT2S;evs.inactive_timeout=PT6S;evs.install_timeout=PT3S;evs.keepalive_period=PT0.5S";
 
@@ -80,10 +81,12 @@ impl Programs for WithTransfer {
 }
 
 impl Galera {
-    /// Starts so many nodes, all with the additional options `args`, and waits until they are ready and have a database `test`.
+    /// Starts so many nodes, all with the additional options `args`, and waits until they are ready
+    /// and have a database `test`.
     ///
     /// # Errors
-    /// When a node does not start or does not join, or there is no library for it: the text names the Debian package.
+    /// When a node does not start or does not join, or there is no library for it: the text names
+    /// the Debian package.
     pub fn start(
         binaries: &Binaries,
         sandbox: &Sandbox,

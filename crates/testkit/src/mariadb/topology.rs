@@ -28,8 +28,8 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// Starts a primary and `replicas` replicas, all with the additional options `args`, and waits until the
-    /// replicas have replayed a first change: the creation of the database `test`.
+    /// Starts a primary and `replicas` replicas, all with the additional options `args`, and waits
+    /// until the replicas have replayed a first change: the creation of the database `test`.
     ///
     /// # Errors
     /// When a server does not start or replication does not work.
@@ -86,8 +86,8 @@ impl Topology {
         Ok(())
     }
 
-    /// Kills the primary and makes the replica that has most of it the primary, which the others follow. They need `--log-bin` and
-    /// `--log-slave-updates`.
+    /// Kills the primary and makes the replica that has most of it the primary, which the others
+    /// follow. They need `--log-bin` and `--log-slave-updates`.
     ///
     /// # Errors
     /// When there is no replica, or one does not do what it is told.

@@ -17,7 +17,8 @@ const JOIN_TIME_MAX: Duration = Duration::from_mins(1);
 /// How often that is looked at.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Servers that form a group with one primary, which is the first one at the start. Dropping it kills them all.
+/// Servers that form a group with one primary, which is the first one at the start. Dropping it
+/// kills them all.
 #[derive(Debug)]
 pub struct Group {
     /// The members; server ids 1 and up.
@@ -25,8 +26,8 @@ pub struct Group {
 }
 
 impl Group {
-    /// Starts so many servers, all with the additional options `args`, makes them a group and waits until all of them are online
-    /// and have a database `test`.
+    /// Starts so many servers, all with the additional options `args`, makes them a group and waits
+    /// until all of them are online and have a database `test`.
     ///
     /// # Errors
     /// When a server does not start or does not join.

@@ -26,8 +26,8 @@ pub struct Router {
 }
 
 impl Router {
-    /// Starts a Router called `name` (a folder in the sandbox) before these servers, and waits until it listens.
-    /// `options` are further lines of its section `[routing]`.
+    /// Starts a Router called `name` (a folder in the sandbox) before these servers, and waits
+    /// until it listens. `options` are further lines of its section `[routing]`.
     ///
     /// # Errors
     /// With the end of its log when it does not start.

@@ -1,7 +1,8 @@
 //! The compressed protocol below packets, as strict as real peers are, and as careless.
 //!
-//! Real peers close the connection at a frame with a wrong sequence id; so does this one. And they ignore the ids of the
-//! packets inside the frames, and send what they like: here every packet that is sent has the same one.
+//! Real peers close the connection at a frame with a wrong sequence id; so does this one. And they
+//! ignore the ids of the packets inside the frames, and send what they like: here every packet that
+//! is sent has the same one.
 
 use wire::compress::{Codecs, Inflated, Inflater, Method, Peer};
 use wire::frame::{HEADER_LEN, Header};

@@ -13,8 +13,8 @@ use super::{Script, is_end, show};
 /// `utf8mb4_general_ci`.
 const UTF8MB4: u16 = 45;
 
-/// What a scripted server announces unless told otherwise: all that MariaDB 10.11 does, without TLS and
-/// compression.
+/// What a scripted server announces unless told otherwise: all that MariaDB 10.11 does, without TLS
+/// and compression.
 pub const CAPABILITIES: Capabilities = crate::client::CAPABILITIES
     .union(Capabilities::FOUND_ROWS)
     .union(Capabilities::CONNECT_WITH_DB)
@@ -118,7 +118,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ScriptedServer<S> {
         self.send_packet(greeting).await;
     }
 
-    /// Reads a login packet; from then on packets are written and read with what both sides agreed on.
+    /// Reads a login packet; from then on packets are written and read with what both sides agreed
+    /// on.
     pub async fn read_login(&mut self) -> LoginSeen {
         let payload = self.read().await;
         let login = packet::Login::decode(&payload, self.announced)

@@ -1,11 +1,11 @@
 //! We log in to a server.
 //!
-//! [`first_method`] says which method to name, [`begin`] gives the answer for the login packet; then every message
-//! of the server goes to [`ClientLogin::message`] until it says [`Done`](ClientStep::Done) or
-//! [`Refused`](ClientStep::Refused).
+//! [`first_method`] says which method to name, [`begin`] gives the answer for the login packet;
+//! then every message of the server goes to [`ClientLogin::message`] until it says
+//! [`Done`](ClientStep::Done) or [`Refused`](ClientStep::Refused).
 //!
-//! Sources: "Connection Phase" and "Caching SHA-2 Authentication" in MySQL's protocol documentation, "Connection" in
-//! MariaDB's, and what each method's module names.
+//! Sources: "Connection Phase" and "Caching SHA-2 Authentication" in MySQL's protocol
+//! documentation, "Connection" in MariaDB's, and what each method's module names.
 
 mod answer;
 mod step;
@@ -58,8 +58,9 @@ enum State {
     Over,
 }
 
-/// The method to name in the login packet: the one that the greeting offers, if it can be done with this secret and
-/// the nonce of a greeting; else one that can, so that the server need not ask for it.
+/// The method to name in the login packet: the one that the greeting offers, if it can be done with
+/// this secret and the nonce of a greeting; else one that can, so that the server need not ask for
+/// it.
 pub fn first_method<'a>(secret: &Secret, offered: &'a [u8], transport: Transport) -> &'a [u8] {
     let usable = |method: &Method| answer::make(*method, secret, &[0; NONCE_LEN], transport).is_ok();
     match (Method::of(offered).filter(usable), secret) {
@@ -69,8 +70,9 @@ pub fn first_method<'a>(secret: &Secret, offered: &'a [u8], transport: Transport
     }
 }
 
-/// Starts with what a greeting said: returns the answer for the login packet. It is empty if the method is
-/// unknown or cannot be done with the secret; the server then asks for another method, or refuses.
+/// Starts with what a greeting said: returns the answer for the login packet. It is empty if the
+/// method is unknown or cannot be done with the secret; the server then asks for another method, or
+/// refuses.
 ///
 /// `client_nonce` are random bytes, which are sent in the clear with some methods.
 pub fn begin(
@@ -101,7 +103,8 @@ impl ClientLogin {
             [] => Err(WireError::Truncated { field: "login message", needed: 1, left: 0 }),
             [0x00, ..] => Ok(ClientStep::Done),
             [0xff, ..] => Ok(ClientStep::Refused),
-            // `Protocol::OldAuthSwitchRequest`: the method of MySQL 4.0, with the nonce that there is.
+            // `Protocol::OldAuthSwitchRequest`: the method of MySQL 4.0, with the nonce that there
+            // is.
             [AuthSwitch::HEADER] => self.switch(old::NAME.as_bytes(), None),
             [AuthSwitch::HEADER, ..] => {
                 let packet = AuthSwitch::decode(payload, caps)?;
@@ -109,7 +112,8 @@ impl ClientLogin {
             }
             [AuthMore::HEADER, ..] => self.more(state, AuthMore::decode(payload, caps)?.data),
             [NEXT_FACTOR, name @ ..] => Ok(Unsupported::factor(name).into()),
-            // MariaDB sends the data of methods without a header where it cannot be taken for another packet.
+            // MariaDB sends the data of methods without a header where it cannot be taken for
+            // another packet.
             [parsec::ALGORITHM, ..] if state == State::ExtSalt => self.more(state, payload),
             _ => Err(WireError::Unexpected { expected: "a login packet", got: "another packet" }),
         }
@@ -122,7 +126,8 @@ impl ClientLogin {
         cipher
     }
 
-    /// Goes on after [`ClientStep::Derive`]: returns the payload to send. Takes up to some milliseconds.
+    /// Goes on after [`ClientStep::Derive`]: returns the payload to send. Takes up to some
+    /// milliseconds.
     pub fn derive(&mut self) -> Vec<u8> {
         let State::Deriving(salt) = mem::replace(&mut self.state, State::End) else {
             debug_assert!(false, "nothing was to be derived");

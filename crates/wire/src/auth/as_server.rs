@@ -12,8 +12,8 @@
 //!               the password where others can read it ───────── RefuseUnprotected
 //! ```
 //!
-//! Sources: "Authentication Method Switch Request" and "Caching SHA-2 Authentication" in MySQL's protocol
-//! documentation.
+//! Sources: "Authentication Method Switch Request" and "Caching SHA-2 Authentication" in MySQL's
+//! protocol documentation.
 
 mod check;
 mod step;
@@ -36,12 +36,13 @@ pub const CIPHER_LEN_MAX: usize = 1024;
 pub struct Terms<'a> {
     /// What the table has.
     pub credential: &'a Credential,
-    /// Another password that is as good, while passwords are being changed: clear text, or of the same kind as the first.
+    /// Another password that is as good, while passwords are being changed: clear text, or of the
+    /// same kind as the first.
     pub additional: Option<&'a Credential>,
     /// SHA256(SHA256(password)), as an earlier login has brought it.
     pub digest: Option<[u8; 32]>,
-    /// Whether servers want more than the credential has: a client with a `mysql_native_password` hash is then asked
-    /// for the password itself, unless `digest` is there.
+    /// Whether servers want more than the credential has: a client with a `mysql_native_password`
+    /// hash is then asked for the password itself, unless `digest` is there.
     pub wants_password: bool,
     /// What the greeting carried.
     pub nonce: [u8; NONCE_LEN],
@@ -80,8 +81,8 @@ enum State {
     Over,
 }
 
-/// Starts with a login packet, or a `COM_CHANGE_USER`: the method that made the answer (`None` if the client cannot
-/// name methods, which means `mysql_native_password`), and the answer.
+/// Starts with a login packet, or a `COM_CHANGE_USER`: the method that made the answer (`None` if
+/// the client cannot name methods, which means `mysql_native_password`), and the answer.
 pub fn begin(
     terms: &Terms<'_>,
     client_plugin: Option<&[u8]>,
@@ -121,8 +122,9 @@ impl ServerLogin {
         }
     }
 
-    /// Goes on after [`ServerStep::Decrypt`]; `plain` is `None` if the bytes cannot be decrypted. With a
-    /// right-looking password this takes the milliseconds of [`caching_sha2::Stored::verify`].
+    /// Goes on after [`ServerStep::Decrypt`]; `plain` is `None` if the bytes cannot be decrypted.
+    /// With a right-looking password this takes the milliseconds of
+    /// [`caching_sha2::Stored::verify`].
     pub fn decrypted(&mut self, plain: Option<&[u8]>) -> ServerStep {
         match (mem::replace(&mut self.state, State::Over), plain) {
             (State::Decrypting, Some(masked)) => {
@@ -139,8 +141,8 @@ impl ServerLogin {
         plugin: Option<&[u8]>,
         answer: &[u8],
     ) -> ServerStep {
-        // A client whose method is not the one in the greeting waits for that method's first data, and would take an
-        // OK for them. To a change of the user these two answer at once.
+        // A client whose method is not the one in the greeting waits for that method's first data,
+        // and would take an OK for them. To a change of the user these two answer at once.
         let has_answered = match (plugin, offered) {
             // The zero byte is an answer of the method; clients that wait send nothing at all.
             _ if answer == [0] => true,
@@ -151,7 +153,8 @@ impl ServerLogin {
         match (is_empty(answer), has_answered) {
             (true, true) => accept(Secret::Empty),
             (true, false) => self.switch(Method::Native),
-            // The proof of an empty password, which some clients compute: as MySQL does, they are asked to show it.
+            // The proof of an empty password, which some clients compute: as MySQL does, they are
+            // asked to show it.
             (false, _) if plugin == Some(caching_sha2::NAME.as_bytes()) && self.transport.is_private() => {
                 self.ask_for_password()
             }
@@ -175,8 +178,8 @@ impl ServerLogin {
             }
         }
         match named.filter(|&method| self.can_check(method)) {
-            // Signs another nonce than that of the greeting. A client whose method is not the one in the greeting
-            // sends no answer yet.
+            // Signs another nonce than that of the greeting. A client whose method is not the one
+            // in the greeting sends no answer yet.
             Some(method) if method == Method::Ed25519 || is_empty(answer) => self.switch(method),
             Some(method) => self.check(method, answer).unwrap_or(ServerStep::Refuse),
             None => self.switch(self.preferred()),
@@ -204,7 +207,8 @@ impl ServerLogin {
             (Credential::Clear(_), _)
             | (Credential::CachingSha2(_), Method::CachingSha2 | Method::Sha256) => true,
             (Credential::Native(_), Method::Native) => !self.wants_password,
-            // Both show the password; as long as the hash is enough, its own method costs fewer messages.
+            // Both show the password; as long as the hash is enough, its own method costs fewer
+            // messages.
             (Credential::Native(_), Method::CachingSha2 | Method::Sha256) => self.wants_password,
         }
     }
@@ -241,7 +245,8 @@ impl fmt::Debug for ServerLogin {
     }
 }
 
-/// Whether an answer says that the client has no password: nothing, or (newer methods) one zero byte.
+/// Whether an answer says that the client has no password: nothing, or (newer methods) one zero
+/// byte.
 const fn is_empty(answer: &[u8]) -> bool {
     matches!(answer, [] | [0])
 }

@@ -1,10 +1,11 @@
-//! `caching_sha2_password`: SHA-256, with a fast exchange for passwords that the server has seen before.
+//! `caching_sha2_password`: SHA-256, with a fast exchange for passwords that the server has seen
+//! before.
 //!
-//! The server stores a salted hash of thousands of rounds ([`Stored`]), too slow for every login. After the
-//! first *full* exchange, which shows it the password (over TLS, or encrypted with its RSA key), it keeps
-//! SHA256(SHA256(password)) in memory, and checks the proof SHA256(password) XOR
-//! SHA256(SHA256(SHA256(password)), nonce) of the *fast* exchange against that. Source: "Caching SHA-2
-//! Authentication" in MySQL's protocol documentation, and `sha2_password.cc`.
+//! The server stores a salted hash of thousands of rounds ([`Stored`]), too slow for every login.
+//! After the first *full* exchange, which shows it the password (over TLS, or encrypted with its
+//! RSA key), it keeps SHA256(SHA256(password)) in memory, and checks the proof SHA256(password) XOR
+//! SHA256(SHA256(SHA256(password)), nonce) of the *fast* exchange against that. Source: "Caching
+//! SHA-2 Authentication" in MySQL's protocol documentation, and `sha2_password.cc`.
 
 mod stored;
 
@@ -58,7 +59,8 @@ pub fn learn(answer: &[u8], nonce: &[u8], digest: &[u8; 32]) -> Option<[u8; 32]>
     equal(&sha256(&[&stage1]), digest).then_some(stage1)
 }
 
-/// What the client encrypts in a full exchange: the password and a zero byte, XOR the nonce, repeated.
+/// What the client encrypts in a full exchange: the password and a zero byte, XOR the nonce,
+/// repeated.
 pub fn mask(password: &[u8], nonce: &[u8]) -> Vec<u8> {
     password.iter().chain(&[0]).zip(nonce.iter().cycle()).map(|(byte, mask)| byte ^ mask).collect()
 }

@@ -11,7 +11,8 @@ pub enum Credential {
     Empty,
     /// The password.
     Clear(Vec<u8>),
-    /// SHA1(SHA1(password)), written as `*` and 40 hexadecimal digits: checks `mysql_native_password`.
+    /// SHA1(SHA1(password)), written as `*` and 40 hexadecimal digits: checks
+    /// `mysql_native_password`.
     Native([u8; 20]),
     /// The stored hash of `caching_sha2_password`, written as `$A$005$` and 63 bytes.
     CachingSha2(Stored),

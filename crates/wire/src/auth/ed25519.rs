@@ -1,8 +1,9 @@
 //! MariaDB's `client_ed25519`: a signature, and no secret on the server.
 //!
-//! The expanded secret key is SHA-512 of the password, of any length, where Ed25519 itself would hash a random seed
-//! of 32 bytes. The server keeps the public key, sends a nonce of 32 bytes (the greeting's 20 are not enough, so
-//! that it always asks for a switch), and the client signs that. Source: `plugin/auth_ed25519` in MariaDB's sources.
+//! The expanded secret key is SHA-512 of the password, of any length, where Ed25519 itself would
+//! hash a random seed of 32 bytes. The server keeps the public key, sends a nonce of 32 bytes (the
+//! greeting's 20 are not enough, so that it always asks for a switch), and the client signs that.
+//! Source: `plugin/auth_ed25519` in MariaDB's sources.
 
 use ed25519_dalek::hazmat::{ExpandedSecretKey, raw_sign};
 use ed25519_dalek::{Signature, Verifier as _, VerifyingKey};

@@ -1,8 +1,9 @@
 //! `mysql_old_password`: the method of MySQL 3.21 to 4.0, towards servers only.
 //!
-//! A hash of 62 bits seeds a random number generator, which masks eight bytes of the nonce. Whoever reads one login can
-//! compute a password that does; so it is for connections that nobody else can read. Source: `password.c` of MariaDB
-//! (`hash_password`, `scramble_323`) and "Old Password Authentication" in MySQL's protocol documentation.
+//! A hash of 62 bits seeds a random number generator, which masks eight bytes of the nonce. Whoever
+//! reads one login can compute a password that does; so it is for connections that nobody else can
+//! read. Source: `password.c` of MariaDB (`hash_password`, `scramble_323`) and "Old Password
+//! Authentication" in MySQL's protocol documentation.
 
 /// The method's name.
 pub const NAME: &str = "mysql_old_password";
@@ -48,7 +49,8 @@ fn random(seeds: &mut [u32; 2]) -> u8 {
     let next = (first * 3 + second) % u64::from(MODULUS);
     let seed = |number: u64| u32::try_from(number % u64::from(MODULUS)).unwrap_or(0);
     *seeds = [seed(next), seed(next + second + 33)];
-    // Floating point, as on the other side: where the division has no remainder, integers give another result.
+    // Floating point, as on the other side: where the division has no remainder, integers give
+    // another result.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 30")]
     let number = (f64::from(seeds[0]) / f64::from(MODULUS) * 31.0) as u8;
     number

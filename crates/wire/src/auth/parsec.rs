@@ -1,9 +1,9 @@
 //! MariaDB's `parsec` (11.6 and later): a signature with a key that is slow to guess.
 //!
-//! The server sends a nonce of 32 bytes. The client answers with nothing, which asks for the *ext-salt*: `P`, a
-//! factor, and 18 bytes of salt. Its secret key is PBKDF2-HMAC-SHA512 of the password with 1024 << factor rounds;
-//! it signs the server's nonce and one of its own, and sends the latter and the signature. Source:
-//! `plugin/auth_parsec` in MariaDB's sources.
+//! The server sends a nonce of 32 bytes. The client answers with nothing, which asks for the
+//! *ext-salt*: `P`, a factor, and 18 bytes of salt. Its secret key is PBKDF2-HMAC-SHA512 of the
+//! password with 1024 << factor rounds; it signs the server's nonce and one of its own, and sends
+//! the latter and the signature. Source: `plugin/auth_parsec` in MariaDB's sources.
 
 use std::num::NonZeroU32;
 

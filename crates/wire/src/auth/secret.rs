@@ -13,13 +13,14 @@ pub enum Secret {
     Clear(Vec<u8>),
     /// SHA1(password): `mysql_native_password`.
     NativeStage1([u8; 20]),
-    /// SHA256(password): the fast exchange of `caching_sha2_password`, with servers that have seen the
-    /// password since they started.
+    /// SHA256(password): the fast exchange of `caching_sha2_password`, with servers that have seen
+    /// the password since they started.
     CachingSha2Stage1([u8; 32]),
 }
 
 impl Secret {
-    /// Whether both are of one password, as far as that can be told: a password, and what was made of it or is equal to it.
+    /// Whether both are of one password, as far as that can be told: a password, and what was made
+    /// of it or is equal to it.
     pub fn is_of(&self, password: &Self) -> bool {
         match (self, password) {
             (Self::NativeStage1(stage1), Self::Clear(password)) => *stage1 == native::stage1(password),

@@ -68,8 +68,8 @@ fn talk(
     talk_with(&terms(credential, cached, transport), secret, plugin).0
 }
 
-/// The same; returns the number of messages as well: the greeting, those of the login, and OK or ERR. RSA is the
-/// identity.
+/// The same; returns the number of messages as well: the greeting, those of the login, and OK or
+/// ERR. RSA is the identity.
 fn talk_with(terms: &Terms<'_>, secret: &Secret, plugin: &str) -> (Result<Accepted, &'static str>, u8) {
     let mut messages = 2;
     let outcome = converse(terms, secret, plugin, &mut messages);
@@ -196,7 +196,8 @@ fn wrong_and_missing_passwords_are_refused_everywhere() {
 fn a_hash_is_enough_where_its_method_is_spoken() {
     for_all(|credential, cached, plugin, transport| {
         let [_, sha1, sha256] = secrets(PASSWORD);
-        // Methods that show or use the password itself are asked for again when a client names them.
+        // Methods that show or use the password itself are asked for again when a client names
+        // them.
         let with_password = match (credential, plugin) {
             (_, clear::NAME) => transport.is_private(),
             (Credential::Clear(_), name) => [ed25519::NAME, sha256_password::NAME].contains(&name),
@@ -208,7 +209,8 @@ fn a_hash_is_enough_where_its_method_is_spoken() {
             credential => matches!(credential, Credential::Native(_)),
         };
         let sha256_enough = match credential {
-            // A server that knows the password asks clients with another method for caching_sha2_password.
+            // A server that knows the password asks clients with another method for
+            // caching_sha2_password.
             Credential::Clear(_) => plugin != native::NAME,
             Credential::CachingSha2(_) => cached == Some(caching_sha2::digest(PASSWORD)),
             _ => false,

@@ -7,10 +7,11 @@ use crate::codec::{Reader, put_lenenc, put_lenenc_bytes};
 /// Sets of values that come with one statement: always one.
 const SETS: u64 = 1;
 
-/// The attributes of a query ([`Capabilities::QUERY_ATTRIBUTES`](crate::Capabilities::QUERY_ATTRIBUTES)).
+/// The attributes of a query
+/// ([`Capabilities::QUERY_ATTRIBUTES`](crate::Capabilities::QUERY_ATTRIBUTES)).
 ///
-/// They are kept as they came, and were walked through once when they were read, because the statement's text
-/// is behind them. Source: `COM_QUERY`.
+/// They are kept as they came, and were walked through once when they were read, because the
+/// statement's text is behind them. Source: `COM_QUERY`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Attributes<'a> {
     count: usize,

@@ -11,8 +11,8 @@ macro_rules! kinds {
     ($($(#[$doc:meta])+ $kind:ident = $byte:literal, $name:literal, $answer:ident;)+) => {
         /// Which command a packet is: the first byte of its payload.
         ///
-        /// The numbers are those of `enum enum_server_command` in MySQL's `my_command.h` and MariaDB's
-        /// `mysql_com.h`.
+        /// The numbers are those of `enum enum_server_command` in MySQL's `my_command.h` and
+        /// MariaDB's `mysql_com.h`.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[repr(u8)]
         pub enum Kind {

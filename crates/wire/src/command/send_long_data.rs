@@ -3,8 +3,8 @@
 use super::{Kind, expect};
 use crate::{Capabilities, Codec, WireError, codec::Reader};
 
-/// Appends to the value of a parameter, before the execution. There is no answer: an error shows in the
-/// execution's.
+/// Appends to the value of a parameter, before the execution. There is no answer: an error shows in
+/// the execution's.
 ///
 /// Source: `COM_STMT_SEND_LONG_DATA`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

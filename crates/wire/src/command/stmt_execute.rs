@@ -27,8 +27,9 @@ pub struct ExecuteParams<'a> {
     pub count: usize,
     /// A bit per parameter, the lowest first: its value is NULL.
     pub nulls: &'a [u8],
-    /// Types of all parameters, two bytes each (with [`Capabilities::QUERY_ATTRIBUTES`] a length-encoded name
-    /// follows each). Clients send them with the first execution only: `None` means the same as last time.
+    /// Types of all parameters, two bytes each (with [`Capabilities::QUERY_ATTRIBUTES`] a
+    /// length-encoded name follows each). Clients send them with the first execution only: `None`
+    /// means the same as last time.
     pub types: Option<&'a [u8]>,
     /// The values one behind the other, without those that are NULL or were sent as long data.
     pub values: &'a [u8],
@@ -37,12 +38,13 @@ pub struct ExecuteParams<'a> {
 impl<'a> StmtExecute<'a> {
     /// Opens a read-only cursor (`CURSOR_TYPE_READ_ONLY`).
     pub const CURSOR_READ_ONLY: u8 = 1;
-    /// The number of parameters, with attributes, comes along (`PARAMETER_COUNT_AVAILABLE`); has a meaning
-    /// only with [`Capabilities::QUERY_ATTRIBUTES`].
+    /// The number of parameters, with attributes, comes along (`PARAMETER_COUNT_AVAILABLE`); has a
+    /// meaning only with [`Capabilities::QUERY_ATTRIBUTES`].
     pub const PARAM_COUNT: u8 = 8;
 
-    /// The attributes that come along behind the parameters, of which the statement has `prepared`: none if types do not come along,
-    /// because the names are with them. Parameters that were sent as long data must not be among them: their values are not there.
+    /// The attributes that come along behind the parameters, of which the statement has `prepared`:
+    /// none if types do not come along, because the names are with them. Parameters that were sent
+    /// as long data must not be among them: their values are not there.
     pub fn attributes(
         &self,
         prepared: u16,
@@ -85,14 +87,16 @@ impl<'a> StmtExecute<'a> {
 }
 
 impl<'a> ExecuteParams<'a> {
-    /// The types, in the same form, of the first `prepared` parameters: those that are no attributes.
+    /// The types, in the same form, of the first `prepared` parameters: those that are no
+    /// attributes.
     pub fn types_without_attributes(&self, prepared: u16, caps: Capabilities) -> Option<&'a [u8]> {
         let all = self.types.filter(|_| self.count >= usize::from(prepared))?;
         types(&mut Reader::new(all), prepared.into(), caps.contains(Capabilities::QUERY_ATTRIBUTES)).ok()
     }
 
-    /// The codes in the types of `prepared` parameters, in the form of [`types_without_attributes`](Self::types_without_attributes):
-    /// `MYSQL_TYPE_*`, with the uppermost bit of 16 for what is unsigned. What comes short ends them.
+    /// The codes in the types of `prepared` parameters, in the form of
+    /// [`types_without_attributes`](Self::types_without_attributes): `MYSQL_TYPE_*`, with the
+    /// uppermost bit of 16 for what is unsigned. What comes short ends them.
     pub fn type_codes(
         types: &'a [u8],
         prepared: u16,

@@ -6,8 +6,8 @@ use crate::codec::Reader;
 /// The flag that says that an integer has no sign, in the upper byte of a parameter's type.
 const UNSIGNED: u16 = 0x8000;
 
-/// Takes one value of the given type (`MYSQL_TYPE_*` and the unsigned flag): the bytes as they are, with the
-/// length that some types have in front.
+/// Takes one value of the given type (`MYSQL_TYPE_*` and the unsigned flag): the bytes as they are,
+/// with the length that some types have in front.
 ///
 /// Source: "Binary Protocol Value" in MySQL's protocol documentation.
 pub(super) fn take<'a>(reader: &mut Reader<'a>, kind: u16) -> Result<&'a [u8], WireError> {

@@ -1,8 +1,8 @@
 //! What compresses and expands, and who has it at the moment.
 //!
-//! A compressor needs a few hundred kilobytes and is used for one frame at a time, so there is one per thread. An
-//! expander is needed for as long as its frame is on its way, which a slow peer may draw out, so connections take one
-//! when a frame begins and bring it back when it ends.
+//! A compressor needs a few hundred kilobytes and is used for one frame at a time, so there is one
+//! per thread. An expander is needed for as long as its frame is on its way, which a slow peer may
+//! draw out, so connections take one when a frame begins and bring it back when it ends.
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 use zstd::zstd_safe::{CCtx, CParameter, DCtx, DParameter, InBuffer, OutBuffer, ResetDirective};
@@ -13,10 +13,12 @@ use crate::WireError;
 /// Expanders of a method that are kept for the next frame.
 const KEPT: usize = 4;
 
-/// Plain text of the longest frame after which a zstd expander is kept, in bytes: it keeps a window of that size.
+/// Plain text of the longest frame after which a zstd expander is kept, in bytes: it keeps a window
+/// of that size.
 const KEPT_PLAIN_MAX: u32 = 256 * 1024;
 
-/// Largest window of zstd that is accepted, as a power of two: no frame has more plain text than 2^24 bytes.
+/// Largest window of zstd that is accepted, as a power of two: no frame has more plain text than
+/// 2^24 bytes.
 const ZSTD_WINDOW_LOG_MAX: u32 = 24;
 
 const BROKEN: WireError = WireError::BadFrame("the content cannot be uncompressed");
@@ -157,8 +159,8 @@ impl Codecs {
 }
 
 impl Expander {
-    /// Expands what it can of `input` into `out`. `all` says that this is the whole content, and `out` has room for all
-    /// of it: that is faster.
+    /// Expands what it can of `input` into `out`. `all` says that this is the whole content, and
+    /// `out` has room for all of it: that is faster.
     pub(super) fn expand(&mut self, input: &[u8], out: &mut [u8], all: bool) -> Result<Expanded, WireError> {
         match self {
             Self::Zlib(zlib) => {

@@ -6,8 +6,9 @@ use crate::WireError;
 
 /// Expands the frames of one direction of a connection.
 ///
-/// It streams also inside a frame: memory does not depend on what a header claims. An expander is held only while a
-/// frame is cut. After an error it is of no more use: the connection has no defined next byte any more.
+/// It streams also inside a frame: memory does not depend on what a header claims. An expander is
+/// held only while a frame is cut. After an error it is of no more use: the connection has no
+/// defined next byte any more.
 #[derive(Debug)]
 pub struct Inflater {
     method: Method,
@@ -31,7 +32,8 @@ enum State {
         plain_left: u32,
         /// Bytes of plain text of the whole frame.
         plain_len: u32,
-        /// The last byte of the plain text, which is not handed out before the rest of the content was found good.
+        /// The last byte of the plain text, which is not handed out before the rest of the content
+        /// was found good.
         last: u8,
         expander: Expander,
     },
@@ -46,8 +48,8 @@ pub struct Inflated {
     pub read: usize,
     /// Bytes of plain text that were written.
     pub written: usize,
-    /// The sequence id of a frame whose header was read, and nothing behind it. Otherwise there is no more input, or no
-    /// more room.
+    /// The sequence id of a frame whose header was read, and nothing behind it. Otherwise there is
+    /// no more input, or no more room.
     pub frame: Option<u8>,
 }
 
@@ -57,18 +59,19 @@ impl Inflater {
         Self { method, header: [0; FRAME_HEADER_LEN], filled: 0, state: State::Header }
     }
 
-    /// Whether there may be plain text without any further input: the last call has run out of room in the middle of a
-    /// frame.
+    /// Whether there may be plain text without any further input: the last call has run out of room
+    /// in the middle of a frame.
     pub const fn may_have_more(&self) -> bool {
         matches!(self.state, State::Packed { .. } | State::Last(_))
     }
 
-    /// Goes on with the bytes that follow the ones of the last call, up to the next header, the end of the input or the
-    /// end of the room in `out`. To be called until it does nothing more.
+    /// Goes on with the bytes that follow the ones of the last call, up to the next header, the end
+    /// of the input or the end of the room in `out`. To be called until it does nothing more.
     ///
     /// # Errors
     ///
-    /// [`WireError::BadFrame`] if content cannot be expanded, or is shorter or longer than its header says.
+    /// [`WireError::BadFrame`] if content cannot be expanded, or is shorter or longer than its
+    /// header says.
     pub fn inflate(
         &mut self,
         codecs: &mut Codecs,
@@ -171,8 +174,8 @@ enum End {
 
 /// Expands what it can. Says how, if the content has ended.
 ///
-/// The last byte is handed out only when all content was found good, checksum included: no command is complete whose
-/// frame is broken.
+/// The last byte is handed out only when all content was found good, checksum included: no command
+/// is complete whose frame is broken.
 fn expand(
     expander: &mut Expander,
     frame: Frame<'_>,
@@ -187,7 +190,8 @@ fn expand(
         let input = input.get(..*left as usize).unwrap_or(input);
         let free = out.get_mut(done.written..).unwrap_or_default();
         let all = input.len() == *left as usize && free.len() >= *plain_left as usize;
-        // Where no more plain text may come, there is room for one byte, so that more of it is seen.
+        // Where no more plain text may come, there is room for one byte, so that more of it is
+        // seen.
         let mut beyond = [0];
         let room = match *plain_left as usize {
             0 => &mut beyond[..],

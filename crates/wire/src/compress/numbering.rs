@@ -1,9 +1,11 @@
-//! The sequence ids of a compressed connection: those of its frames, and those of the packets inside them.
+//! The sequence ids of a compressed connection: those of its frames, and those of the packets
+//! inside them.
 //!
-//! Frames are numbered like packets without compression: both directions together, from zero with every command. The
-//! packets inside are numbered as well, but whoever speaks the compressed protocol ignores their ids, and sets its own
-//! count to that of the frames now and then (`net_flush` in the servers' `net_serv.cc`). A peer without compression at
-//! the other end of a proxy is strict about them. So what comes out of frames gets the ids that it would have had
+//! Frames are numbered like packets without compression: both directions together, from zero with
+//! every command. The packets inside are numbered as well, but whoever speaks the compressed
+//! protocol ignores their ids, and sets its own count to that of the frames now and then
+//! (`net_flush` in the servers' `net_serv.cc`). A peer without compression at the other end of a
+//! proxy is strict about them. So what comes out of frames gets the ids that it would have had
 //! without them: [`Numbering`] follows the packets of both directions, by their headers only.
 
 use crate::WireError;
@@ -27,7 +29,8 @@ pub struct Numbering {
     frame: u8,
     /// The id of the next packet, whoever sends it.
     packet: u8,
-    /// Whether the server's last message asks the client for a file: what the client sends is not a command then.
+    /// Whether the server's last message asks the client for a file: what the client sends is not a
+    /// command then.
     file: bool,
     /// Whether the frame that is being read began with the beginning of a message.
     fresh_frame: bool,
@@ -87,7 +90,8 @@ impl Walk {
 }
 
 impl Numbering {
-    /// Behind the OK packet of the login, with which the connection to `peer` has begun to be compressed.
+    /// Behind the OK packet of the login, with which the connection to `peer` has begun to be
+    /// compressed.
     pub fn new(peer: Peer) -> Self {
         Self {
             peer,
@@ -110,7 +114,8 @@ impl Numbering {
     ///
     /// # Errors
     ///
-    /// [`WireError::OutOfOrder`] if it has not the next id of the exchange. The answer to it begins as if it had.
+    /// [`WireError::OutOfOrder`] if it has not the next id of the exchange. The answer to it begins
+    /// as if it had.
     pub fn receive_frame(&mut self, seq: u8) -> Result<(), WireError> {
         let (expected, fresh) = (self.frame, self.read.is_between_messages());
         let command = self.begins_command(seq);
@@ -118,7 +123,8 @@ impl Numbering {
         if command {
             (self.packet, self.file) = (0, false);
         } else if seq != expected {
-            // A server that nobody has asked, or that has lost count of a client that speaks out of turn, begins anew.
+            // A server that nobody has asked, or that has lost count of a client that speaks out of
+            // turn, begins anew.
             if self.peer == Peer::Client || seq > 1 || !fresh {
                 return Err(WireError::OutOfOrder { expected, got: seq });
             }
@@ -134,7 +140,8 @@ impl Numbering {
         while !rest.is_empty() {
             if self.read.left == 0 {
                 let begins = self.read.is_between_messages();
-                // Behind another message in the same frame, a client can only have put another command.
+                // Behind another message in the same frame, a client can only have put another
+                // command.
                 if begins && self.peer == Peer::Client && !self.file && !self.fresh_frame {
                     self.packet = 0;
                 }
@@ -158,8 +165,8 @@ impl Numbering {
         }
     }
 
-    /// Bytes are to be sent: returns how many of them go into the next frame, and its id. Never none, unless there are
-    /// none.
+    /// Bytes are to be sent: returns how many of them go into the next frame, and its id. Never
+    /// none, unless there are none.
     ///
     /// A message with another id than the next one begins a new exchange, with a frame of its own.
     pub fn send(&mut self, bytes: &[u8]) -> (usize, u8) {
@@ -205,7 +212,8 @@ impl Numbering {
         self.write.left
     }
 
-    /// A frame begins that gets the rest of a packet and nothing else, [`unsent`](Self::unsent) bytes; its id.
+    /// A frame begins that gets the rest of a packet and nothing else, [`unsent`](Self::unsent)
+    /// bytes; its id.
     pub const fn begin_rest(&mut self) -> u8 {
         let frame = self.frame;
         self.frame = frame.wrapping_add(1);
@@ -223,7 +231,8 @@ impl Numbering {
 
     /// Whether a message that is sent with this id begins a new exchange.
     const fn begins_anew(&self, seq: u8) -> bool {
-        // Ids wrap: a command may come where the count is at zero anyway, and there the frames may be elsewhere.
+        // Ids wrap: a command may come where the count is at zero anyway, and there the frames may
+        // be elsewhere.
         let command = matches!(self.peer, Peer::Server) && seq == 0 && !self.file;
         seq != self.packet || command
     }

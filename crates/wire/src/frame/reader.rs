@@ -1,13 +1,15 @@
-//! Assembles whole messages out of arbitrary reads; for logins and control traffic, not for results.
+//! Assembles whole messages out of arbitrary reads; for logins and control traffic, not for
+//! results.
 
 use super::{HEADER_LEN, Header};
 use crate::WireError;
 
 /// Collects what a peer sent and hands out whole messages.
 ///
-/// Feed it until [`message`](Self::message) has one; take all messages before feeding more, so that at most
-/// one incomplete message (below the limit) and one read are held. After an error it stays at the bad packet
-/// and returns the same error again: the connection has no defined next byte any more.
+/// Feed it until [`message`](Self::message) has one; take all messages before feeding more, so that
+/// at most one incomplete message (below the limit) and one read are held. After an error it stays
+/// at the bad packet and returns the same error again: the connection has no defined next byte any
+/// more.
 #[derive(Debug)]
 pub struct MessageReader {
     /// Bytes that were fed, from `start` on not yet taken.
@@ -20,7 +22,8 @@ pub struct MessageReader {
 }
 
 impl MessageReader {
-    /// A reader that refuses messages of more than `limit` bytes of payload, and expects sequence id 0 first.
+    /// A reader that refuses messages of more than `limit` bytes of payload, and expects sequence
+    /// id 0 first.
     pub const fn new(limit: usize) -> Self {
         Self { buffer: Vec::new(), start: 0, message: Vec::new(), limit, seq: 0 }
     }
@@ -47,8 +50,8 @@ impl MessageReader {
     ///
     /// # Errors
     ///
-    /// [`WireError::OutOfOrder`] or [`WireError::TooLong`] as soon as a header says so, before its payload
-    /// has arrived.
+    /// [`WireError::OutOfOrder`] or [`WireError::TooLong`] as soon as a header says so, before its
+    /// payload has arrived.
     pub fn message(&mut self) -> Result<Option<Vec<u8>>, WireError> {
         while let Some(&header) = self.unread().first_chunk::<HEADER_LEN>() {
             let header = Header::parse(header);
@@ -96,7 +99,8 @@ mod tests {
 
     const NO_LIMIT: usize = usize::MAX;
 
-    /// All messages that `reader` gets out of `bytes` when they come in pieces of the `cuts`' lengths.
+    /// All messages that `reader` gets out of `bytes` when they come in pieces of the `cuts`'
+    /// lengths.
     fn read_all(reader: &mut MessageReader, bytes: &[u8], cuts: &[usize]) -> Result<Vec<Vec<u8>>, WireError> {
         let mut messages = Vec::new();
         let mut rest = bytes;

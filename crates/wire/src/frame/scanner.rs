@@ -5,8 +5,8 @@ use crate::WireError;
 
 /// Follows one message through any number of reads, looking at its packet headers only.
 ///
-/// For messages that are passed on as they come, of any size. After an error it is of no further use: the
-/// connection has no defined next byte any more.
+/// For messages that are passed on as they come, of any size. After an error it is of no further
+/// use: the connection has no defined next byte any more.
 #[derive(Debug, Clone)]
 pub struct MessageScanner {
     /// Payload bytes that the headers have announced.
@@ -57,7 +57,8 @@ impl MessageScanner {
 
     /// Goes on with the bytes that follow the ones of the last call.
     ///
-    /// Once the message has ended, nothing belongs to it any more: `len` is 0 and `done` stays true.
+    /// Once the message has ended, nothing belongs to it any more: `len` is 0 and `done` stays
+    /// true.
     pub fn scan(&mut self, input: &[u8]) -> Result<Scanned, WireError> {
         let mut rest = input;
         loop {
@@ -93,7 +94,8 @@ impl MessageScanner {
         self.seq
     }
 
-    /// Payload bytes that the headers seen so far announce, to be compared with `max_allowed_packet`.
+    /// Payload bytes that the headers seen so far announce, to be compared with
+    /// `max_allowed_packet`.
     pub const fn payload_len(&self) -> u64 {
         self.announced
     }
@@ -124,8 +126,8 @@ mod tests {
     use super::*;
     use crate::frame::{MAX_PAYLOAD, put_message};
 
-    /// Scans `bytes` in pieces of the `cuts`' lengths; returns how many belong to the message, and whether it
-    /// ended.
+    /// Scans `bytes` in pieces of the `cuts`' lengths; returns how many belong to the message, and
+    /// whether it ended.
     fn scan_all(
         scanner: &mut MessageScanner,
         bytes: &[u8],

@@ -13,7 +13,8 @@ const LENGTHS: usize = 4;
 const ROOM: usize = 1 << 12;
 const PLAIN_LEN_MAX: usize = 1 << 20;
 
-/// Expands `data` behind its first bytes, in one piece and in others; and sends it through frames and back.
+/// Expands `data` behind its first bytes, in one piece and in others; and sends it through frames
+/// and back.
 ///
 /// The first byte chooses method and peer, the next four are the lengths of the pieces.
 pub fn compress(data: &[u8]) {
@@ -31,7 +32,8 @@ pub fn compress(data: &[u8]) {
     round_trip(&mut codecs, method, bytes, lengths);
 }
 
-/// The plain text of `bytes`, with the ids of the packets in it set; cut where there is too much of it.
+/// The plain text of `bytes`, with the ids of the packets in it set; cut where there is too much of
+/// it.
 fn receive(
     codecs: &mut Codecs,
     method: Method,

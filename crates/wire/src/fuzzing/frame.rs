@@ -12,7 +12,8 @@ const MESSAGE_LEN_MAX: usize = 1 << 20;
 /// Bytes at the front that say how the rest is split.
 const LENGTHS: usize = 4;
 
-/// Reads `data` behind its first four bytes as messages, in one piece and in pieces of those lengths.
+/// Reads `data` behind its first four bytes as messages, in one piece and in pieces of those
+/// lengths.
 pub fn frame(data: &[u8]) {
     let (lengths, bytes) = data.split_at_checked(LENGTHS).unwrap_or((&[], data));
     let read = read(bytes, &[]);

@@ -10,8 +10,8 @@ use crate::{
 /// Bytes of the longest login that is read.
 const LOGIN_LEN_MAX: usize = 1 << 16;
 
-/// Reads `data` behind its first eight bytes as what a client sends to a server that announced these
-/// capabilities, as what a server sends first, and as the messages of login conversations.
+/// Reads `data` behind its first eight bytes as what a client sends to a server that announced
+/// these capabilities, as what a server sends first, and as the messages of login conversations.
 pub fn handshake(data: &[u8]) {
     let (announced, bytes) = split_capabilities(data);
     let mut client = MessageReader::new(LOGIN_LEN_MAX);

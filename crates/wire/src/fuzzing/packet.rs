@@ -3,7 +3,8 @@
 use super::split_capabilities;
 use crate::{Capabilities, Codec, command, frame, packet};
 
-/// Decodes `payload` as each of the types; a value must survive being encoded, alone and behind a header.
+/// Decodes `payload` as each of the types; a value must survive being encoded, alone and behind a
+/// header.
 macro_rules! round_trip {
     ($caps:expr, $payload:expr, $module:ident, [$($packet:ident),* $(,)?]) => {$(
         if let Ok(value) = $module::$packet::decode($payload, $caps) {
@@ -18,7 +19,8 @@ macro_rules! round_trip {
     )*};
 }
 
-/// Decodes `data` behind its first eight bytes, the capabilities, as every type of packet and of command.
+/// Decodes `data` behind its first eight bytes, the capabilities, as every type of packet and of
+/// command.
 pub fn packet(data: &[u8]) {
     let (caps, payload) = split_capabilities(data);
     round_trip!(
@@ -57,7 +59,8 @@ pub fn packet(data: &[u8]) {
     commands(payload, caps);
 }
 
-/// Decodes `payload` as every type of command. At most one of them takes it: each has a first byte of its own.
+/// Decodes `payload` as every type of command. At most one of them takes it: each has a first byte
+/// of its own.
 fn commands(payload: &[u8], caps: Capabilities) {
     round_trip!(
         caps,
@@ -92,7 +95,8 @@ fn commands(payload: &[u8], caps: Capabilities) {
             StmtReset,
         ]
     );
-    // The parameters' layout depends on how many the statement has: a few, and more than the bytes can hold.
+    // The parameters' layout depends on how many the statement has: a few, and more than the bytes
+    // can hold.
     if let Ok(execute) = command::StmtExecute::decode(payload, caps) {
         for prepared in [0, 1, 2, 9, u16::MAX] {
             if let Ok(params) = execute.params(prepared, caps) {

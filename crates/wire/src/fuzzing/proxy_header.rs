@@ -2,10 +2,11 @@
 
 use crate::proxy_header::{HeaderError, Parsed, ProxyHeader, V2_LEN_MAX, Version, parse};
 
-/// Reads `data` as the beginning of a connection: at once, and as a reader would that takes what is missing.
+/// Reads `data` as the beginning of a connection: at once, and as a reader would that takes what is
+/// missing.
 ///
-/// A reader never takes what stands behind the header, never holds more than a header's bytes, and gets what reading at
-/// once gets. What a header says survives being written, in both versions.
+/// A reader never takes what stands behind the header, never holds more than a header's bytes, and
+/// gets what reading at once gets. What a header says survives being written, in both versions.
 pub fn proxy_header(data: &[u8]) {
     let at_once = parse(data);
     assert_eq!(step_by_step(data), at_once, "the header depends on the split");

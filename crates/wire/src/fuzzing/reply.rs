@@ -22,8 +22,8 @@ const ANSWERS: [Answer; 10] = [
     Answer::Endless,
 ];
 
-/// Scans `data` as the answer to a command: after the capabilities, a byte for the kind of answer and four
-/// lengths, in one piece and in pieces of those lengths.
+/// Scans `data` as the answer to a command: after the capabilities, a byte for the kind of answer
+/// and four lengths, in one piece and in pieces of those lengths.
 pub fn reply(data: &[u8]) {
     let (caps, data) = split_capabilities(data);
     let Some((&[kind, ref lengths @ ..], bytes)) = data.split_first_chunk::<SETTING>() else { return };
@@ -36,7 +36,8 @@ pub fn reply(data: &[u8]) {
     assert_eq!(again, Some(whole), "bytes behind the end were looked at");
 }
 
-/// The length of the answer and its outcome, if it ends. A file that the server asks for has no packets.
+/// The length of the answer and its outcome, if it ends. A file that the server asks for has no
+/// packets.
 fn scan(
     answer: Answer,
     caps: Capabilities,

@@ -8,14 +8,14 @@ use crate::{
 
 /// The name of another login method, and its first data.
 ///
-/// Source: `Protocol::AuthSwitchRequest`. The one-byte form without a name (`Protocol::OldAuthSwitchRequest`)
-/// asks for the method of MySQL 4.0; it is no such packet.
+/// Source: `Protocol::AuthSwitchRequest`. The one-byte form without a name
+/// (`Protocol::OldAuthSwitchRequest`) asks for the method of MySQL 4.0; it is no such packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AuthSwitch<'a> {
     /// The method's name.
     pub plugin: &'a [u8],
-    /// Its first data: for most methods a nonce of 20 bytes and a zero byte. MariaDB's newer methods have 32 random
-    /// bytes, of which the last may be zero, too.
+    /// Its first data: for most methods a nonce of 20 bytes and a zero byte. MariaDB's newer
+    /// methods have 32 random bytes, of which the last may be zero, too.
     pub data: &'a [u8],
 }
 

@@ -7,8 +7,8 @@ use crate::{
 
 /// The definition of a column or of a statement's parameter.
 ///
-/// Source: `Protocol::ColumnDefinition41`, and "Column Definition Packet" of MariaDB for the extended type.
-/// Names are in the character set of the connection.
+/// Source: `Protocol::ColumnDefinition41`, and "Column Definition Packet" of MariaDB for the
+/// extended type. Names are in the character set of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column<'a> {
     /// Always `def`.
@@ -61,7 +61,8 @@ const TEXT_BYTES: u32 = 65_535;
 const NOT_FIXED: u8 = 31;
 
 impl<'a> Column<'a> {
-    /// A column of texts in this collation that belongs to no table: what programs that are no servers answer with.
+    /// A column of texts in this collation that belongs to no table: what programs that are no
+    /// servers answer with.
     pub const fn text(name: &'a [u8], collation: u16) -> Self {
         Self {
             catalog: b"def",

@@ -7,15 +7,16 @@ use crate::{
 
 /// The number of column definitions or, if they are left out, of columns.
 ///
-/// Source: "Result Set Packets" of MariaDB, and `Protocol_classic::start_result_metadata` in MySQL's server: both put
-/// the flag behind the count. (MySQL's page on text resultsets shows it in front.)
+/// Source: "Result Set Packets" of MariaDB, and `Protocol_classic::start_result_metadata` in
+/// MySQL's server: both put the flag behind the count. (MySQL's page on text resultsets shows it in
+/// front.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ColumnCount {
     /// Columns of the result.
     pub count: u64,
     /// Whether the definitions follow. There is such a field only with
-    /// [`Capabilities::OPTIONAL_RESULTSET_METADATA`] or [`Capabilities::MARIADB_CACHE_METADATA`]; then, `None`
-    /// is written as `true`.
+    /// [`Capabilities::OPTIONAL_RESULTSET_METADATA`] or [`Capabilities::MARIADB_CACHE_METADATA`];
+    /// then, `None` is written as `true`.
     pub metadata_follows: Option<bool>,
 }
 
@@ -38,7 +39,8 @@ impl<'a> Codec<'a> for ColumnCount {
     }
 }
 
-/// A byte that says whether metadata follows (`RESULTSET_METADATA_NONE`, `RESULTSET_METADATA_FULL`).
+/// A byte that says whether metadata follows (`RESULTSET_METADATA_NONE`,
+/// `RESULTSET_METADATA_FULL`).
 pub(super) fn flag(reader: &mut Reader<'_>) -> Result<bool, WireError> {
     match reader.u8("metadata follows")? {
         0 => Ok(false),

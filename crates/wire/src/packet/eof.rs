@@ -6,8 +6,8 @@ use crate::{Capabilities, Codec, StatusFlags, WireError, codec::Reader};
 
 /// Ends column definitions and rows for clients without [`Capabilities::DEPRECATE_EOF`].
 ///
-/// Source: `Protocol::EOF_Packet`. At a place where rows come, only a payload below 9 bytes is an EOF: a row
-/// can start with the same byte (a cell of 2^24 bytes or more).
+/// Source: `Protocol::EOF_Packet`. At a place where rows come, only a payload below 9 bytes is an
+/// EOF: a row can start with the same byte (a cell of 2^24 bytes or more).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Eof {
     /// Warnings of the statement.
@@ -20,7 +20,8 @@ impl Eof {
     /// The first byte.
     pub const HEADER: u8 = 0xfe;
 
-    /// A payload that begins like one is one if it has fewer bytes than this, for clients without [`Capabilities::DEPRECATE_EOF`].
+    /// A payload that begins like one is one if it has fewer bytes than this, for clients without
+    /// [`Capabilities::DEPRECATE_EOF`].
     pub const BYTES_END: usize = 9;
 }
 
@@ -39,8 +40,8 @@ impl<'a> Codec<'a> for Eof {
     }
 }
 
-/// The payload that ends rows, or columns, for a client with `caps`: an [`Eof`], or an [`Ok`] in its place with
-/// [`Capabilities::DEPRECATE_EOF`].
+/// The payload that ends rows, or columns, for a client with `caps`: an [`Eof`], or an [`Ok`] in
+/// its place with [`Capabilities::DEPRECATE_EOF`].
 pub fn end(status: StatusFlags, caps: Capabilities) -> Vec<u8> {
     if caps.contains(Capabilities::DEPRECATE_EOF) {
         Ok { header: OkHeader::Eof, ..Ok::plain(status) }.encode(caps)

@@ -5,16 +5,17 @@ use crate::{Capabilities, Codec, WireError, codec::Reader};
 
 /// An error: the answer to a command, the end of a result, or the end of a login.
 ///
-/// Source: `Protocol::ERR_Packet`. The SQL state belongs to [`Capabilities::PROTOCOL_41`], and a server that
-/// does not know the client's capabilities yet (in the first packet of a connection) leaves it out. So a
-/// reader that passes that flag gets the SQL state if it is there.
+/// Source: `Protocol::ERR_Packet`. The SQL state belongs to [`Capabilities::PROTOCOL_41`], and a
+/// server that does not know the client's capabilities yet (in the first packet of a connection)
+/// leaves it out. So a reader that passes that flag gets the SQL state if it is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Err<'a> {
     /// The error's number (`ER_*`).
     pub code: u16,
     /// Its SQL state; not written without [`Capabilities::PROTOCOL_41`].
     pub sql_state: Option<[u8; 5]>,
-    /// Its text. Without a SQL state it must not look like one, that is, not start with `#` and five bytes.
+    /// Its text. Without a SQL state it must not look like one, that is, not start with `#` and
+    /// five bytes.
     pub message: &'a [u8],
 }
 

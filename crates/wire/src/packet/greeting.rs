@@ -20,9 +20,10 @@ const NONCE_FIELD_LEN: u8 = 21;
 
 /// The server's greeting.
 ///
-/// Source: `Protocol::HandshakeV10`, and "Initial Handshake Packet" of MariaDB for the last four bytes of the
-/// filler, which hold the upper half of the capabilities if [`Capabilities::LONG_PASSWORD`] is not announced.
-/// The `caps` argument of [`Codec`] has no meaning here: the packet carries its own.
+/// Source: `Protocol::HandshakeV10`, and "Initial Handshake Packet" of MariaDB for the last four
+/// bytes of the filler, which hold the upper half of the capabilities if
+/// [`Capabilities::LONG_PASSWORD`] is not announced. The `caps` argument of [`Codec`] has no
+/// meaning here: the packet carries its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Greeting<'a> {
     /// The server's version, such as `8.4.3` or `10.11.6-MariaDB`; has no zero byte.
@@ -37,8 +38,8 @@ pub struct Greeting<'a> {
     pub collation: u8,
     /// The connection's status.
     pub status: StatusFlags,
-    /// The login method that the server would like; travels only with [`Capabilities::PLUGIN_AUTH`], and is
-    /// empty without.
+    /// The login method that the server would like; travels only with
+    /// [`Capabilities::PLUGIN_AUTH`], and is empty without.
     pub auth_plugin: &'a [u8],
 }
 
@@ -59,7 +60,8 @@ impl<'a> Codec<'a> for Greeting<'a> {
         let status = StatusFlags::from_bits_retain(reader.u16("status")?);
         let upper = reader.u16("upper capabilities")?;
         let nonce_len = reader.u8("nonce length")?;
-        // The length is 0 from servers without login methods; the field is never shorter than this one.
+        // The length is 0 from servers without login methods; the field is never shorter than this
+        // one.
         if nonce_len > NONCE_FIELD_LEN {
             return Err(WireError::Invalid { field: "nonce length", value: nonce_len.into() });
         }
@@ -112,7 +114,8 @@ fn capabilities(lower: u16, upper: u16, extended: u32) -> Capabilities {
     Capabilities::from_bits_retain(bits | u64::from(extended) << 32)
 }
 
-/// The last field; the first servers that sent it (MySQL 5.5.7 to 5.5.9) forgot the zero byte behind it.
+/// The last field; the first servers that sent it (MySQL 5.5.7 to 5.5.9) forgot the zero byte
+/// behind it.
 fn plugin_name<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], WireError> {
     match reader.clone().nul_bytes("auth plugin") {
         Ok(_) => reader.nul_bytes("auth plugin"),
@@ -205,7 +208,8 @@ mod tests {
     #[test]
     fn c27_every_truncated_greeting_is_refused() {
         for golden in [MYSQL_8, MARIADB_10_11] {
-            // The zero byte at the very end is the one that old servers forgot; then the name may be short too.
+            // The zero byte at the very end is the one that old servers forgot; then the name may
+            // be short too.
             let name = golden.iter().rev().skip(1).position(|&byte| byte == 0).unwrap() + 1;
             for len in 0..golden.len() - name {
                 assert!(decode(&golden[..len]).is_err(), "{len} bytes");

@@ -3,8 +3,8 @@
 use super::expect_header;
 use crate::{Capabilities, Codec, WireError, codec::Reader};
 
-/// The answer to `LOAD DATA LOCAL INFILE`: the client sends the file's bytes in packets, an empty packet ends
-/// them, and then the server answers with OK or ERR.
+/// The answer to `LOAD DATA LOCAL INFILE`: the client sends the file's bytes in packets, an empty
+/// packet ends them, and then the server answers with OK or ERR.
 ///
 /// Source: `Protocol::LOCAL INFILE Request`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,15 +7,17 @@ use crate::{
 
 /// The client's login.
 ///
-/// Source: `Protocol::HandshakeResponse41`, and "Handshake Response Packet" of MariaDB for the upper half of
-/// the capabilities. In [`Codec`], `caps` is what the server announced: as in servers, only what both sides
-/// have decides which fields there are, and [`capabilities`](Self::capabilities) holds just that.
+/// Source: `Protocol::HandshakeResponse41`, and "Handshake Response Packet" of MariaDB for the
+/// upper half of the capabilities. In [`Codec`], `caps` is what the server announced: as in
+/// servers, only what both sides have decides which fields there are, and
+/// [`capabilities`](Self::capabilities) holds just that.
 ///
-/// Bytes after the last field are ignored when reading, because servers ignore them, and clients add fields
-/// for capabilities that they know and this server does not.
+/// Bytes after the last field are ignored when reading, because servers ignore them, and clients
+/// add fields for capabilities that they know and this server does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Login<'a> {
-    /// What both sides can do. When writing, the flags of the four optional fields follow from the fields.
+    /// What both sides can do. When writing, the flags of the four optional fields follow from the
+    /// fields.
     pub capabilities: Capabilities,
     /// Bytes of the longest message that the client wants to see.
     pub max_packet: u32,
@@ -31,7 +33,8 @@ pub struct Login<'a> {
     pub schema: Option<&'a [u8]>,
     /// The login method that made the answer ([`Capabilities::PLUGIN_AUTH`]).
     pub auth_plugin: Option<&'a [u8]>,
-    /// Connection attributes: length-encoded names and values in turn ([`Capabilities::CONNECT_ATTRS`]).
+    /// Connection attributes: length-encoded names and values in turn
+    /// ([`Capabilities::CONNECT_ATTRS`]).
     pub attributes: Option<&'a [u8]>,
     /// The compression level that the client asks for ([`Capabilities::ZSTD_COMPRESSION`]).
     pub zstd_level: Option<u8>,
@@ -68,7 +71,8 @@ impl Head {
         Ok(Self { capabilities: client & announced, max_packet, collation })
     }
 
-    /// Appends the head with the capabilities as they are, but for the upper half next to `LONG_PASSWORD`.
+    /// Appends the head with the capabilities as they are, but for the upper half next to
+    /// `LONG_PASSWORD`.
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         let [c0, c1, c2, c3, extended @ ..] = self.capabilities.bits().to_le_bytes();
         out.extend_from_slice(&[c0, c1, c2, c3]);
@@ -84,7 +88,8 @@ impl Head {
 }
 
 impl Login<'_> {
-    /// The flags to write: those of the optional fields follow from the fields, all within `announced`.
+    /// The flags to write: those of the optional fields follow from the fields, all within
+    /// `announced`.
     fn flags(&self, announced: Capabilities) -> Capabilities {
         let mut flags = self.capabilities | Capabilities::PROTOCOL_41;
         flags.set(Capabilities::CONNECT_WITH_DB, self.schema.is_some());
@@ -165,7 +170,8 @@ impl<'a> Codec<'a> for Login<'a> {
     }
 }
 
-/// The method's name. Servers take a missing one for an empty one, and one without its zero byte as it is.
+/// The method's name. Servers take a missing one for an empty one, and one without its zero byte as
+/// it is.
 fn plugin_name<'a>(reader: &mut Reader<'a>) -> &'a [u8] {
     match reader.clone().nul_bytes("auth plugin") {
         Ok(name) => {

@@ -6,12 +6,12 @@ use crate::{
     codec::{Reader, put_lenenc, put_lenenc_bytes},
 };
 
-/// Success: the answer to a login or to a command without a result, or the end of a result for clients with
-/// [`Capabilities::DEPRECATE_EOF`].
+/// Success: the answer to a login or to a command without a result, or the end of a result for
+/// clients with [`Capabilities::DEPRECATE_EOF`].
 ///
-/// Source: `Protocol::OK_Packet`. The text of the page calls `info` the rest of the packet for clients
-/// without [`Capabilities::SESSION_TRACK`]; MySQL and MariaDB send it length-encoded to everybody, and both
-/// forms are read here.
+/// Source: `Protocol::OK_Packet`. The text of the page calls `info` the rest of the packet for
+/// clients without [`Capabilities::SESSION_TRACK`]; MySQL and MariaDB send it length-encoded to
+/// everybody, and both forms are read here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ok<'a> {
     /// Which of its two first bytes the packet has.

@@ -3,10 +3,11 @@
 use super::login::Head;
 use crate::{Capabilities, Codec, WireError, codec::Reader};
 
-/// The first part of a [`Login`](super::Login), after which the client starts TLS and sends the whole login.
+/// The first part of a [`Login`](super::Login), after which the client starts TLS and sends the
+/// whole login.
 ///
-/// Source: `Protocol::SSLRequest`. A login of 32 bytes with [`Capabilities::SSL`] is this packet; every real
-/// login is longer. In [`Codec`], `caps` is what the server announced, as in the login.
+/// Source: `Protocol::SSLRequest`. A login of 32 bytes with [`Capabilities::SSL`] is this packet;
+/// every real login is longer. In [`Codec`], `caps` is what the server announced, as in the login.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SslRequest {
     /// What both sides can do.

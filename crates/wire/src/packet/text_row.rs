@@ -7,8 +7,8 @@ use crate::{
 
 /// A row of the answer to `COM_QUERY`: its cells as text, or NULL.
 ///
-/// Source: `ProtocolText::ResultsetRow`. How many cells there are is not in the packet; decoding takes all
-/// that are there, and checks that the last one ends with the packet.
+/// Source: `ProtocolText::ResultsetRow`. How many cells there are is not in the packet; decoding
+/// takes all that are there, and checks that the last one ends with the packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextRow<'a> {
     /// Whole cells only.

@@ -27,7 +27,8 @@ pub(super) fn parse(input: &[u8]) -> Result<Parsed, HeaderError> {
     Ok(Parsed::Complete { header, len: end + 2 })
 }
 
-/// Bytes that a line which has no CRLF yet needs at least: each space that is missing has something behind it.
+/// Bytes that a line which has no CRLF yet needs at least: each space that is missing has something
+/// behind it.
 fn missing(line: &[u8]) -> usize {
     if line.last() == Some(&b'\r') {
         return 1;

@@ -1,5 +1,5 @@
-//! Version 2: a signature of twelve bytes, version and command, family and transport, a length, then as many bytes
-//! with addresses and additional fields. Integers are big-endian.
+//! Version 2: a signature of twelve bytes, version and command, family and transport, a length,
+//! then as many bytes with addresses and additional fields. Integers are big-endian.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 

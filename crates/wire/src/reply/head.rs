@@ -1,7 +1,8 @@
 //! The fixed parts of the packets that decide how an answer goes on.
 //!
-//! Each function gets the first [`HEAD_MAX`] bytes of a payload, or all of a shorter one, and ignores what
-//! is behind the fixed part: texts and session state are for whoever decodes the whole packet.
+//! Each function gets the first [`HEAD_MAX`] bytes of a payload, or all of a shorter one, and
+//! ignores what is behind the fixed part: texts and session state are for whoever decodes the whole
+//! packet.
 
 use super::End;
 use crate::packet::Eof;
@@ -10,15 +11,15 @@ use crate::{Capabilities, StatusFlags, WireError, codec::Reader};
 /// The longest fixed part: an OK packet with two 8-byte integers and status and warnings.
 pub(super) const HEAD_MAX: usize = 1 + 9 + 9 + 2 + 2;
 
-/// Columns that one result can have: as many as a statement of 1 GiB can name. Tables have at most 4,096, but MariaDB
-/// selects any number of constants.
+/// Columns that one result can have: as many as a statement of 1 GiB can name. Tables have at most
+/// 4,096, but MariaDB selects any number of constants.
 pub(super) const COLUMNS_MAX: u32 = 1 << 29;
 
 /// The shortest OK packet; a terminator below this length is an EOF packet whatever was agreed.
 const OK_MIN: u32 = 7;
 
-/// Whether a message that starts with `0xfe` and has `len` bytes in its first packet is a terminator, not a
-/// row whose first value is longer than 16 MiB.
+/// Whether a message that starts with `0xfe` and has `len` bytes in its first packet is a
+/// terminator, not a row whose first value is longer than 16 MiB.
 pub(super) const fn is_terminator(len: u32, caps: Capabilities) -> bool {
     if caps.contains(Capabilities::DEPRECATE_EOF) {
         len < super::FULL
@@ -39,8 +40,8 @@ pub(super) fn ok(head: &[u8]) -> Result<End, WireError> {
     })
 }
 
-/// A packet that starts with `0xfe`: an EOF packet (header, warnings, status), or an OK packet if that was
-/// agreed.
+/// A packet that starts with `0xfe`: an EOF packet (header, warnings, status), or an OK packet if
+/// that was agreed.
 pub(super) fn terminator(head: &[u8], len: u32, caps: Capabilities) -> Result<End, WireError> {
     if len >= OK_MIN && caps.contains(Capabilities::DEPRECATE_EOF) {
         return ok(head);
@@ -58,8 +59,8 @@ pub(super) fn err(head: &[u8]) -> Result<u16, WireError> {
     reader.u16("error code")
 }
 
-/// Column count, and whether the definitions follow, which a byte tells if either of the two capabilities
-/// for leaving them out was agreed.
+/// Column count, and whether the definitions follow, which a byte tells if either of the two
+/// capabilities for leaving them out was agreed.
 pub(super) fn column_count(head: &[u8], caps: Capabilities) -> Result<(u32, bool), WireError> {
     let mut reader = Reader::new(head);
     let count = reader.lenenc("column count")?;
@@ -81,8 +82,8 @@ pub(super) struct PrepareHead {
     pub(super) metadata_follows: bool,
 }
 
-/// Prepare answer: `0x00`, statement id, columns, parameters, a filler, warnings, and the byte for left-out
-/// definitions if MySQL's capability for that was agreed (MariaDB's has no effect here).
+/// Prepare answer: `0x00`, statement id, columns, parameters, a filler, warnings, and the byte for
+/// left-out definitions if MySQL's capability for that was agreed (MariaDB's has no effect here).
 pub(super) fn prepare(head: &[u8], caps: Capabilities) -> Result<PrepareHead, WireError> {
     let mut reader = Reader::new(head);
     reader.u8("prepare header")?;

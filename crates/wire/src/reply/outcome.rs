@@ -2,15 +2,17 @@
 
 use crate::StatusFlags;
 
-/// Which kind of answer follows a command; [`command::Kind::answer`](crate::command::Kind::answer) tells.
+/// Which kind of answer follows a command; [`command::Kind::answer`](crate::command::Kind::answer)
+/// tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Answer {
     /// None at all.
     None,
     /// OK, ERR, a request for a local file, or results, as many as there are.
     Result,
-    /// The same after a `COM_STMT_EXECUTE` that asked for a cursor: a result whose status says that there is one has no
-    /// rows. (Without being asked for, the flag tells of a cursor inside a routine, and the rows are there.)
+    /// The same after a `COM_STMT_EXECUTE` that asked for a cursor: a result whose status says that
+    /// there is one has no rows. (Without being asked for, the flag tells of a cursor inside a
+    /// routine, and the rows are there.)
     Cursor,
     /// The answer of `COM_STMT_PREPARE`: a header and definitions of parameters and columns.
     Prepare,
@@ -22,12 +24,12 @@ pub enum Answer {
     Statistics,
     /// One OK, EOF or ERR packet.
     Single,
-    /// Packets of a login, ended by OK or ERR. The client must answer some of them: the scan is done at each
-    /// of these, with [`End::Other`], and a new scanner [starts](super::ReplyScanner::starting_at) behind the
-    /// client's packet.
+    /// Packets of a login, ended by OK or ERR. The client must answer some of them: the scan is
+    /// done at each of these, with [`End::Other`], and a new scanner
+    /// [starts](super::ReplyScanner::starting_at) behind the client's packet.
     Auth,
-    /// A stream that only an EOF or ERR packet ends (a binary log). Sequence ids are not checked, because a
-    /// replica's acknowledgements start them anew.
+    /// A stream that only an EOF or ERR packet ends (a binary log). Sequence ids are not checked,
+    /// because a replica's acknowledgements start them anew.
     Endless,
 }
 
@@ -45,11 +47,12 @@ pub struct Scan {
 pub enum Event {
     /// The answer goes on; the whole input belongs to it.
     More,
-    /// The answer goes on with another result, behind a packet that tells of changes in the session: only told to who has
-    /// [asked](super::ReplyScanner::stopping_at_changes).
+    /// The answer goes on with another result, behind a packet that tells of changes in the
+    /// session: only told to who has [asked](super::ReplyScanner::stopping_at_changes).
     Changed,
     /// The server asks the client for a file. The client sends packets up to an empty one, and
-    /// [`ReplyScanner::file_sent`](super::ReplyScanner::file_sent) resumes the scan; until then it stands still.
+    /// [`ReplyScanner::file_sent`](super::ReplyScanner::file_sent) resumes the scan; until then it
+    /// stands still.
     LocalInfile,
     /// The answer is over.
     Done(Outcome),
@@ -105,8 +108,8 @@ pub enum End {
         /// The error's number.
         code: u16,
     },
-    /// Something that says nothing about the connection: no answer, statistics, a prepare answer without EOF
-    /// packets, a login packet that the client must answer.
+    /// Something that says nothing about the connection: no answer, statistics, a prepare answer
+    /// without EOF packets, a login packet that the client must answer.
     Other,
 }
 

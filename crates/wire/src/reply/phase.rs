@@ -21,7 +21,8 @@ pub(super) enum Phase {
     ColumnsEnd,
     /// A row, or the terminator.
     Rows,
-    /// The row of a procedure's OUT parameters, or the terminator, which does not announce the OK that follows.
+    /// The row of a procedure's OUT parameters, or the terminator, which does not announce the OK
+    /// that follows.
     OutParams,
     /// The client's turn: it sends a file.
     File,
@@ -76,8 +77,8 @@ impl Phase {
         }
     }
 
-    /// Judges one message: `head` is the start of its payload (all of a short one), `len` the payload length
-    /// of its first packet, `cursor` whether one was asked for.
+    /// Judges one message: `head` is the start of its payload (all of a short one), `len` the
+    /// payload length of its first packet, `cursor` whether one was asked for.
     pub(super) fn next(
         self,
         head: &[u8],
@@ -113,7 +114,8 @@ impl Phase {
             Self::AfterFile if first == 0x00 => head::ok(head).map(end_of_result),
             Self::Prepare if first == 0x00 => Definitions::announced(head, caps),
             Self::Definitions(definitions) => definitions.next(head, len, caps),
-            // A definition begins with the length of "def"; MariaDB may answer OK where there is no such table.
+            // A definition begins with the length of "def"; MariaDB may answer OK where there is no
+            // such table.
             Self::Single | Self::Login | Self::Fields if first == 0x00 => head::ok(head).map(Step::End),
             // Events of a binary log start with 0x00.
             Self::Single | Self::Fields | Self::Endless if terminator => {

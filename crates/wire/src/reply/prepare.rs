@@ -1,7 +1,7 @@
 //! The definitions in a prepare answer: of the parameters, then of the columns.
 //!
-//! Each block that has any is closed by an EOF packet, also when its definitions are left out, or by nothing
-//! if both sides agreed on `DEPRECATE_EOF`.
+//! Each block that has any is closed by an EOF packet, also when its definitions are left out, or
+//! by nothing if both sides agreed on `DEPRECATE_EOF`.
 
 use super::End;
 use super::head;

@@ -34,8 +34,8 @@ fn scan_pieces<'a>(
     Ok((total, Event::More))
 }
 
-/// Scans `bytes` whole, byte by byte, and in two pieces cut at every place, with other bytes behind them:
-/// all must find the same.
+/// Scans `bytes` whole, byte by byte, and in two pieces cut at every place, with other bytes behind
+/// them: all must find the same.
 fn scan_all_splits(answer: Answer, caps: Capabilities, bytes: &[u8]) -> Result<(usize, Event), WireError> {
     let whole = scan_pieces(&mut ReplyScanner::new(answer, caps), [bytes]);
     let single = scan_pieces(&mut ReplyScanner::new(answer, caps), bytes.chunks(1));

@@ -69,7 +69,8 @@ impl Noisy {
         Self { options, run: seed, number, dice: Dice::new(seed, number), counts, tags: 0 }
     }
 
-    /// Makes noise until it gets what is not for it, which is what it returns. Says once that it has tried to log in.
+    /// Makes noise until it gets what is not for it, which is what it returns. Says once that it
+    /// has tried to log in.
     pub(super) async fn run(mut self, here: Sender<()>) -> anyhow::Result<Infallible> {
         let mut here = Some(here);
         loop {

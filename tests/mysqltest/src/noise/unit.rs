@@ -1,11 +1,12 @@
-//! What noisy clients do: each unit is a few statements that belong together, and looks at their answers.
+//! What noisy clients do: each unit is a few statements that belong together, and looks at their
+//! answers.
 
 use testkit::client::{ClientError, QueryResult};
 
 use super::client::{SCHEMAS, Session, Trouble};
 
-/// Session variables, with values that are shown as they are set. Each of them changes what statements answer, so that a
-/// test which gets one of them fails.
+/// Session variables, with values that are shown as they are set. Each of them changes what
+/// statements answer, so that a test which gets one of them fails.
 const VARIABLES: [(&str, [&str; 2]); 14] = [
     ("@@group_concat_max_len", ["77", "2000"]),
     ("@@div_precision_increment", ["2", "9"]),

@@ -9,12 +9,14 @@ use super::{Conditions, Place};
 use crate::needs::{Needs, Passwords};
 use crate::reader::Reader;
 
-/// Timeout of everything in the proxy that a test might wait for; longer than any test may take. In ms.
+/// Timeout of everything in the proxy that a test might wait for; longer than any test may take. In
+/// ms.
 const PROXY_TIME_MS: u32 = 600_000;
-/// Longest message that the proxy takes: as long as the protocol allows, so that the server decides. In bytes.
+/// Longest message that the proxy takes: as long as the protocol allows, so that the server
+/// decides. In bytes.
 const PROXY_PACKET_MAX: u32 = 1 << 30;
-/// Connections to a server that sessions share, besides those that a test may keep to its own: few, so that sessions take them from each
-/// other all the time.
+/// Connections to a server that sessions share, besides those that a test may keep to its own: few,
+/// so that sessions take them from each other all the time.
 const SHARED_CONNECTIONS: usize = 3;
 /// Numbers of connections are multiples of this, so that one proxy does for many tests.
 const CONNECTIONS_STEP: usize = 2;
@@ -65,8 +67,9 @@ impl Place {
     }
 }
 
-/// Turns what a test does into how many connections its server may have: one for each that the test opens, as each may keep its own, and
-/// a few that change hands; one more for each of the others if the test stops all of them at once.
+/// Turns what a test does into how many connections its server may have: one for each that the test
+/// opens, as each may keep its own, and a few that change hands; one more for each of the others if
+/// the test stops all of them at once.
 pub(super) fn limit(needs: &mut Needs, conditions: Conditions) {
     let stopped = if std::mem::take(&mut needs.stops_others) { conditions.noise } else { 0 };
     let count = (needs.connections + SHARED_CONNECTIONS + stopped).next_multiple_of(CONNECTIONS_STEP);

@@ -49,7 +49,8 @@ pub(super) fn of_server(suite: &Suite, folder: &Path, reader: Reader) -> anyhow:
         format!("--lc-messages-dir={SHARE}"),
     ]);
     if reader == Reader::Refusing {
-        // With names, who comes by TCP from the same machine is `localhost` as well as who comes by the Unix socket.
+        // With names, who comes by TCP from the same machine is `localhost` as well as who comes by
+        // the Unix socket.
         options.extend(["--skip-name-resolve", "--plugin-load-add=sql_errlog"].map(str::to_owned));
         // It never begins another file.
         options.push(format!("--sql-error-log-size-limit={}", i64::MAX));

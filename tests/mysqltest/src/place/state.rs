@@ -1,4 +1,5 @@
-//! SQL that prepares a server for the suite, and that tells whether a test has left something behind.
+//! SQL that prepares a server for the suite, and that tells whether a test has left something
+//! behind.
 
 use std::fmt::Write as _;
 use std::io::{BufReader, Read as _};
@@ -15,7 +16,8 @@ use crate::suite::{Suite, text};
 pub(super) const FRESH_SCHEMA: &str = "DROP DATABASE IF EXISTS test; \
     CREATE DATABASE test CHARACTER SET latin1 COLLATE latin1_swedish_ci; FLUSH STATUS";
 
-/// A statement for the number of connections besides the one that asks; only of busy ones, or of all.
+/// A statement for the number of connections besides the one that asks; only of busy ones, or of
+/// all.
 pub(super) const fn others(busy: bool) -> &'static str {
     if busy {
         "SELECT COUNT(*) FROM information_schema.processlist \
@@ -26,7 +28,8 @@ pub(super) const fn others(busy: bool) -> &'static str {
     }
 }
 
-/// Makes an account, by the way of TCP, that may do everything but write to a server that is read-only.
+/// Makes an account, by the way of TCP, that may do everything but write to a server that is
+/// read-only.
 pub(super) fn may_not_write(name: &str, password: &str) -> String {
     let (account, password) = (format!("{name}@127.0.0.1"), password.replace('\'', "''"));
     format!(
@@ -36,7 +39,8 @@ pub(super) fn may_not_write(name: &str, password: &str) -> String {
     )
 }
 
-/// Everything that tests have to leave as it was: a shorter form of the suite's own `check_testcase`. `{others}` stands for [`others`].
+/// Everything that tests have to leave as it was: a shorter form of the suite's own
+/// `check_testcase`. `{others}` stands for [`others`].
 pub(super) const FINGERPRINT: &str = "\
     SELECT * FROM information_schema.global_variables WHERE variable_name NOT LIKE 'gtid%pos' \
         AND variable_name NOT IN ('timestamp', 'gtid_binlog_state', 'innodb_ibuf_max_size', \
@@ -51,9 +55,11 @@ pub(super) const FINGERPRINT: &str = "\
         mysql.time_zone, mysql.time_zone_name, mysql.time_zone_transition; \
     SELECT trigger_schema, trigger_name FROM information_schema.triggers WHERE trigger_schema <> 'sys'";
 
-/// What the suite's runner adds to fresh system tables, as statements of MariaDB's client; testkit's own accounts go.
+/// What the suite's runner adds to fresh system tables, as statements of MariaDB's client;
+/// testkit's own accounts go.
 ///
-/// The suite's files end statements in a way that only its runner understands, so changed copies go to `folder`.
+/// The suite's files end statements in a way that only its runner understands, so changed copies go
+/// to `folder`.
 pub(super) fn preparation(suite: &Suite, folder: &Path) -> anyhow::Result<String> {
     let mut sources = String::new();
     for name in ["mtr_warnings.sql", "mtr_check.sql"] {

@@ -21,8 +21,8 @@ pub enum ClientStep {
         /// The password, masked with the nonce.
         masked: Vec<u8>,
     },
-    /// Call [`ClientLogin::derive`](super::ClientLogin::derive) where milliseconds do no harm, and send what it
-    /// returns.
+    /// Call [`ClientLogin::derive`](super::ClientLogin::derive) where milliseconds do no harm, and
+    /// send what it returns.
     Derive,
     /// Nothing to send: read the next message.
     Read,

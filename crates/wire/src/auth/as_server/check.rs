@@ -7,8 +7,8 @@ use crate::auth::{Credential, Secret, Transport, caching_sha2, ed25519, equal, n
 use crate::packet::AuthMore;
 use crate::{Capabilities, Codec as _, WireError};
 
-/// The shortest RSA ciphertext, in bytes: a key of 1024 bits. What is shorter and ends with a zero byte is a password that was not
-/// encrypted.
+/// The shortest RSA ciphertext, in bytes: a key of 1024 bits. What is shorter and ends with a zero
+/// byte is a password that was not encrypted.
 const CIPHER_LEN_MIN: usize = 128;
 
 impl ServerLogin {
@@ -40,8 +40,8 @@ impl ServerLogin {
         self.credentials().find_map(secret).map_or(ServerStep::Refuse, accept)
     }
 
-    /// Judges the proof of a fast exchange against the password, or against what an earlier login has brought; asks
-    /// for the password itself if that is nothing, or another password.
+    /// Judges the proof of a fast exchange against the password, or against what an earlier login
+    /// has brought; asks for the password itself if that is nothing, or another password.
     fn check_fast(&mut self, answer: &[u8]) -> ServerStep {
         let is_right =
             |password: &&[u8]| caching_sha2::verify(answer, &self.nonce, &caching_sha2::digest(password));

@@ -9,7 +9,8 @@ use crate::{Capabilities, Codec as _};
 /// What to do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServerStep {
-    /// Send this payload; give the client's next message to [`ServerLogin::message`](super::ServerLogin::message).
+    /// Send this payload; give the client's next message to
+    /// [`ServerLogin::message`](super::ServerLogin::message).
     Send(Vec<u8>),
     /// Send [`AuthMore`] with the public key as PEM; then the same.
     SendPublicKey,
@@ -20,20 +21,21 @@ pub enum ServerStep {
     Accept(Accepted),
     /// It is not: send error 1045.
     Refuse,
-    /// The same, because it has shown its password to everybody who can read the connection, right or not.
+    /// The same, because it has shown its password to everybody who can read the connection, right
+    /// or not.
     RefuseUnprotected,
 }
 
 /// What a successful login brought.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Accepted {
-    /// What the proof says about the password, for logins to servers. After a proof made with a hash this is less
-    /// than after the full exchange before it: keep that one's.
+    /// What the proof says about the password, for logins to servers. After a proof made with a
+    /// hash this is less than after the full exchange before it: keep that one's.
     pub secret: Secret,
     /// A payload to send before the OK packet.
     pub send_first: Option<Vec<u8>>,
-    /// SHA256(SHA256(password)) of a user with a hash who has shown the password, for [`Terms`](super::Terms) of the
-    /// next login.
+    /// SHA256(SHA256(password)) of a user with a hash who has shown the password, for
+    /// [`Terms`](super::Terms) of the next login.
     pub digest: Option<[u8; 32]>,
 }
 

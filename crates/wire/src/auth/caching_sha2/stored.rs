@@ -1,9 +1,9 @@
 //! The hash that MySQL stores for `caching_sha2_password`.
 //!
 //! It is the SHA-256 variant of Ulrich Drepper's "Unix crypt using SHA-256 and SHA-512", with three
-//! differences in how it is used: the salt has 20 bytes (not 16), which may be any but zero and `$`; the rounds
-//! are counted in thousands; and the text around salt and hash is MySQL's own. Source: `my_crypt_genhash` and
-//! `Caching_sha2_password::deserialize` in MySQL's sources.
+//! differences in how it is used: the salt has 20 bytes (not 16), which may be any but zero and
+//! `$`; the rounds are counted in thousands; and the text around salt and hash is MySQL's own.
+//! Source: `my_crypt_genhash` and `Caching_sha2_password::deserialize` in MySQL's sources.
 
 use std::fmt;
 
@@ -76,16 +76,16 @@ impl Stored {
         Ok(Self { rounds: units * ROUNDS_UNIT, salt: *salt, hash })
     }
 
-    /// The `authentication_string` of `password` with `salt` and MySQL's default of 5,000 rounds; nothing if the password
-    /// is longer than servers take.
+    /// The `authentication_string` of `password` with `salt` and MySQL's default of 5,000 rounds;
+    /// nothing if the password is longer than servers take.
     pub fn make(password: &[u8], salt: [u8; 20]) -> Option<Vec<u8>> {
         let rounds = ROUNDS_UNITS_MIN * ROUNDS_UNIT;
         (password.len() <= PASSWORD_LEN_MAX)
             .then(|| [b"$A$005$".as_slice(), &salt, &encode(&crypt(password, &salt, rounds))].concat())
     }
 
-    /// Whether the hash is that of `password`. Takes milliseconds with 5000 rounds, and up to seconds with
-    /// the 4,095,000 that MySQL allows.
+    /// Whether the hash is that of `password`. Takes milliseconds with 5000 rounds, and up to
+    /// seconds with the 4,095,000 that MySQL allows.
     pub fn verify(&self, password: &[u8]) -> bool {
         let short = password.len() <= PASSWORD_LEN_MAX;
         short && equal(&encode(&crypt(password, &self.salt, self.rounds)), &self.hash)
@@ -177,7 +177,8 @@ mod tests {
         assert!(!stored.verify(b""));
     }
 
-    /// Computed with a second implementation in Python that agrees with glibc's `crypt` where that goes.
+    /// Computed with a second implementation in Python that agrees with glibc's `crypt` where that
+    /// goes.
     #[test]
     fn known_answers() {
         let long = [b'x'; PASSWORD_LEN_MAX];

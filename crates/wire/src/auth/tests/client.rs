@@ -75,7 +75,8 @@ fn parsec_asks_for_its_salt_and_signs() {
     let expected =
         parsec::answer(PASSWORD, &parsec::ExtSalt::parse(&salt).unwrap(), &LONG_NONCE, &LONG_NONCE);
     let switch = [b"\xfeparsec\0".as_slice(), &LONG_NONCE].concat();
-    // MariaDB sends the salt as it is; with the header that MySQL would put in front of it, it means the same.
+    // MariaDB sends the salt as it is; with the header that MySQL would put in front of it, it
+    // means the same.
     for header in [b"".as_slice(), &[1]] {
         let mut login = begin_at_client(&Secret::Clear(PASSWORD.to_vec()), native::NAME);
         assert_eq!(login.message(&switch, CAPS), Ok(ClientStep::Send(Vec::new())));

@@ -8,7 +8,8 @@ use crate::frame::MAX_PAYLOAD;
 
 const METHODS: [Method; 3] = [Method::Zlib, Method::Zstd { level: 1 }, Method::Zstd { level: 22 }];
 
-/// All plain text of `bytes`, which come in pieces of the `cuts`' lengths and are read through `room` bytes at a time.
+/// All plain text of `bytes`, which come in pieces of the `cuts`' lengths and are read through
+/// `room` bytes at a time.
 fn inflate_all(
     method: Method,
     bytes: &[u8],

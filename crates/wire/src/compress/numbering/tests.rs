@@ -16,7 +16,8 @@ fn send(numbering: &mut Numbering, mut bytes: &[u8]) -> Vec<(u8, usize)> {
     frames
 }
 
-/// What comes out of a received frame with this id that holds messages whose packets all have the id 77.
+/// What comes out of a received frame with this id that holds messages whose packets all have the
+/// id 77.
 fn receive(numbering: &mut Numbering, seq: u8, messages: &[&[u8]]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for message in messages {

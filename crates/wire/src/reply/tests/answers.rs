@@ -109,7 +109,8 @@ fn a_null_in_the_first_column_is_a_row() {
 
 #[test]
 fn a_terminator_carries_session_state() {
-    // With DEPRECATE_EOF it is an OK packet of any length; a row that starts with 0xfe cannot be that short.
+    // With DEPRECATE_EOF it is an OK packet of any length; a row that starts with 0xfe cannot be
+    // that short.
     let mut payload = ok(OkHeader::Eof, PLAIN | StatusFlags::SESSION_STATE_CHANGED).encode(DEPRECATE);
     payload.extend([b's'; 500]);
     let script = Script::new(DEPRECATE).columns(1).rows(1).message(&payload);

@@ -9,8 +9,8 @@ fn scan(caps: Capabilities, script: &Script, piece: usize) -> (usize, Event) {
     scan_pieces(&mut ReplyScanner::new(Answer::Result, caps), script.bytes.chunks(piece)).unwrap()
 }
 
-/// A row of one text value. Its bytes look like an error, a terminator or a header wherever they are mistaken
-/// for one.
+/// A row of one text value. Its bytes look like an error, a terminator or a header wherever they
+/// are mistaken for one.
 fn row(len: usize) -> Vec<u8> {
     let mut row = vec![0xff; len];
     // The first byte of a length of 3 or of 8 bytes.

@@ -93,8 +93,8 @@ impl Script {
     }
 }
 
-/// A column count as `Protocol_classic::start_result_metadata` of MySQL and `send_result_set_metadata` of
-/// MariaDB write it: the count, then the flag.
+/// A column count as `Protocol_classic::start_result_metadata` of MySQL and
+/// `send_result_set_metadata` of MariaDB write it: the count, then the flag.
 pub(super) fn column_count(count: u16, caps: Capabilities, follows: bool) -> Vec<u8> {
     let mut payload = Vec::new();
     crate::codec::put_lenenc(&mut payload, count.into());

@@ -1,5 +1,5 @@
-//! A second implementation, slow and obvious: assembles all messages, decodes them whole, and reads them one
-//! after the other.
+//! A second implementation, slow and obvious: assembles all messages, decodes them whole, and reads
+//! them one after the other.
 
 use super::*;
 use crate::Codec as _;
