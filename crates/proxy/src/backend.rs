@@ -2,13 +2,13 @@
 
 mod acquire;
 mod announce;
-mod ask;
 mod check;
 mod connect;
 mod connection;
 mod failures;
 mod handed;
 mod initial;
+mod internal_query;
 mod keeper;
 mod kept;
 mod key;
@@ -32,12 +32,12 @@ mod warm;
 
 pub(crate) use acquire::{AcquireError, Found, Full, Whom, acquire, until_broken_off};
 pub(crate) use announce::{Announced, connect};
-use ask::skip_answer;
-pub(crate) use ask::{Asked, Reply, ask};
 pub(crate) use check::check_login;
 pub(crate) use connect::{Dialer, OpenError, is_ours};
 pub(crate) use connection::{Connection, QUIT};
 pub(crate) use initial::InitConnects;
+use internal_query::drain_reply;
+pub(crate) use internal_query::{InternalQuery, Reply, internal_query};
 pub(crate) use kept::{Asker, Kept, Left, part};
 pub(crate) use lend::{Ahead, DOES_NOT_HAVE_IT, Purpose, only_row};
 pub(crate) use open::{open, open_in};

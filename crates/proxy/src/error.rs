@@ -286,7 +286,7 @@ impl ClientError {
     }
 
     /// 9008: a server does not do what has to be done there before the client's statement.
-    pub(crate) fn no_errand(server: &impl Display, why: &impl Display) -> Self {
+    pub(crate) fn no_internal(server: &impl Display, why: &impl Display) -> Self {
         Self::new(9008, *b"HY000", format!("Cannot prepare the session at server {server}: {why}"))
     }
 

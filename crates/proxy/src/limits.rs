@@ -213,7 +213,7 @@ pub(crate) const JUDGED_BYTES_MAX: usize = 64_000;
 
 /// Connections that may be lost while they are being prepared for a command, until the client hears of it: servers that die do not
 /// take all the time of a session.
-pub(crate) const ERRANDS_LOST_MAX: u8 = 5;
+pub(crate) const INTERNAL_LOST_MAX: u8 = 5;
 
 /// Bytes of the statements that a session has prepared and that the proxy could prepare elsewhere, and of their digests; a
 /// statement that does not fit is executed where it was prepared, and is not counted by its digest.

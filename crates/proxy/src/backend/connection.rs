@@ -1,12 +1,10 @@
 //! A connection to a server, and the id that the server knows it by.
 
 use std::cell::Cell;
-use std::io;
 use std::net::SocketAddr;
 use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use config::Endpoint;
@@ -20,18 +18,20 @@ use wire::{Capabilities, StatusFlags};
 
 use super::Target;
 use super::initial::FIRST_STATUS;
-use super::pipeline::{Owner, Pipeline};
-use super::setup::{Refused, Setup};
+use super::pipeline::Pipeline;
+use super::setup::Setup;
 use super::statements::{Statements, Wanted};
 use super::train::{Next, Train};
 use crate::counts::ServerTally;
 use crate::limits::QUIET_LOGINS;
-use crate::sock::{Input, Sock};
+use crate::sock::Sock;
 use crate::threads::Thread;
 use crate::worker::Worker;
 
-/// A goodbye, `COM_QUIT`, as it is sent to a server. Without it the server would count and log an aborted connection; it does not
-/// answer it.
+mod replies;
+
+/// A goodbye, `COM_QUIT`, as it is sent to a server. Without it the server would count and log an
+/// aborted connection; it does not answer it.
 pub(crate) const QUIT: [u8; HEADER_LEN + 1] = [1, 0, 0, 0, Kind::Quit as u8];
 
 /// A connection to a server. Used like the socket that it is.
@@ -51,7 +51,8 @@ pub(crate) struct Connection {
     version: u64,
     /// What is counted of its server; `None` for the proxy's own connections, which nobody counts.
     tally: Option<Rc<ServerTally>>,
-    /// Whether it counts among those that run something. A server runs the statements of one connection one by one.
+    /// Whether it counts among those that run something. A server runs the statements of one
+    /// connection one by one.
     running: Cell<bool>,
     /// Whether it counts among those that nobody uses.
     resting: Cell<bool>,
@@ -75,9 +76,12 @@ struct Known {
     first_status: Option<StatusFlags>,
     /// Replies that its server still owes.
     pipeline: Pipeline,
+    /// What was read behind a reply: it belongs to the next ones.
+    read_ahead: Vec<u8>,
     /// Commands in front of the next one, or that were sent and are not all answered.
     setup: Option<Box<Setup>>,
-    /// Whether what the proxy has said there has left warnings, which are about no statement of a client.
+    /// Whether what the proxy has said there has left warnings, which are about no statement of a
+    /// client.
     own_warnings: bool,
     /// When its server was seen to do nothing at logins that a reset does not repeat.
     quiet_since: Option<Instant>,
@@ -166,7 +170,8 @@ impl Connection {
         self.known.first_status.unwrap_or(FIRST_STATUS)
     }
 
-    /// What it was opened with has changed the connection's status to this, if its server has told any.
+    /// What it was opened with has changed the connection's status to this, if its server has told
+    /// any.
     pub(super) fn set_first_status(&mut self, status: Option<StatusFlags>) {
         self.known.first_status = status;
     }
@@ -181,7 +186,8 @@ impl Connection {
         self.known.last_id = last_id;
     }
 
-    /// Whether what the proxy has said there has left warnings: at MariaDB they outlive statements without tables.
+    /// Whether what the proxy has said there has left warnings: at MariaDB they outlive statements
+    /// without tables.
     pub(crate) fn has_own_warnings(&self) -> bool {
         self.known.own_warnings
     }
@@ -191,73 +197,29 @@ impl Connection {
         self.known.own_warnings = has;
     }
 
-    /// Sends this in front of the next command.
-    pub(crate) fn set_setup(&mut self, setup: Option<Box<Setup>>) {
-        self.known.setup = setup;
-    }
-
-    /// Whether commands are sent in front of the next one, or were and are not all answered.
-    pub(crate) fn has_setup(&self) -> bool {
-        self.known.setup.is_some()
-    }
-
-    /// The packets to be sent in front of the next command. Their replies are owed from now on.
-    pub(crate) fn take_setup(&mut self) -> Option<Vec<u8>> {
-        let Known { setup, pipeline, .. } = &mut self.known;
-        setup.as_mut()?.take_packets(pipeline)
-    }
-
-    /// Reads the replies to setup commands that `input` begins with, and returns how many bytes they are. At the end of the last
-    /// one also the connection's status, if they have told it.
-    pub(crate) fn read_setup(&mut self, input: &[u8]) -> Result<(usize, Option<StatusFlags>), Refused> {
-        let Known { setup: Some(setup), pipeline, own_warnings, last_id, .. } = &mut self.known else {
-            return Ok((0, None));
-        };
-        if !setup.is_sent() {
-            return Ok((0, None));
-        }
-        let mut rest = input;
-        while let Some(Owner::Setup(purpose)) = pipeline.owner() {
-            if rest.is_empty() {
-                return Ok((input.len(), None));
-            }
-            let segment = pipeline.cut(rest).map_err(|_| Refused(Vec::new()))?;
-            rest = rest.get(segment.bytes.len()..).unwrap_or_default();
-            setup.read(purpose, segment.bytes, segment.event)?;
-        }
-        let status = setup.status();
-        *own_warnings |= setup.warns();
-        *last_id = setup.last_id(*last_id);
-        self.known.setup = None;
-        Ok((input.len() - rest.len(), status))
-    }
-
     /// These get it behind the session that is given it now.
     pub(super) fn couple(&mut self, train: Train) {
         debug_assert!(self.known.train.is_none(), "somebody was promised it already");
         self.known.train = Some(Box::new(train));
     }
 
-    /// `command` with those of others who still wait behind it, to be sent in its place; nothing if nobody waits.
+    /// `command` with those of others who still wait behind it, to be sent in its place; nothing if
+    /// nobody waits.
     pub(crate) fn depart(&mut self, command: &[u8]) -> Option<Vec<u8>> {
         let remembers_types = !self.is_mariadb();
         let Known { train, statements, .. } = &mut self.known;
         train.as_mut()?.depart(command, statements, remembers_types)
     }
 
-    /// Gives a statement that another session has left to the one that has the connection, if it is what that looks for. Where its execution was
-    /// sent with those of others, that is the statement which was named there.
+    /// Gives a statement that another session has left to the one that has the connection, if it is
+    /// what that looks for. Where its execution was sent with those of others, that is the
+    /// statement which was named there.
     pub(crate) fn take_statement(&mut self, wanted: &Wanted<'_>) -> Option<Prepared> {
         let Known { train, statements, .. } = &mut self.known;
         match train.as_ref().filter(|train| train.is_awaited()) {
             Some(train) => statements.take_as(train.executed()?, wanted),
             None => statements.take(wanted),
         }
-    }
-
-    /// Those behind the session that has it, and what was read for them.
-    pub(crate) fn train_mut(&mut self) -> Option<&mut Train> {
-        self.known.train.as_deref_mut()
     }
 
     /// Nobody gets it behind the session that has it.
@@ -288,30 +250,6 @@ impl Connection {
     pub(crate) fn board(&mut self) -> bool {
         let awaited = self.known.train.as_mut().filter(|train| train.is_awaited());
         awaited.map(|train| train.board()).is_some()
-    }
-
-    /// See [`Sock::poll_read`]. What was read for this session by the one before comes first.
-    pub(crate) fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
-        let carried = self.known.train.as_mut().map_or(0, |train| train.unload(buffer));
-        if carried > 0 { Poll::Ready(Ok(carried)) } else { self.sock.poll_read(cx, buffer) }
-    }
-
-    /// See [`Sock::poll_input`]. An answer to what was sent already is none.
-    pub(crate) fn poll_input(&mut self, cx: &mut Context<'_>) -> Poll<Input> {
-        match &self.known.train {
-            Some(train) if train.is_awaited() => Poll::Pending,
-            Some(train) if train.carries() => Poll::Ready(Input::Bytes),
-            _ => self.sock.poll_input(cx),
-        }
-    }
-
-    /// See [`Sock::input`]. An answer to what was sent already is none.
-    pub(crate) fn input(&mut self) -> Option<Input> {
-        match &self.known.train {
-            Some(train) if train.is_awaited() => None,
-            Some(train) if train.carries() => Some(Input::Bytes),
-            _ => self.sock.input(),
-        }
     }
 
     /// When it was opened.
@@ -368,7 +306,8 @@ impl Connection {
         self.version = version;
     }
 
-    /// The number of the time for which one session has it: no other connection of the worker has it, nor this one before or after.
+    /// The number of the time for which one session has it: no other connection of the worker has
+    /// it, nor this one before or after.
     pub(crate) const fn serial(&self) -> u64 {
         self.serial
     }

@@ -7,7 +7,7 @@ use sql::lexer::{Kind, Lexer, Modes};
 use wire::reply::Answer;
 use wire::{Capabilities, Codec as _, StatusFlags, packet};
 
-use super::{Connection, OpenError, Reply, ask, query};
+use super::{Connection, OpenError, Reply, internal_query, query};
 use crate::worker::Worker;
 
 /// The statements by hostgroup, one by one.
@@ -66,7 +66,7 @@ pub(super) async fn initialise(
     let command = |text: &[u8]| (query(capabilities, text), Answer::Result);
     let commands: Vec<_> = statements.iter().map(|text| command(text)).collect();
     let unwell = |why: &str| OpenError::Login(format!("it was told what init_connect says, and {why}"));
-    let replies = ask(worker, link, capabilities, &commands).await.map_err(unwell)?;
+    let replies = internal_query(worker, link, capabilities, &commands).await.map_err(unwell)?;
     if let Some(refused) = replies.iter().find(|reply| reply.error().is_some()) {
         return Err(refusal(refused));
     }

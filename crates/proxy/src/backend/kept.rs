@@ -27,7 +27,7 @@ use super::line::{Line, Other, Waiting, Wish};
 use super::passport::Passport;
 use super::train::{Next, Traveller};
 use super::unhealthy::{self, Complaint};
-use super::{Backend, QUIT, ask, skip_answer};
+use super::{Backend, QUIT, drain_reply, internal_query};
 use crate::arrival::Peer;
 use crate::client::login::Identity;
 use crate::counts::Counter;
@@ -477,7 +477,7 @@ impl Entry {
     pub(super) fn may_take_along(&self) -> bool {
         let link = self.backend.connection();
         let status = self.left.status;
-        !link.is_compressed()
+        link.may_pipeline()
             && status.contains(StatusFlags::AUTOCOMMIT)
             && !status.contains(StatusFlags::IN_TRANSACTION)
     }
@@ -527,7 +527,9 @@ async fn ping(worker: Rc<Worker>, mut entry: Entry) {
         if !entry.left.is_free() {
             return ask_results(&worker, link, capabilities, &entry.left).await;
         }
-        ask(&worker, link, capabilities, &[(vec![Kind::Ping as u8], Answer::Single)]).await.map(drop)
+        internal_query(&worker, link, capabilities, &[(vec![Kind::Ping as u8], Answer::Single)])
+            .await
+            .map(drop)
     };
     let answered = timeout(limit, pinging).await;
     worker.kept.note_back(server);
@@ -545,7 +547,7 @@ async fn ping(worker: Rc<Worker>, mut entry: Entry) {
 async fn drain(worker: Rc<Worker>, mut entry: Box<Entry>) {
     let (limit, server) = (worker.settings().variables.connect_timeout_server, entry.backend.server().id());
     let capabilities = entry.passport.capabilities();
-    let drained = timeout(limit, skip_answer(&worker, entry.backend.connection_mut(), capabilities)).await;
+    let drained = timeout(limit, drain_reply(&worker, entry.backend.connection_mut(), capabilities)).await;
     worker.kept.note_back(server);
     if let Ok(Some(status)) = drained {
         (entry.heard, entry.left.status) = (worker.now(), status);

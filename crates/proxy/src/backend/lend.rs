@@ -17,7 +17,7 @@ use super::kept::{Asker, Entry, Left, part};
 use super::login::log_in_again;
 use super::passport::query;
 use super::setup::Setup;
-use super::{Asked, Backend, Connection, OpenError, Reply, ask};
+use super::{Backend, Connection, InternalQuery, OpenError, Reply, internal_query};
 use crate::counts::Counter;
 use crate::state::by_name::deallocate;
 use crate::state::gtids::TRACK_GTIDS;
@@ -177,7 +177,7 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
     }
     let settings = worker.settings();
     let plan = plan(&left, asker, settings.initial.of(hostgroup));
-    let (purposes, commands): (Vec<Purpose>, Vec<Asked>) = plan.into_iter().unzip();
+    let (purposes, commands): (Vec<Purpose>, Vec<InternalQuery>) = plan.into_iter().unzip();
     if purposes.contains(&Purpose::Reset) {
         worker.counts.note(Counter::ResetKept);
     }
@@ -189,7 +189,9 @@ async fn set_up(worker: &Rc<Worker>, entry: Entry, asker: &Asker<'_>) -> Lent {
     if !closings.is_empty() && link.write_all(&closings).await.is_err() {
         return Lent::Useless;
     }
-    let Ok(replies) = ask(worker, link, capabilities, &commands).await else { return Lent::Useless };
+    let Ok(replies) = internal_query(worker, link, capabilities, &commands).await else {
+        return Lent::Useless;
+    };
     for ((purpose, (payload, _)), reply) in purposes.iter().zip(&commands).zip(&replies) {
         let is_refused = purpose.is_refused(reply);
         match purpose {
@@ -229,13 +231,13 @@ fn may_go_ahead(
     link: &Connection,
     server: u64,
     asker: &Asker<'_>,
-    plan: &mut Vec<(Purpose, Asked)>,
+    plan: &mut Vec<(Purpose, InternalQuery)>,
 ) -> bool {
-    if plan.is_empty() || asker.ahead == Ahead::Nothing || !asker.is_admitted || link.is_compressed() {
+    if plan.is_empty() || asker.ahead == Ahead::Nothing || !asker.is_admitted || !link.may_pipeline() {
         return false;
     }
     let is_quiet = link.has_quiet_logins(worker.now());
-    let goes_ahead = |(purpose, (payload, _)): &(Purpose, Asked)| match purpose {
+    let goes_ahead = |(purpose, (payload, _)): &(Purpose, InternalQuery)| match purpose {
         Purpose::LastId | Purpose::Reset | Purpose::Deallocate => true,
         Purpose::Tracking => asker.ahead.has(*purpose),
         Purpose::Question => is_quiet,
@@ -254,7 +256,7 @@ fn say_ahead(
     backend: &mut Backend,
     left: Left,
     asker: &Asker<'_>,
-    plan: Vec<(Purpose, Asked)>,
+    plan: Vec<(Purpose, InternalQuery)>,
 ) {
     let link = backend.connection_mut();
     let has = |purpose| plan.iter().any(|(one, _)| *one == purpose);
@@ -274,7 +276,7 @@ fn say_ahead(
 
 /// What has to be said at a connection on which this is left, so that it is as `asker` would have it; `initial` is what connections begin
 /// with.
-fn plan(left: &Left, asker: &Asker<'_>, initial: &[Box<[u8]>]) -> Vec<(Purpose, Asked)> {
+fn plan(left: &Left, asker: &Asker<'_>, initial: &[Box<[u8]>]) -> Vec<(Purpose, InternalQuery)> {
     let capabilities = asker.passport.capabilities();
     let ask = |purpose, text: &[u8]| (purpose, (query(capabilities, text), Answer::Result));
     let mut plan: Vec<_> = question(left, capabilities).filter(|_| asker.is_admitted).into_iter().collect();
@@ -333,7 +335,7 @@ fn plan(left: &Left, asker: &Asker<'_>, initial: &[Box<[u8]>]) -> Vec<(Purpose, 
 }
 
 /// What is to be asked for a session.
-fn question(left: &Left, capabilities: Capabilities) -> Option<(Purpose, Asked)> {
+fn question(left: &Left, capabilities: Capabilities) -> Option<(Purpose, InternalQuery)> {
     // At MariaDB the function would take away what `sql_auto_is_null` goes by.
     let question = || (Purpose::LastId, (query(capabilities, "SELECT @@last_insert_id"), Answer::Result));
     (!left.is_free()).then(question)
@@ -347,7 +349,7 @@ pub(super) async fn ask_results(
     left: &Left,
 ) -> Result<(), &'static str> {
     let Some((_, question)) = question(left, capabilities) else { return Ok(()) };
-    let replies = ask(worker, link, capabilities, &[question]).await?;
+    let replies = internal_query(worker, link, capabilities, &[question]).await?;
     if let Some((asking, last_id)) = left.asking.as_ref().zip(replies.first().and_then(number)) {
         asking.told(last_id);
     }

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use wire::reply::{Answer, Event, ReplyScanner};
+use wire::reply::{Answer, Event, Prepared, ReplyScanner};
 use wire::{Capabilities, WireError};
 
 use super::lend::Purpose;
@@ -41,6 +41,10 @@ struct Expected {
 pub(crate) enum Owner {
     /// A command that sets the connection up for the command behind it.
     Setup(Purpose),
+    /// An internal query of the proxy.
+    Internal,
+    /// A command whose session is gone: the reply is read and dropped.
+    Unowned,
 }
 
 /// The start of the input, as far as it belongs to one reply.
@@ -50,6 +54,8 @@ pub(crate) struct Segment<'i> {
     pub(crate) bytes: &'i [u8],
     /// What happens behind the bytes.
     pub(crate) event: Event,
+    /// The statement that was prepared, once the reply has told it.
+    pub(crate) prepared: Option<Prepared>,
 }
 
 /// Why bytes of a server have no owner. The connection is of no more use.
@@ -92,7 +98,8 @@ impl Pipeline {
         let scan = front.scanner.scan(input)?;
         front.is_over = matches!(scan.event, Event::Done(_));
         let bytes = input.get(..scan.len).unwrap_or(input);
-        Ok(Segment { owner: front.owner, bytes, event: scan.event })
+        let prepared = front.scanner.prepared();
+        Ok(Segment { owner: front.owner, bytes, event: scan.event, prepared })
     }
 
     /// The reply that is read next.

@@ -18,7 +18,7 @@ use wire::{Capabilities, StatusFlags};
 
 use super::lend::{Purpose, number};
 use super::pipeline::{Owner, Pipeline};
-use super::{Asked, Reply};
+use super::{InternalQuery, Reply};
 use crate::limits::{INTERNAL_BYTES_MAX, TAKEN_MAX};
 use crate::state::results::Asking;
 
@@ -29,7 +29,7 @@ pub(crate) struct Setup {
     /// Packets in front of the commands; they have no reply.
     closings: Vec<u8>,
     /// The commands; empty once they were sent.
-    commands: Vec<(Purpose, Asked)>,
+    commands: Vec<(Purpose, InternalQuery)>,
     /// The beginning of the reply that is being read.
     bytes: Vec<u8>,
     capabilities: Capabilities,
@@ -55,7 +55,7 @@ impl Setup {
     /// commands.
     pub(crate) fn new(
         closings: Vec<u8>,
-        commands: Vec<(Purpose, Asked)>,
+        commands: Vec<(Purpose, InternalQuery)>,
         capabilities: Capabilities,
         asking: Option<Asking>,
     ) -> Option<Box<Self>> {
@@ -198,7 +198,8 @@ mod tests {
         let (mut setup, mut pipeline) = (setup(purposes), Pipeline::default());
         setup.take_packets(&mut pipeline).unwrap();
         for reply in replies {
-            let Segment { owner: Owner::Setup(purpose), bytes, event } = pipeline.cut(reply).unwrap();
+            let Segment { owner, bytes, event, .. } = pipeline.cut(reply).unwrap();
+            let Owner::Setup(purpose) = owner else { panic!("{owner:?}") };
             setup.read(purpose, bytes, event)?;
         }
         assert_eq!(pipeline.owner().is_none(), purposes.len() == replies.len());
@@ -222,9 +223,8 @@ mod tests {
         let mut pipeline = Pipeline::default();
         setup.take_packets(&mut pipeline);
         for byte in ROW {
-            let Segment { owner: Owner::Setup(purpose), bytes, event } =
-                pipeline.cut(std::slice::from_ref(byte)).unwrap();
-            setup.read(purpose, bytes, event).unwrap();
+            let segment = pipeline.cut(std::slice::from_ref(byte)).unwrap();
+            setup.read(Purpose::LastId, segment.bytes, segment.event).unwrap();
         }
         assert_eq!(setup.last_id(None), Some(42));
     }

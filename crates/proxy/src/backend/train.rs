@@ -62,8 +62,6 @@ pub(crate) struct Train {
     is_awaited: bool,
     /// The prepared statement that it executes, if it does.
     executed: Option<u32>,
-    /// What was read behind the answer before.
-    carried: Vec<u8>,
     progress: Rc<Progress>,
 }
 
@@ -128,7 +126,7 @@ impl Train {
     pub(super) fn new(riders: VecDeque<Rider>) -> Self {
         let slots = riders.iter().map(|rider| Rc::clone(&rider.slot)).collect();
         let progress = Rc::new(Progress { slots, ..Progress::default() });
-        Self { riders, has_left: false, is_awaited: false, executed: None, carried: Vec::new(), progress }
+        Self { riders, has_left: false, is_awaited: false, executed: None, progress }
     }
 
     /// For who looks after it.
@@ -175,31 +173,6 @@ impl Train {
     /// The session whose command was sent has the connection: it goes on with reading.
     pub(crate) const fn board(&mut self) {
         self.is_awaited = false;
-    }
-
-    /// Keeps what was read behind the answer of the session that has the connection.
-    pub(crate) fn carry(&mut self, bytes: &[u8]) {
-        debug_assert!(self.carried.is_empty(), "what was carried is read before anything else");
-        self.carried.extend_from_slice(bytes);
-    }
-
-    /// What was carried, as far as there is room for it; 0 if there is nothing.
-    pub(crate) fn unload(&mut self, buffer: &mut [u8]) -> usize {
-        let len = self.carried.len().min(buffer.len());
-        if let (Some(carried), Some(buffer)) = (self.carried.get(..len), buffer.get_mut(..len)) {
-            buffer.copy_from_slice(carried);
-        }
-        if len == self.carried.len() {
-            self.carried = Vec::new();
-        } else {
-            self.carried.drain(..len);
-        }
-        len
-    }
-
-    /// Whether something is carried.
-    pub(crate) const fn carries(&self) -> bool {
-        !self.carried.is_empty()
     }
 
     /// Who gets the connection next.

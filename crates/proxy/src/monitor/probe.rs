@@ -19,7 +19,7 @@ use super::cluster::aurora::Reading;
 use super::question::{self, Rows};
 use super::{discovered, rds, replicas};
 use crate::arrival::Peer;
-use crate::backend::{Connection, OpenError, QUIT, Reply, Target, ask, open};
+use crate::backend::{Connection, OpenError, QUIT, Reply, Target, internal_query, open};
 use crate::client::login::{Identity, PLAIN};
 use crate::clock;
 use crate::kill::Stranger;
@@ -417,7 +417,7 @@ async fn request(
     payload: Vec<u8>,
     answer: Answer,
 ) -> Result<Reply, Failure> {
-    let replies = ask(worker, link, PLAIN, &[(payload, answer)]).await;
+    let replies = internal_query(worker, link, PLAIN, &[(payload, answer)]).await;
     let replies = replies.map_err(|why| Failure::Stale(why.to_owned()))?;
     replies.into_iter().next().ok_or_else(|| Failure::Stale("no answer".to_owned()))
 }

@@ -57,7 +57,7 @@ impl Session {
         let names: Vec<_> = missing.iter().map(|one| one.name.clone()).collect();
         let texts = missing.iter().map(|one| (self.query(&one.prepare()), Answer::Result));
         let commands: Vec<_> = texts.collect();
-        let replies = match self.errand(&commands).await? {
+        let replies = match self.internal_query(&commands).await? {
             Ok(replies) => replies,
             Err(_) if self.tries_again(decided) => return Ok(false),
             Err(error) => {

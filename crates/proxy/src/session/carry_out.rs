@@ -16,14 +16,14 @@ use super::trace::Part;
 use crate::backend::{AcquireError, Ahead, Full};
 use crate::ending::Ending;
 use crate::error::ClientError;
-use crate::limits::{BEHIND_SETUP_MAX, ERRANDS_LOST_MAX};
+use crate::limits::{BEHIND_SETUP_MAX, INTERNAL_LOST_MAX};
 
 impl Session {
     /// Does what was decided about the command in the backlog, up to the point where it can be forwarded.
     pub(super) async fn carry_out(&mut self, kind: Kind, mut decided: Decided) -> Result<(), Ending> {
         self.course.log = decided.log();
         self.course.digest = decided.digest;
-        self.course.errand_lost = false;
+        self.course.internal_lost = false;
         self.course.changed = None;
         if let Some(id) = decided.renamed.take() {
             // The connection for which it was named otherwise is gone.
@@ -145,7 +145,7 @@ impl Session {
     /// Commits the open transaction for the command in the backlog, which is judged anew after that: it may belong elsewhere.
     async fn commit_first(&mut self, kind: Kind) -> Result<(), Ending> {
         let commit = (self.query(b"COMMIT"), Answer::Result);
-        match self.errand(&[commit]).await? {
+        match self.internal_query(&[commit]).await? {
             Err(error) => self.refuse_here(kind, &error.of_commit()).await,
             Ok(replies) if self.status.contains(StatusFlags::IN_TRANSACTION) => {
                 let refusal = replies.first().map_or(&[][..], |reply| front(&reply.bytes));
@@ -174,7 +174,7 @@ impl Session {
             return Ok(None);
         };
         (decided.hostgroup, decided.is_split) = (writer, false);
-        self.course.errand_lost = false;
+        self.course.internal_lost = false;
         match self.go_to(writer, Full::TryAgain).await? {
             Ok(()) => Ok(Some(writer)),
             Err(_) if self.tries_again(decided) => Ok(None),
@@ -182,11 +182,11 @@ impl Session {
         }
     }
 
-    /// Whether the command in the backlog, which was not sent, is brought to another connection because an errand has lost the
+    /// Whether the command in the backlog, which was not sent, is brought to another connection because an internal query has lost the
     /// one in use.
     pub(super) fn tries_again(&mut self, decided: &mut Decided) -> bool {
-        let tries = self.course.errand_lost && decided.lost < ERRANDS_LOST_MAX;
-        self.course.errand_lost = tries;
+        let tries = self.course.internal_lost && decided.lost < INTERNAL_LOST_MAX;
+        self.course.internal_lost = tries;
         decided.lost += u8::from(tries);
         tries
     }
@@ -194,7 +194,7 @@ impl Session {
     /// The command in the backlog has had its answer, or is brought to another connection.
     #[expect(clippy::unnecessary_wraps, reason = "it is what is left to be said of a command")]
     pub(super) fn keep(&mut self, decided: Decided) -> Result<(), Ending> {
-        if std::mem::take(&mut self.course.errand_lost) {
+        if std::mem::take(&mut self.course.internal_lost) {
             self.course.decided = Some(decided);
         }
         Ok(())

@@ -296,8 +296,7 @@ impl Session {
         if before.answer == Answer::None && self.owed.is_empty() {
             return Some(next);
         }
-        // Over the compressed protocol one count of frames goes through commands and answers.
-        if self.backend.as_ref().is_some_and(|backend| backend.connection().is_compressed()) {
+        if self.backend.as_ref().is_some_and(|backend| !backend.connection().may_pipeline()) {
             return None;
         }
         let mut scanner = MessageScanner::new(0);

@@ -31,7 +31,7 @@ impl Session {
     pub(super) async fn correct(&mut self, signal: &[u8]) -> Result<(), Ending> {
         let signal = (self.query(signal), Answer::Result);
         // If that fails, it has told it in its own words.
-        self.errand(&[signal]).await.map(drop)
+        self.internal_query(&[signal]).await.map(drop)
     }
 }
 

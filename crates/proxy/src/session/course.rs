@@ -170,8 +170,8 @@ pub(super) struct Course {
     pub(super) tries: u16,
     /// How often it may be, if a rule or a hint says so.
     pub(super) retries: Option<u32>,
-    /// The connection was lost in the middle of an errand, and nothing with it: it may be had again elsewhere.
-    pub(super) errand_lost: bool,
+    /// The connection was lost in the middle of an internal query, and nothing with it: it may be had again elsewhere.
+    pub(super) internal_lost: bool,
     /// The client's transaction is lost, and it has not been told yet: this.
     pub(super) rolled_back: Option<Box<ClientError>>,
     /// The transactions that servers have told, where anybody wants to know.
@@ -275,7 +275,7 @@ impl Course {
             may_ask_for_file: false,
             tries: 0,
             retries: None,
-            errand_lost: false,
+            internal_lost: false,
             rolled_back: None,
             gtids: identity.tracking().by_default.then(|| Box::new(Gtids::new(identity.keeps(false)))),
         }

@@ -124,12 +124,7 @@ impl Ears<'_> {
         if behind.is_empty() {
             return true;
         }
-        let link = self.backend.connection_mut();
-        let keeps = matches!(part.event, Event::Done(_)) && link.is_promised();
-        if let Some(train) = link.train_mut().filter(|_| keeps) {
-            train.carry(behind);
-        }
-        keeps
+        matches!(part.event, Event::Done(_)) && self.backend.connection_mut().read_ahead(behind)
     }
 
     /// Whether the server may ask for a file of the client.

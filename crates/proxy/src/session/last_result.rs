@@ -63,7 +63,7 @@ impl Session {
         // At MariaDB a statement without tables leaves them as they are.
         let read = (self.query(b"SELECT 1 FROM (SELECT 1) AS pointsman"), Answer::Result);
         // If that fails, the client hears it of its own statement.
-        let _ = self.errand(&[read]).await?;
+        let _ = self.internal_query(&[read]).await?;
         if let Some(backend) = &mut self.backend {
             backend.connection_mut().set_own_warnings(false);
         }
@@ -95,7 +95,7 @@ impl Session {
         let id = self.course.results.last_id().known();
         // At MySQL anything else would hide how many rows were found.
         let set = (self.query(format!("SET last_insert_id = {id}").as_bytes()), Answer::Result);
-        let replies = match self.errand(&[set]).await? {
+        let replies = match self.internal_query(&[set]).await? {
             Ok(replies) => replies,
             Err(_) if self.tries_again(decided) => return Ok(false),
             Err(error) => {

@@ -20,7 +20,7 @@ use super::course::Behind;
 use super::course::prepared::Prepared;
 use super::last_result::NOWHERE;
 use super::prepare::NotPrepared;
-use crate::backend::{Asked, only_row};
+use crate::backend::{InternalQuery, only_row};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::error::Gone;
@@ -170,7 +170,7 @@ impl Session {
     pub(super) async fn bring_charsets(&mut self, modes: &Modes) -> Result<(), Ending> {
         let Ok(Some(now)) = self.ask_modes().await? else { return Ok(()) };
         // If that fails, the client hears it of its own statement.
-        let _ = self.errand(&[(self.query(&modes.charsets()), Answer::Result)]).await?;
+        let _ = self.internal_query(&[(self.query(&modes.charsets()), Answer::Result)]).await?;
         self.note_ran();
         (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
         self.course.behind = Some(Box::new(Behind::Set(now.charsets())));
@@ -182,7 +182,7 @@ impl Session {
         let hostgroup = self.course.hostgroup;
         let asks_for_rows = self.course.pins.holds(Pin::FoundRows, hostgroup);
         let question = if asks_for_rows { QUESTION_AND_ROWS } else { QUESTION };
-        let answered = self.errand(&[(self.query(question), Answer::Result)]).await?;
+        let answered = self.internal_query(&[(self.query(question), Answer::Result)]).await?;
         // It hides how many rows the statement before had.
         self.note_ran();
         (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
@@ -214,7 +214,7 @@ impl Session {
         let Some((prepare, is_told)) = self.preparation(id) else { return Ok(Err(NotPrepared::Cannot)) };
         let (there, back) = (self.steps(&now, modes), self.steps(modes, &now));
         let place = there.len();
-        let mut replies = match self.errand(&[there, vec![prepare], back].concat()).await? {
+        let mut replies = match self.internal_query(&[there, vec![prepare], back].concat()).await? {
             Ok(replies) => replies,
             Err(error) => return Ok(Err(NotPrepared::Lost(error))),
         };
@@ -236,7 +236,7 @@ impl Session {
     }
 
     /// What has to be said to get from one of them to the other.
-    fn steps(&self, from: &Modes, to: &Modes) -> Vec<Asked> {
+    fn steps(&self, from: &Modes, to: &Modes) -> Vec<InternalQuery> {
         let mut steps = Vec::new();
         // No command leaves all schemas.
         if from.schema != to.schema && !from.schema.is_empty() && !to.schema.is_empty() {

@@ -34,10 +34,10 @@ impl Session {
     /// What the backend in use says when another statement is fetched from, in the session's language: its packet, with this number.
     async fn refusal_of_server(&mut self, id: u32) -> Result<Option<Vec<u8>>, Ending> {
         let prepare = [&[Kind::StmtPrepare as u8][..], ANY].concat();
-        let prepared = self.errand(&[(prepare, Answer::Prepare)]).await?.unwrap_or_default().pop();
+        let prepared = self.internal_query(&[(prepare, Answer::Prepare)]).await?.unwrap_or_default().pop();
         let Some(other) = prepared.and_then(|reply| reply.prepared) else { return Ok(None) };
         let fetch = [&[Kind::StmtFetch as u8][..], &other.id.to_le_bytes(), &1_u32.to_le_bytes()].concat();
-        let refused = self.errand(&[(fetch, Answer::Fetch)]).await?.unwrap_or_default().pop();
+        let refused = self.internal_query(&[(fetch, Answer::Fetch)]).await?.unwrap_or_default().pop();
         if self.backend.is_some() {
             self.close_at(self.course.hostgroup, other.id).await?;
         }

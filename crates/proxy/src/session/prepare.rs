@@ -12,7 +12,7 @@ use super::course::decided::Decided;
 use super::course::prepared::definitions::Definitions;
 use super::course::prepared::{Came, Prepared};
 use super::execute::{ID, keeps_definitions};
-use crate::backend::{Asked, Known, Reply};
+use crate::backend::{InternalQuery, Known, Reply};
 use crate::ending::Ending;
 use crate::error::ClientError;
 use crate::state::substitute::with_numbers;
@@ -153,7 +153,7 @@ impl Session {
             return Box::pin(self.prepare_in(&modes, id)).await;
         }
         let Some((command, is_told)) = self.preparation(id) else { return Ok(Err(NotPrepared::Cannot)) };
-        let mut replies = match self.errand(&[command]).await? {
+        let mut replies = match self.internal_query(&[command]).await? {
             Ok(replies) => replies,
             Err(error) => return Ok(Err(NotPrepared::Lost(error))),
         };
@@ -163,7 +163,7 @@ impl Session {
 
     /// The command that prepares a statement at the backend in use, and whether that is good for one execution: what it asks about is known
     /// here, for this once.
-    pub(super) fn preparation(&self, id: u32) -> Option<(Asked, bool)> {
+    pub(super) fn preparation(&self, id: u32) -> Option<(InternalQuery, bool)> {
         let prepared = self.course.prepared.as_ref().and_then(|all| all.get(id))?;
         let text = prepared.what.text.as_deref()?;
         let asks = prepared.what.effects.any_of(Effects::LAST_RESULT);
@@ -232,7 +232,7 @@ impl Session {
             self.control.running.resume(&paused);
         }
         let command = [(payload, Answer::Prepare)];
-        let replies = match self.errand(&command).await? {
+        let replies = match self.internal_query(&command).await? {
             Ok(replies) => replies,
             Err(_) if self.tries_again(&mut decided) => {
                 self.end_running();

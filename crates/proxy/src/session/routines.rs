@@ -72,7 +72,7 @@ impl Session {
             let commands: Vec<_> =
                 questions.map(|text| (self.query(text.as_bytes()), Answer::Result)).collect();
             // If that fails, the client hears of it with its next statement.
-            let replies = self.errand(&commands).await?.unwrap_or_default();
+            let replies = self.internal_query(&commands).await?.unwrap_or_default();
             self.note_ran();
             if replies.iter().any(|reply| reply.warns() || reply.error().is_some()) {
                 self.forget_warnings().await?;
@@ -104,7 +104,7 @@ impl Session {
     async fn ask_rows(&mut self) -> Result<bool, Ending> {
         let unknown = self.unknown_here();
         let question = (self.query(FIRST_QUESTION), Answer::Result);
-        let replies = self.errand(&[question]).await?.unwrap_or_default();
+        let replies = self.internal_query(&[question]).await?.unwrap_or_default();
         self.note_ran();
         (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
         let row = replies.first().and_then(only_row).map(texts).unwrap_or_default();

@@ -11,7 +11,9 @@ use wire::reply::Answer;
 
 use super::Session;
 use super::course::{Loss, Other, Said};
-use crate::backend::{AcquireError, Ahead, Asked, DOES_NOT_HAVE_IT, Full, Purpose, Setup, part, query};
+use crate::backend::{
+    AcquireError, Ahead, DOES_NOT_HAVE_IT, Full, InternalQuery, Purpose, Setup, part, query,
+};
 use crate::counts::Counter;
 use crate::ending::Ending;
 use crate::error::Gone;
@@ -64,7 +66,7 @@ impl Session {
         }
         if !is_borrowed && self.has_setup() && self.course.ahead != Ahead::All {
             // It was for a command that was not sent.
-            return Ok(self.errand(&[]).await?.map(drop).map_err(AcquireError::Proxy));
+            return Ok(self.internal_query(&[]).await?.map(drop).map_err(AcquireError::Proxy));
         }
         Ok(Ok(()))
     }
@@ -74,7 +76,7 @@ impl Session {
         let (said, version) = self.course.before_reset();
         let mut commands: Vec<_> = said.into_iter().map(|said| self.command(said)).collect();
         commands.push((vec![Kind::ResetConnection as u8], Answer::Single));
-        match self.errand(&commands).await? {
+        match self.internal_query(&commands).await? {
             Err(error) => return Ok(Err(AcquireError::Proxy(error))),
             Ok(replies) => {
                 if let Some(reply) = replies.into_iter().find(|reply| reply.error().is_some()) {
@@ -143,7 +145,7 @@ impl Session {
             return Ok(Ok(()));
         }
         let commands: Vec<_> = commands.into_iter().map(|(_, command)| command).collect();
-        let replies = match self.errand(&commands).await? {
+        let replies = match self.internal_query(&commands).await? {
             Ok(replies) => replies,
             Err(error) => return Ok(Err(AcquireError::Proxy(error))),
         };
@@ -167,7 +169,7 @@ impl Session {
     /// Whether all of this may be said in front of the command in the backlog without waiting for an answer. At a connection that
     /// was just opened this would not save much, and a command that was not sent can still go elsewhere: there only goes first what
     /// nothing depends on. One that the client would miss is not to be risked.
-    fn may_send_ahead(&self, commands: &[(Purpose, Asked)]) -> bool {
+    fn may_send_ahead(&self, commands: &[(Purpose, InternalQuery)]) -> bool {
         let Some(backend) = &self.backend else { return false };
         let (link, server) = (backend.connection(), backend.server().id());
         let user = &self.identity.account.user.name;
@@ -175,12 +177,12 @@ impl Session {
             purpose == Purpose::Tracking
                 || self.course.applied > 0 && self.worker.taken.has(server, user, payload, link.opened())
         };
-        let is_known = |(purpose, (payload, _)): &(Purpose, Asked)| {
+        let is_known = |(purpose, (payload, _)): &(Purpose, InternalQuery)| {
             self.course.ahead.has(*purpose) && is_known(*purpose, payload)
         };
         self.loss() == Loss::Nothing
             && !link.has_setup()
-            && !link.is_compressed()
+            && link.may_pipeline()
             && commands.iter().all(is_known)
     }
 

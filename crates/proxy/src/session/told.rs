@@ -25,7 +25,8 @@ impl Session {
             Behind::Ask(name) => self.ask_what_is_set(&name).await,
             Behind::Set(text) if self.backend.is_some() => {
                 // If that fails, the client hears of it with its next statement.
-                let replies = self.errand(&[(self.query(&text), Answer::Result)]).await?.unwrap_or_default();
+                let replies =
+                    self.internal_query(&[(self.query(&text), Answer::Result)]).await?.unwrap_or_default();
                 self.note_ran();
                 (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
                 // MySQL says that a character set is outdated, also in its answer to a COM_PING.
@@ -51,7 +52,7 @@ impl Session {
         }
         let question = self.query(format!("SELECT @@session.{name}").as_bytes());
         // If that fails, the client hears of it with its next statement.
-        let replies = self.errand(&[(question, Answer::Result)]).await?.unwrap_or_default();
+        let replies = self.internal_query(&[(question, Answer::Result)]).await?.unwrap_or_default();
         self.note_ran();
         (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
         let told = replies.first().and_then(|reply| {

@@ -26,7 +26,7 @@ impl Session {
         }
         let question = (self.query(QUESTION), Answer::Result);
         // If that fails, the client hears of it with its next statement.
-        let replies = self.errand(&[question]).await?.unwrap_or_default();
+        let replies = self.internal_query(&[question]).await?.unwrap_or_default();
         self.note_ran();
         (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
         for reply in replies {

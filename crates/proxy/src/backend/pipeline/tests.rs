@@ -13,8 +13,7 @@ const ROW: &[u8] = b"\x01\x00\x00\x01\x01\x17\x00\x00\x02\x03def\x00\x00\x00\x01
     \x05\x00\x00\x03\xfe\x00\x00\x02\x00\x03\x00\x00\x04\x0242\x05\x00\x00\x05\xfe\x00\x00\x02\x00";
 
 /// A few owners, which differ.
-const OWNERS: [Owner; 3] =
-    [Owner::Setup(Purpose::Setting), Owner::Setup(Purpose::LastId), Owner::Setup(Purpose::Reset)];
+const OWNERS: [Owner; 3] = [Owner::Setup(Purpose::Setting), Owner::Setup(Purpose::LastId), Owner::Internal];
 
 fn owing(owners: &[Owner]) -> Pipeline {
     let mut pipeline = Pipeline::default();
@@ -77,7 +76,7 @@ proptest! {
             let (mut now, later) = read.split_at(read.len().min(*cut));
             read = later;
             while !now.is_empty() {
-                let Segment { owner, bytes: mine, event } = pipeline.cut(now).unwrap();
+                let Segment { owner, bytes: mine, event, .. } = pipeline.cut(now).unwrap();
                 bytes.extend_from_slice(mine);
                 now = &now[mine.len()..];
                 if ends(event).is_some() {

@@ -1,4 +1,4 @@
-//! Commands that the proxy sends on its own over the session's connection to a server; the client sees nothing of them.
+//! Internal queries over the session's connection to a server; the client sees nothing of them.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -12,7 +12,7 @@ use wire::frame::HEADER_LEN;
 use super::Session;
 use super::heard::note;
 use super::trace::Part;
-use crate::backend::{Asked, Reply, ask};
+use crate::backend::{InternalQuery, Reply, internal_query};
 use crate::control::Signal;
 use crate::counts::Counter;
 use crate::ending::Ending;
@@ -20,12 +20,12 @@ use crate::error::{ClientError, Gone};
 use crate::state::trackers::told_in;
 
 impl Session {
-    /// Has the backend carry out commands, given as payloads, one after the other. An error of the server is an answer; if
-    /// there is none in time the backend is given up, and the reason is what the client is to hear: that its transaction is lost, if
-    /// one is.
-    pub(super) async fn errand(
+    /// Has the backend carry out commands, given as payloads, one after the other. An error of the
+    /// server is an answer; if there is none in time the backend is given up, and the reason is
+    /// what the client is to hear: that its transaction is lost, if one is.
+    pub(super) async fn internal_query(
         &mut self,
-        commands: &[Asked],
+        commands: &[InternalQuery],
     ) -> Result<Result<Vec<Reply>, ClientError>, Ending> {
         let Some(backend) = &self.backend else { return Err(Ending::Silent) };
         let watched = Arc::clone(backend.server());
@@ -38,7 +38,7 @@ impl Session {
                 self.flush_to_backend().await?;
                 let Some(backend) = &mut self.backend else { return Err("the connection is gone") };
                 let link = backend.connection_mut();
-                ask(&self.worker, link, self.identity.capabilities, commands).await
+                internal_query(&self.worker, link, self.identity.capabilities, commands).await
             });
             // The session is woken when its server is found to be down.
             let work = poll_fn(|cx| match watched.off() {
@@ -50,7 +50,7 @@ impl Session {
         if let Some(trace) = &self.course.trace {
             trace.add(Part::Sync, begun.elapsed());
         }
-        self.course.errand_lost = false;
+        self.course.internal_lost = false;
         let why = match outcome {
             Err(_) => return Err(Ending::Silent),
             Ok(Ok(Ok(replies))) => {
@@ -67,9 +67,9 @@ impl Session {
         let gone = watched.off().map_or(Gone::Closed, Gone::Off);
         let rolled_back = self.lose_backend_for(gone)?;
         // Without an answer another server would not be tried in time.
-        self.course.errand_lost = why.is_err() && rolled_back.is_none();
+        self.course.internal_lost = why.is_err() && rolled_back.is_none();
         let (Ok(why) | Err(why)) = why;
-        Ok(Err(rolled_back.unwrap_or_else(|| ClientError::no_errand(server, &why))))
+        Ok(Err(rolled_back.unwrap_or_else(|| ClientError::no_internal(server, &why))))
     }
 
     /// Takes note of a transaction that an answer tells.

@@ -1,0 +1,142 @@
+//! Replies that a connection still owes: to setup commands, to internal queries, and to the
+//! sessions of a batch.
+
+use std::io;
+use std::task::{Context, Poll};
+
+use wire::reply::Answer;
+use wire::{Capabilities, StatusFlags};
+
+use super::super::pipeline::{Crossed, Owner, Segment};
+use super::super::setup::{Refused, Setup};
+use super::{Connection, Known};
+use crate::sock::Input;
+
+impl Connection {
+    /// The server owes this reply to a command that is about to be sent.
+    pub(in crate::backend) fn expect(&mut self, answer: Answer, owner: Owner, capabilities: Capabilities) {
+        debug_assert!(self.may_add(), "one count of frames goes through commands and replies");
+        self.known.pipeline.expect(answer, owner, capabilities);
+    }
+
+    /// Whether the server owes a reply.
+    pub(crate) fn owes(&self) -> bool {
+        self.known.pipeline.owner().is_some()
+    }
+
+    /// Whether a command may be sent behind one that was not answered: not over the compressed
+    /// protocol, where one count of frames goes through commands and replies.
+    pub(crate) const fn may_pipeline(&self) -> bool {
+        !self.sock.is_compressed()
+    }
+
+    /// Whether a command may be sent now.
+    pub(in crate::backend) fn may_add(&self) -> bool {
+        self.may_pipeline() || !self.owes()
+    }
+
+    /// The start of `input` that belongs to one reply. See [`Pipeline::cut`].
+    pub(in crate::backend) fn cut<'i>(&mut self, input: &'i [u8]) -> Result<Segment<'i>, Crossed> {
+        self.known.pipeline.cut(input)
+    }
+
+    /// Sends this in front of the next command.
+    pub(crate) fn set_setup(&mut self, setup: Option<Box<Setup>>) {
+        self.known.setup = setup;
+    }
+
+    /// Whether commands are sent in front of the next one, or were and are not all answered.
+    pub(crate) fn has_setup(&self) -> bool {
+        self.known.setup.is_some()
+    }
+
+    /// The packets to be sent in front of the next command. Their replies are owed from now on.
+    pub(crate) fn take_setup(&mut self) -> Option<Vec<u8>> {
+        let Known { setup, pipeline, .. } = &mut self.known;
+        setup.as_mut()?.take_packets(pipeline)
+    }
+
+    /// Reads the replies to setup commands that `input` begins with, and returns how many bytes
+    /// they are. At the end of the last one also the connection's status, if they have told it.
+    pub(crate) fn read_setup(&mut self, input: &[u8]) -> Result<(usize, Option<StatusFlags>), Refused> {
+        let Known { setup: Some(setup), pipeline, own_warnings, last_id, .. } = &mut self.known else {
+            return Ok((0, None));
+        };
+        if !setup.is_sent() {
+            return Ok((0, None));
+        }
+        let mut rest = input;
+        while let Some(Owner::Setup(purpose)) = pipeline.owner() {
+            if rest.is_empty() {
+                return Ok((input.len(), None));
+            }
+            let segment = pipeline.cut(rest).map_err(|_| Refused(Vec::new()))?;
+            rest = rest.get(segment.bytes.len()..).unwrap_or_default();
+            setup.read(purpose, segment.bytes, segment.event)?;
+        }
+        let status = setup.status();
+        *own_warnings |= setup.warns();
+        *last_id = setup.last_id(*last_id);
+        self.known.setup = None;
+        Ok((input.len() - rest.len(), status))
+    }
+
+    /// Keeps what was read behind a reply, if it belongs to other sessions. False if there are
+    /// bytes that no command asked for.
+    pub(crate) fn read_ahead(&mut self, bytes: &[u8]) -> bool {
+        if bytes.is_empty() {
+            return true;
+        }
+        debug_assert!(self.known.read_ahead.is_empty(), "it is read before the socket");
+        let is_promised = self.is_promised();
+        if is_promised {
+            self.known.read_ahead.extend_from_slice(bytes);
+        }
+        is_promised
+    }
+
+    /// See [`Sock::poll_read`]. What was read ahead comes first.
+    pub(crate) fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
+        if self.known.read_ahead.is_empty() {
+            self.sock.poll_read(cx, buffer)
+        } else {
+            Poll::Ready(Ok(take_front(&mut self.known.read_ahead, buffer)))
+        }
+    }
+
+    /// See [`Sock::poll_input`]. The reply to a command that was sent already is no input.
+    pub(crate) fn poll_input(&mut self, cx: &mut Context<'_>) -> Poll<Input> {
+        if self.is_awaited() {
+            Poll::Pending
+        } else if self.known.read_ahead.is_empty() {
+            self.sock.poll_input(cx)
+        } else {
+            Poll::Ready(Input::Bytes)
+        }
+    }
+
+    /// See [`Sock::input`]. The reply to a command that was sent already is no input.
+    pub(crate) fn input(&mut self) -> Option<Input> {
+        if self.is_awaited() {
+            None
+        } else if self.known.read_ahead.is_empty() {
+            self.sock.input()
+        } else {
+            Some(Input::Bytes)
+        }
+    }
+}
+
+/// Moves the beginning of `bytes` into `buffer`, and returns how many bytes that are.
+fn take_front(bytes: &mut Vec<u8>, buffer: &mut [u8]) -> usize {
+    let len = bytes.len().min(buffer.len());
+    if let (Some(front), Some(buffer)) = (bytes.get(..len), buffer.get_mut(..len)) {
+        buffer.copy_from_slice(front);
+    }
+    if len == bytes.len() {
+        *bytes = Vec::new();
+    } else {
+        bytes.drain(..len);
+    }
+    len
+}
