@@ -42,6 +42,7 @@ pub(crate) use kept::{Asker, Kept, Left, part};
 pub(crate) use lend::{Ahead, DOES_NOT_HAVE_IT, Purpose, only_row};
 pub(crate) use open::{open, open_in};
 pub(crate) use passport::{Passport, query};
+pub(crate) use pipeline::{Crossed, Expected, Owner, Progress, Segment};
 pub(crate) use place::{InLine, Place, take};
 pub(crate) use punctual::{Punctual, Run};
 pub(crate) use setup::{Refused, Setup, Taken};

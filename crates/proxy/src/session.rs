@@ -9,7 +9,7 @@
 //! - [`command`]: from the client to the backend;
 //! - [`aside`]: connections that others may have between two statements, [`last_result`]: what is asked about the one before;
 //! - [`answer`]: from the backend to the client;
-//! - [`owed`]: the answers of several commands that were sent together;
+//! - [`pipelined`]: several commands that were sent together;
 //! - [`renew`]: statements that a server wants to have prepared again; [`ride`]: statements that go out together with those of others;
 //! - [`route`]: where a command goes, [`switch`]: getting there, [`execute`]: with a prepared statement;
 //! - [`correction`](mod@correction): errors that are told in other words than the server's;
@@ -73,10 +73,10 @@ mod modes;
 mod no_cursor;
 mod off;
 mod overdue;
-mod owed;
 mod own;
 mod pace;
 mod parts;
+mod pipelined;
 mod prepare;
 mod renew;
 mod ride;
@@ -115,7 +115,7 @@ use crate::worker::Worker;
 
 use command::{Command, Upload};
 use course::Course;
-use owed::Owed;
+use pipelined::Pipelined;
 use ride::Ride;
 
 /// A client after its login.
@@ -136,7 +136,7 @@ pub(crate) struct Session {
     course: Box<Course>,
     to_backend: Parked,
     to_client: Parked,
-    owed: Owed,
+    pipelined: Pipelined,
     /// The answer that is on its way, if it shows connection ids.
     listing: Option<Box<Listing>>,
     /// The connection's status, as the backend told it last.
@@ -195,7 +195,7 @@ impl Session {
             identity,
             to_backend: Parked::default(),
             to_client: Parked::default(),
-            owed: Owed::default(),
+            pipelined: Pipelined::default(),
             listing: None,
             status,
             past: Past::default(),
@@ -243,7 +243,7 @@ impl Session {
             };
             // Not in the `match`: the command would take memory for as long as its answer comes.
             if answer != Answer::None {
-                self.relay_answers(answer, 1).await?;
+                self.relay_answers(1).await?;
             }
             if let Some(warned) = self.control.running.take_warned() {
                 Box::pin(self.log_warnings(warned)).await?;
@@ -276,7 +276,7 @@ impl Session {
             Command::Forwarded(Answer::Endless) => {
                 Box::pin(async { self.tunnel().await.map(|never| match never {}) })
             }
-            Command::Forwarded(answer) => Box::pin(self.relay_answers(answer, 1)),
+            Command::Forwarded(_) => Box::pin(self.relay_answers(1)),
             Command::Cut(upload) => Box::pin(self.finish_upload(upload)),
             Command::Own(Kind::ChangeUser) => Box::pin(self.become_another()),
             Command::Own(kind) => Box::pin(self.handle(kind)),
@@ -310,7 +310,7 @@ impl Session {
             _ if !complete => Err(Ending::BackendSpoke { answer_seq: Some(upload.next_seq()) }),
             Answer::None => Ok(()),
             Answer::Endless => self.tunnel().await.map(|never| match never {}),
-            answer => self.relay_answers(answer, upload.next_seq()).await,
+            _ => self.relay_answers(upload.next_seq()).await,
         }
     }
 

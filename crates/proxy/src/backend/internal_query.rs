@@ -4,11 +4,11 @@ use std::future::poll_fn;
 use std::task::{Poll, ready};
 
 use wire::frame::put_message;
-use wire::reply::{Answer, End, Event, Outcome, Prepared};
+use wire::reply::{Answer, End, Event, Outcome, Prepared, ReplyScanner};
 use wire::{Capabilities, StatusFlags};
 
 use super::Connection;
-use super::pipeline::{Crossed, Owner};
+use super::pipeline::{Crossed, Expected, Owner};
 use crate::limits::INTERNAL_BYTES_MAX;
 use crate::worker::Worker;
 
@@ -61,7 +61,7 @@ pub(crate) async fn internal_query(
             exchange(worker, link, &std::mem::take(&mut packets), &mut replies).await?;
         }
         put_message(&mut packets, 0, payload);
-        link.expect(*answer, Owner::Internal, capabilities);
+        link.expect(Expected::new(*answer, Owner::Internal), capabilities);
     }
     exchange(worker, link, &packets, &mut replies).await?;
     debug_assert_eq!(replies.len(), commands.len(), "each has a reply");
@@ -81,7 +81,7 @@ pub(super) async fn drain_reply(
     if !link.board() {
         return None;
     }
-    link.expect(Answer::Result, Owner::Unowned, capabilities);
+    link.expect(Expected::new(Answer::Result, Owner::Unowned), capabilities);
     let outcome = poll_fn(|cx| {
         loop {
             let mut scratch = worker.net.scratch.borrow_mut();
@@ -159,7 +159,8 @@ fn collect(
             Event::More | Event::Changed => {}
             Event::LocalInfile => return Err("it asks for a file"),
             Event::Done(outcome) => {
-                let (prepared, bytes) = (segment.prepared, std::mem::take(bytes));
+                let prepared = link.last_reply().and_then(ReplyScanner::prepared);
+                let bytes = std::mem::take(bytes);
                 replies.push(Reply { outcome, prepared, bytes });
             }
         }

@@ -6,10 +6,13 @@
 
 use std::collections::VecDeque;
 
-use wire::reply::{Answer, Event, Prepared, ReplyScanner};
+use wire::reply::{Answer, Event, ReplyScanner};
 use wire::{Capabilities, WireError};
 
 use super::lend::Purpose;
+
+/// Replies for which a connection that owes none keeps room.
+const KEPT: usize = 8;
 
 /// Replies that a connection still owes, oldest first. A command at a time needs no memory besides
 /// the front entry.
@@ -30,15 +33,21 @@ struct Reading {
 }
 
 /// A reply of which nothing was read.
-#[derive(Debug)]
-struct Expected {
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Expected {
     answer: Answer,
     owner: Owner,
+    /// The sequence id that it begins with.
+    seq: u8,
+    /// Whether the scanner stops behind packets that tell of changes in the session.
+    stops: bool,
 }
 
 /// To which command a reply belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
+    /// A command of the client whose session has the connection.
+    Client,
     /// A command that sets the connection up for the command behind it.
     Setup(Purpose),
     /// An internal query of the proxy.
@@ -54,8 +63,17 @@ pub(crate) struct Segment<'i> {
     pub(crate) bytes: &'i [u8],
     /// What happens behind the bytes.
     pub(crate) event: Event,
-    /// The statement that was prepared, once the reply has told it.
-    pub(crate) prepared: Option<Prepared>,
+}
+
+/// How far the reply that the client gets next has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Progress {
+    /// Whether any byte of it was read.
+    pub(crate) is_begun: bool,
+    /// Whether another packet may follow what was read.
+    pub(crate) is_between_packets: bool,
+    /// The sequence id of the next packet.
+    pub(crate) next_seq: u8,
 }
 
 /// Why bytes of a server have no owner. The connection is of no more use.
@@ -69,17 +87,41 @@ pub(crate) enum Crossed {
     Nonsense(#[from] WireError),
 }
 
+impl Expected {
+    /// A reply to a command of this owner.
+    pub(crate) const fn new(answer: Answer, owner: Owner) -> Self {
+        Self { answer, owner, seq: 1, stops: false }
+    }
+
+    /// A reply to a command of the client. Its scanner `stops` behind packets that tell of changes
+    /// in the session, or not.
+    pub(crate) const fn of_client(answer: Answer, stops: bool) -> Self {
+        Self { answer, owner: Owner::Client, seq: 1, stops }
+    }
+}
+
 impl Pipeline {
     /// Appends the reply to a command that is about to be sent. The connection has agreed on
     /// `caps`.
-    pub(crate) fn expect(&mut self, answer: Answer, owner: Owner, caps: Capabilities) {
+    pub(crate) fn expect(&mut self, expected: Expected, caps: Capabilities) {
+        let Expected { answer, owner, seq, stops } = expected;
         if answer == Answer::None {
             return;
         }
         if self.owner().is_none() {
-            self.front = Some(Reading { scanner: ReplyScanner::new(answer, caps), owner, is_over: false });
+            let scanner = ReplyScanner::new(answer, caps).starting_at(seq).stopping_at_changes(stops);
+            self.front = Some(Reading { scanner, owner, is_over: false });
         } else {
-            self.rest.push_back(Expected { answer, owner });
+            self.rest.push_back(expected);
+        }
+    }
+
+    /// The reply to the last command begins with this sequence id: the command had several packets.
+    pub(crate) fn start_at(&mut self, seq: u8) {
+        if let Some(last) = self.rest.back_mut() {
+            last.seq = seq;
+        } else if let Some(front) = self.front.as_mut().filter(|front| !front.scanner.started()) {
+            front.scanner = front.scanner.clone().starting_at(seq);
         }
     }
 
@@ -97,17 +139,44 @@ impl Pipeline {
         let Some(front) = self.begin() else { return Err(Crossed::Unasked(input.len())) };
         let scan = front.scanner.scan(input)?;
         front.is_over = matches!(scan.event, Event::Done(_));
-        let bytes = input.get(..scan.len).unwrap_or(input);
-        let prepared = front.scanner.prepared();
-        Ok(Segment { owner: front.owner, bytes, event: scan.event, prepared })
+        let segment =
+            Segment { owner: front.owner, bytes: input.get(..scan.len).unwrap_or(input), event: scan.event };
+        if front.is_over && self.rest.is_empty() && self.rest.capacity() > KEPT {
+            self.rest = VecDeque::new();
+        }
+        Ok(segment)
+    }
+
+    /// The reply that was read last, or is being read.
+    pub(crate) fn last(&self) -> Option<&ReplyScanner> {
+        self.front.as_ref().map(|front| &front.scanner)
     }
 
     /// The reply that is read next.
+    pub(crate) fn next(&mut self) -> Option<&mut ReplyScanner> {
+        self.begin().map(|front| &mut front.scanner)
+    }
+
+    /// How far the reply that the client gets next has come.
+    pub(crate) fn progress(&self) -> Progress {
+        if let Some(Reading { scanner, owner: Owner::Client, is_over: false }) = &self.front {
+            return Progress {
+                is_begun: scanner.started(),
+                is_between_packets: scanner.is_between_packets(),
+                next_seq: scanner.next_seq(),
+            };
+        }
+        let next = self.rest.iter().find(|next| next.owner == Owner::Client);
+        Progress { is_begun: false, is_between_packets: true, next_seq: next.map_or(1, |next| next.seq) }
+    }
+
+    /// Begins the reply that is read next, unless it is begun.
     fn begin(&mut self) -> Option<&mut Reading> {
         let front = self.front.as_mut()?;
         if front.is_over {
-            let Expected { answer, owner } = self.rest.pop_front()?;
-            *front = Reading { scanner: front.scanner.next_answer(answer), owner, is_over: false };
+            let Expected { answer, owner, seq, stops } = self.rest.pop_front()?;
+            let scanner = front.scanner.next_answer(answer).starting_at(seq).stopping_at_changes(stops);
+            *front = Reading { scanner, owner, is_over: false };
         }
         Some(front)
     }

@@ -17,7 +17,7 @@ use wire::reply::Event;
 use wire::{Capabilities, StatusFlags};
 
 use super::lend::{Purpose, number};
-use super::pipeline::{Owner, Pipeline};
+use super::pipeline::{Expected, Owner, Pipeline};
 use super::{InternalQuery, Reply};
 use crate::limits::{INTERNAL_BYTES_MAX, TAKEN_MAX};
 use crate::state::results::Asking;
@@ -84,7 +84,7 @@ impl Setup {
         let mut packets = mem::take(&mut self.closings);
         for (purpose, (payload, answer)) in mem::take(&mut self.commands) {
             put_message(&mut packets, 0, &payload);
-            pipeline.expect(answer, Owner::Setup(purpose), self.capabilities);
+            pipeline.expect(Expected::new(answer, Owner::Setup(purpose)), self.capabilities);
         }
         Some(packets)
     }
@@ -198,7 +198,7 @@ mod tests {
         let (mut setup, mut pipeline) = (setup(purposes), Pipeline::default());
         setup.take_packets(&mut pipeline).unwrap();
         for reply in replies {
-            let Segment { owner, bytes, event, .. } = pipeline.cut(reply).unwrap();
+            let Segment { owner, bytes, event } = pipeline.cut(reply).unwrap();
             let Owner::Setup(purpose) = owner else { panic!("{owner:?}") };
             setup.read(purpose, bytes, event)?;
         }

@@ -4,14 +4,14 @@ use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
 
 use tokio::time::Instant;
-use wire::WireError;
-use wire::reply::{Answer, Event, ReplyScanner};
+use wire::reply::Event;
 
 use super::Session;
 use super::course::settle::RanAt;
 use super::heard::{Ears, note, work_at};
 use super::ride::collect;
 use super::wording::wording;
+use crate::backend::{Crossed, Progress};
 use crate::control::Signal;
 use crate::counts::Counter;
 use crate::ending::Ending;
@@ -20,15 +20,16 @@ use crate::limits::FILLS_PER_TURN;
 use crate::sock::{Input, garbled};
 
 impl Session {
-    /// Relays this answer, which begins with sequence id `seq`, and all that are owed after it.
-    pub(super) async fn relay_answers(&mut self, first: Answer, seq: u8) -> Result<(), Ending> {
+    /// Relays the reply to the command that runs, which begins with sequence id `seq`, and the
+    /// replies to all commands that were sent behind it.
+    pub(super) async fn relay_answers(&mut self, seq: u8) -> Result<(), Ending> {
         if let Some(deadline) = self.course.deadline.take() {
-            return Box::pin(self.relay_until(*deadline, first, seq)).await;
+            return Box::pin(self.relay_until(*deadline, seq)).await;
         }
         self.control.begin_statement();
-        self.relay_answer(first, seq).await?;
-        while let Some(answer) = self.go_on() {
-            self.relay_answer(answer, 1).await?;
+        self.relay_answer(seq).await?;
+        while self.go_on() {
+            self.relay_answer(1).await?;
         }
         self.control.end_statement();
         self.pause_or_end();
@@ -39,20 +40,24 @@ impl Session {
         }
     }
 
-    /// The server works at the next command that was sent, if there is one; what answers it.
-    pub(super) fn go_on(&mut self) -> Option<Answer> {
-        let next = self.owed.pop()?;
-        Some(work_at(&self.control, &mut self.course, &next))
+    /// The server works at the next command that was sent, if there is one.
+    pub(super) fn go_on(&mut self) -> bool {
+        let next = self.pipelined.pop();
+        if let Some(next) = &next {
+            work_at(&self.control, &mut self.course, next);
+        }
+        next.is_some()
     }
 
-    /// Relays the answer to a command; it begins with sequence id `seq`. Answers behind it that came in the same read
-    /// are relayed as well.
-    async fn relay_answer(&mut self, answer: Answer, seq: u8) -> Result<(), Ending> {
-        let tells = self.course.begin_answer();
-        let caps = self.capabilities();
-        let mut reply = ReplyScanner::new(answer, caps).starting_at(seq).stopping_at_changes(tells);
+    /// Relays the reply to a command; it begins with sequence id `seq`. Replies behind it that came
+    /// in the same read are relayed as well.
+    async fn relay_answer(&mut self, seq: u8) -> Result<(), Ending> {
+        self.course.begin_answer();
+        if let Some(backend) = self.backend.as_mut().filter(|_| seq != 1) {
+            backend.connection_mut().start_at(seq);
+        }
         let outcome = loop {
-            let asks_for_file = match poll_fn(|cx| self.poll_answer(cx, &mut reply)).await {
+            let asks_for_file = match poll_fn(|cx| self.poll_answer(cx)).await {
                 Err(Ending::ServerLost(gone)) => return Box::pin(self.outlive(gone, seq)).await,
                 event => match event? {
                     Event::Done(outcome) => break outcome,
@@ -60,8 +65,7 @@ impl Session {
                 },
             };
             if asks_for_file {
-                let seq = Box::pin(self.relay_file(reply.next_seq())).await?;
-                reply.file_sent(seq);
+                Box::pin(self.relay_file()).await?;
             } else {
                 // A large answer: let other sessions run.
                 tokio::task::yield_now().await;
@@ -73,40 +77,41 @@ impl Session {
             trace.answered(Instant::now());
         }
         note(&mut self.status, outcome);
-        let place =
-            self.backend.as_ref().map(|backend| RanAt::from(backend.connection())).unwrap_or_default();
-        if self.course.settle(&self.identity, outcome, reply.warned(), place) {
+        let link = self.backend.as_ref().map(|backend| backend.connection());
+        let (warned, place) = link.map(|link| (link.warned(), RanAt::from(link))).unwrap_or_default();
+        if self.course.settle(&self.identity, outcome, warned, place) {
             self.was_reset();
         }
         Ok(())
     }
 
     /// Forwards what there is of an answer. `More` means that there is more at once.
-    fn poll_answer(&mut self, cx: &mut Context<'_>, reply: &mut ReplyScanner) -> Poll<Result<Event, Ending>> {
+    fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<Result<Event, Ending>> {
         self.obey(true)?;
         if self.control.is_recalled() {
-            self.break_off(reply)?;
+            self.break_off()?;
         }
         for _ in 0..FILLS_PER_TURN {
             // Back-pressure: as long as the client does not read, nothing is read for it.
             ready!(self.poll_client_ready(cx))?;
             let Some(backend) = &mut self.backend else { return Poll::Ready(Err(Ending::Silent)) };
+            let link = backend.connection_mut();
             let mut scratch = self.worker.net.scratch.borrow_mut();
             let room = self.ride.as_ref().map_or(scratch.len(), |ride| ride.room(scratch.len()));
             let buffer = scratch.get_mut(..room).unwrap_or_default();
-            let n = match backend.connection_mut().poll_read(cx, buffer) {
+            let n = match link.poll_read(cx, buffer) {
                 Poll::Ready(Ok(n)) if n > 0 => n,
                 // While nothing comes is the time to look at the client.
                 other => {
                     drop(scratch);
                     self.poll_client_gone(cx)?;
-                    return other.map(|end| Err(self.lost(reply, end.err())));
+                    return other.map(|end| Err(self.lost(end.err())));
                 }
             };
             self.course.note_bytes();
             let read = scratch.get(..n).unwrap_or_default();
             // One that was sent together with others is not told before its end is known.
-            let Some(read) = collect(self.ride.as_mut(), reply, read) else { continue };
+            let Some(read) = collect(self.ride.as_mut(), link, read) else { continue };
             let mut ears = Ears {
                 worker: &self.worker,
                 control: &self.control,
@@ -114,31 +119,31 @@ impl Session {
                 backend,
                 course: &mut self.course,
                 status: &mut self.status,
-                owed: &mut self.owed,
+                pipelined: &mut self.pipelined,
                 ride: &mut self.ride,
             };
             let Some(input) = ears.behind_setup(&read) else {
-                return Poll::Ready(Err(self.lost(reply, None)));
+                return Poll::Ready(Err(self.lost(None)));
             };
             if input.is_empty() {
                 continue;
             }
             // Where the client is, before it gets anything of this.
-            let (seq, between_packets) = (reply.next_seq(), reply.is_between_packets());
-            let part = match ears.listen(reply, input) {
+            let before = ears.backend.connection().progress();
+            let part = match ears.listen(before, input) {
                 Ok(part) => part,
-                Err(error) => return Poll::Ready(Err(self.nonsense(&error, between_packets, seq))),
+                Err(error) => return Poll::Ready(Err(self.nonsense(&error, before))),
             };
             if part.event == Event::LocalInfile && !ears.may_ask_for_file() {
-                return Poll::Ready(Err(self.file_not_expected(between_packets, seq)));
+                return Poll::Ready(Err(self.file_not_expected(before)));
             }
             let is_all = ears.keeps_behind(&part, input);
-            if let Some(refused) = ears.marred(reply, &part).or_else(|| ears.refused(&part)) {
+            if let Some(refused) = ears.marred(&part).or_else(|| ears.refused(&part)) {
                 self.course.refused = Some(refused);
                 return Poll::Ready(Ok(part.event));
             }
             ears.tell_end(&part);
-            let output = wording(&mut ears, &mut self.listing, &self.past, reply, &part, between_packets);
+            let output = wording(&mut ears, &mut self.listing, &self.past, &part, before.is_between_packets);
             self.to_client.send(cx, &mut self.client, &output)?;
             match part.event {
                 Event::More | Event::Changed => {}
@@ -152,20 +157,20 @@ impl Session {
     }
 
     /// What the backend says makes no sense; the client is at this place in its answer.
-    fn nonsense(&self, error: &WireError, between_packets: bool, seq: u8) -> Ending {
+    fn nonsense(&self, error: &Crossed, client: Progress) -> Ending {
         let Some(backend) = &self.backend else { return Ending::Silent };
         let server = backend.server().endpoint();
         tracing::error!(%server, %error, "a server's answer makes no sense; the session ends");
-        self.told_if(between_packets, &ClientError::lost_backend(server), seq)
+        self.told_if(client, &ClientError::lost_backend(server))
     }
 
     /// The backend wants a file of a statement that loads none. The client gets nothing of what was read with that: there the
     /// error belongs.
-    fn file_not_expected(&self, between_packets: bool, seq: u8) -> Ending {
+    fn file_not_expected(&self, client: Progress) -> Ending {
         let Some(backend) = &self.backend else { return Ending::Silent };
         let server = backend.server().endpoint();
         tracing::error!(%server, "a server asked for a file on a statement that loads none; the session ends");
-        self.told_if(between_packets, &ClientError::file_not_expected(server), seq)
+        self.told_if(client, &ClientError::file_not_expected(server))
     }
 
     /// There is this much behind the last answer.
@@ -178,26 +183,27 @@ impl Session {
     }
 
     /// The backend is gone in the middle of its answer, or what it says is not the protocol.
-    fn lost(&self, reply: &ReplyScanner, error: Option<std::io::Error>) -> Ending {
+    fn lost(&self, error: Option<std::io::Error>) -> Ending {
+        let Some(backend) = &self.backend else { return Ending::Silent };
+        let reply = backend.connection().progress();
         let is_garbled = error.is_some_and(|error| garbled(&error).is_some());
-        if !is_garbled && !reply.started() && self.control.signal() != Signal::Kill {
+        if !is_garbled && !reply.is_begun && self.control.signal() != Signal::Kill {
             let gone = if self.course.refusal.is_some() { Gone::Refused } else { Gone::Closed };
             return Ending::ServerLost(gone);
         }
         self.worker.counts.note(Counter::ServersAborted);
-        let error = match (&self.backend, self.control.signal()) {
-            (Some(backend), signal) if signal != Signal::Kill => {
-                ClientError::lost_backend(backend.server().endpoint())
-            }
-            _ => ClientError::killed(),
+        let error = if self.control.signal() == Signal::Kill {
+            ClientError::killed()
+        } else {
+            ClientError::lost_backend(backend.server().endpoint())
         };
-        self.told_if(reply.is_between_packets(), &error, reply.next_seq())
+        self.told_if(reply, &error)
     }
 
     /// The session ends in an answer. Between two packets of it the client can be told why; within one, anything said
     /// would look like a part of it.
-    pub(super) fn told_if(&self, between_packets: bool, error: &ClientError, seq: u8) -> Ending {
-        if between_packets { self.told(error, seq) } else { Ending::Silent }
+    pub(super) fn told_if(&self, reply: Progress, error: &ClientError) -> Ending {
+        if reply.is_between_packets { self.told(error, reply.next_seq) } else { Ending::Silent }
     }
 
     /// Notices a client that leaves while its statement runs; closing the backend ends the statement's output.

@@ -14,7 +14,7 @@ use super::course::decided::Decided;
 use super::execute::{ID, opens_cursor};
 use super::ids::Look;
 use super::lost::is_about_transactions;
-use super::owed::Step;
+use super::pipelined::Step;
 use super::route::names_statement;
 use crate::control::running::Also;
 use crate::ending::Ending;
@@ -30,7 +30,7 @@ const EXECUTE_HEAD: usize = 6;
 /// What has become of the bytes that the client sent.
 #[derive(Debug)]
 pub(super) enum Command {
-    /// One command or several are with the backend; this answer follows, and then those that are owed.
+    /// One command or several are with the backend; this answer follows, and then those of the others.
     Forwarded(Answer),
     /// The last command is not complete, or the backend's socket is full.
     Cut(Upload),
@@ -165,6 +165,7 @@ impl Session {
         let verdict = decided.orders.as_ref().map(|orders| &orders.verdict);
         let timeout = verdict.and_then(|verdict| verdict.timeout).filter(|timeout| !timeout.is_zero());
         let retries = verdict.and_then(|verdict| verdict.retries);
+        let setup = self.backend.as_mut().and_then(|backend| backend.connection_mut().take_setup());
         // The first one that is answered is the one that runs.
         let mut runs = None;
         let mut upload = loop {
@@ -192,29 +193,29 @@ impl Session {
             let is_behind = runs.is_some();
             if runs.is_none() && upload.answer != Answer::None {
                 let len = rest.first_chunk().map_or(0, |bytes| Header::parse(*bytes).len as usize);
-                runs = Some((measured, payload, len.saturating_sub(payload.len())));
+                runs = Some((measured, payload, len.saturating_sub(payload.len()), upload.answer));
             }
             let rest = input.get(sent..).unwrap_or_default();
             let next = self.next_of_pipeline(&upload, rest);
+            self.expect_reply(upload.answer);
             // Most are alone.
-            if next.is_some() || !self.owed.is_empty() {
+            if upload.answer != Answer::None && (next.is_some() || is_behind) {
                 let also = if is_behind { self.also(kind, payload) } else { Also::default() };
                 let is_statement = matches!(kind, Kind::Query | Kind::StmtExecute | Kind::StmtBulkExecute);
                 let statement = is_statement.then(|| Sent::new(&decided));
-                self.owed.push(Step { answer: upload.answer, measured, also, statement });
+                self.pipelined.push(Step { measured, also, statement });
             }
             let Some(next) = next else { break upload };
             (kind, decided) = next;
         };
         if paused.is_none() {
             // Of several it would be about the first, and the last may be sent again.
-            self.course.retries = retries.filter(|_| self.owed.is_empty());
+            self.course.retries = retries.filter(|_| self.pipelined.is_empty());
         }
-        // The answers come in the order of the commands: the first one first.
-        if let Some(first) = self.owed.pop() {
-            upload.answer = first.answer;
-        }
-        if let Some((measured, payload, missing)) = runs {
+        // The first one runs, and is not behind itself.
+        self.pipelined.pop();
+        if let Some((measured, payload, missing, answer)) = runs {
+            upload.answer = answer;
             self.begin_sent(measured, payload, missing);
             match paused {
                 Some(paused) => self.course.deadline = self.control.running.resume(&paused).map(Box::new),
@@ -228,7 +229,7 @@ impl Session {
         if !later.is_empty() {
             self.backlog.extend_from_slice(later);
         }
-        self.send_command(cx, now)?;
+        self.send_command(cx, setup, now)?;
         if upload.complete && self.is_with_backend() {
             Ok(Command::Forwarded(upload.answer))
         } else {
@@ -236,8 +237,13 @@ impl Session {
         }
     }
 
-    /// Sends `command`, behind what is said first, and with what others send; unless others have sent it with theirs.
-    fn send_command(&mut self, cx: &mut Context<'_>, command: &[u8]) -> Result<(), Ending> {
+    /// Sends `command`, behind `setup`, and with what others send; unless others have sent it with theirs.
+    fn send_command(
+        &mut self,
+        cx: &mut Context<'_>,
+        setup: Option<Vec<u8>>,
+        command: &[u8],
+    ) -> Result<(), Ending> {
         let Some(link) = self.backend.as_mut().map(|backend| backend.connection_mut()) else {
             return Err(Ending::Silent);
         };
@@ -245,18 +251,17 @@ impl Session {
             self.note_departure(true);
             return Ok(());
         }
-        let first = link.take_setup();
-        let goes_together = first.is_none() && self.ride.is_some();
+        let goes_together = setup.is_none() && self.ride.is_some();
         if let Some(packets) = goes_together.then(|| link.depart(command)).flatten() {
             self.note_departure(true);
             return self.send_to_backend(cx, &packets);
         }
         self.note_departure(false);
-        match first {
+        match setup {
             None => self.send_to_backend(cx, command),
-            Some(mut first) => {
-                first.extend_from_slice(command);
-                self.send_to_backend(cx, &first)
+            Some(mut packets) => {
+                packets.extend_from_slice(command);
+                self.send_to_backend(cx, &packets)
             }
         }
     }
@@ -293,7 +298,7 @@ impl Session {
         let goes_along = |next: &Kind| !self.is_own(*next, rest) && next.answer() != Answer::Endless;
         let next = self.first_kind(rest).ok().flatten().filter(goes_along)?;
         let next = (next, self.goes_along(next, rest)?);
-        if before.answer == Answer::None && self.owed.is_empty() {
+        if before.answer == Answer::None && self.pipelined.is_empty() {
             return Some(next);
         }
         if self.backend.as_ref().is_some_and(|backend| !backend.connection().may_pipeline()) {
@@ -301,7 +306,7 @@ impl Session {
         }
         let mut scanner = MessageScanner::new(0);
         let whole = scanner.scan(rest).is_ok_and(|scanned| scanned.done) && self.check_size(&scanner).is_ok();
-        (whole && !self.owed.is_full()).then_some(next)
+        (whole && !self.pipelined.is_full()).then_some(next)
     }
 
     /// Whether the command that `input` begins with is not simply forwarded, even when there is a backend.

@@ -282,11 +282,10 @@ impl Course {
     }
 
     /// An answer begins. Whether anybody wants to know which transactions it tells.
-    pub(super) fn begin_answer(&mut self) -> bool {
+    pub(super) fn begin_answer(&mut self) {
         if let Some(gtids) = &mut self.gtids {
             gtids.trackers.begin();
         }
-        self.gtids.is_some()
     }
 
     /// Bytes of an answer have come.

@@ -25,20 +25,25 @@ struct File {
 }
 
 impl Session {
-    /// Relays the file of a LOAD DATA LOCAL: the client's messages up to and including an empty one. Takes the
-    /// sequence id of the first, returns the one behind the last.
-    pub(super) async fn relay_file(&mut self, seq: u8) -> Result<u8, Ending> {
+    /// Relays the file of a LOAD DATA LOCAL: the client's messages up to and including an empty one.
+    /// The reply goes on behind it.
+    pub(super) async fn relay_file(&mut self) -> Result<(), Ending> {
         self.flush_client().await?;
+        let Some(backend) = &self.backend else { return Err(Ending::Silent) };
+        let seq = backend.connection().progress().next_seq;
         let mut file = File { message: MessageScanner::new(seq), ended: false, lost: None };
         // While the client sends it has as much time as an idle one.
         self.set_idle();
         poll_fn(|cx| self.poll_file(cx, &mut file)).await?;
         self.control.set_busy();
         let seq = file.message.next_seq();
-        match file.lost {
-            None => Ok(seq),
-            Some(server) => Err(self.told(&ClientError::lost_backend(&server), seq)),
+        if let Some(server) = file.lost {
+            return Err(self.told(&ClientError::lost_backend(&server), seq));
         }
+        if let Some(reply) = self.backend.as_mut().and_then(|backend| backend.connection_mut().next_reply()) {
+            reply.file_sent(seq);
+        }
+        Ok(())
     }
 
     /// Forwards what there is of a file; ready when its end is with the backend.

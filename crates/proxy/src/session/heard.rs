@@ -2,17 +2,17 @@
 
 use tokio::time::Instant;
 use wire::command::Kind;
-use wire::reply::{Answer, End, Event, Outcome, ReplyScanner};
-use wire::{Capabilities, StatusFlags, WireError};
+use wire::reply::{End, Event, Outcome, ReplyScanner};
+use wire::{Capabilities, StatusFlags};
 
 use super::again::{Refused, may_be_hidden, refused};
 use super::course::Course;
 use super::course::settle::RanAt;
 use super::execute::keeps_definitions;
 use super::measure::answered;
-use super::owed::{Owed, Step};
+use super::pipelined::{Pipelined, Step};
 use super::ride::Ride;
-use crate::backend::Backend;
+use crate::backend::{Backend, Crossed, Owner, Progress, Segment};
 use crate::client::login::Identity;
 use crate::control::Control;
 use crate::counts::Counter;
@@ -31,7 +31,7 @@ pub(super) struct Ears<'a> {
     pub(super) backend: &'a mut Backend,
     pub(super) course: &'a mut Course,
     pub(super) status: &'a mut StatusFlags,
-    pub(super) owed: &'a mut Owed,
+    pub(super) pipelined: &'a mut Pipelined,
     pub(super) ride: &'a mut Option<Box<Ride>>,
 }
 
@@ -68,48 +68,45 @@ impl Ears<'_> {
         }
     }
 
-    /// Reads answers up to the end of the last one that is owed, or of the input, or to where somebody else has to do something.
+    /// Reads replies up to the end of the last one, or of the input, or to where the client has to send a file. `before` is
+    /// how far the first one has come.
     #[inline]
-    pub(super) fn listen<'i>(
-        &mut self,
-        reply: &mut ReplyScanner,
-        input: &'i [u8],
-    ) -> Result<Part<'i>, WireError> {
-        let mut begins_with_packet = reply.is_between_packets();
-        let begins_answer = begins_with_packet && reply.next_seq() == 1;
+    pub(super) fn listen<'i>(&mut self, before: Progress, input: &'i [u8]) -> Result<Part<'i>, Crossed> {
+        let mut begins_with_packet = before.is_between_packets;
+        let begins_answer = begins_with_packet && before.next_seq == 1;
         let runs = (self.control.running.kind(), self.control.running.bytes());
         // Alone: nothing in front of it belongs to another command.
         let (mut read, mut is_alone, mut untold) = (0, true, None);
         let event = loop {
             let rest = input.get(read..).unwrap_or_default();
-            let scan = reply.scan(rest)?;
-            read += scan.len;
-            let scanned = rest.get(..scan.len).unwrap_or_default();
-            self.collect(reply, scan.event, input.get(..read));
-            self.add_answered(scan.len);
-            Watched::read(&mut self.course.watched, self.worker, rest, scan.len);
+            let Segment { owner, bytes: scanned, event } = self.backend.connection_mut().cut(rest)?;
+            debug_assert_eq!(owner, Owner::Client, "another owner's reply");
+            read += scanned.len();
+            self.collect(event, input.get(..read));
+            self.add_answered(scanned.len());
+            Watched::read(&mut self.course.watched, self.worker, rest, scanned.len());
             self.hear_definitions(scanned);
-            match scan.event {
+            match event {
                 Event::Done(outcome) => {
-                    self.note_statements(reply, outcome);
+                    self.note_statements(outcome);
                     let end = (outcome, begins_with_packet.then_some(scanned));
-                    if self.owed.is_empty()
-                        && (may_be_hidden(outcome, runs.0) || self.is_untold(reply, outcome))
+                    if self.pipelined.is_empty()
+                        && (may_be_hidden(outcome, runs.0) || self.is_untold(outcome))
                     {
                         untold = Some(end);
                     } else {
                         answered(self.worker, self.control, outcome, end.1);
                     }
-                    if read == input.len() || !self.go_on(reply, outcome) {
-                        break scan.event;
+                    if read == input.len() || !self.go_on(outcome) {
+                        break event;
                     }
                     (begins_with_packet, is_alone) = (true, false);
                 }
                 Event::Changed => {}
-                Event::More | Event::LocalInfile => break scan.event,
+                Event::More | Event::LocalInfile => break event,
             }
         };
-        let is_whole = begins_answer && is_alone && self.owed.is_empty() && self.is_last(read, input);
+        let is_whole = begins_answer && is_alone && self.pipelined.is_empty() && self.is_last(read, input);
         Ok(Part { event, bytes: input.get(..read).unwrap_or(input), is_whole, runs, untold })
     }
 
@@ -130,7 +127,7 @@ impl Ears<'_> {
     /// Whether the server may ask for a file of the client.
     pub(super) fn may_ask_for_file(&self) -> bool {
         let takes_files = self.identity.capabilities.contains(Capabilities::LOCAL_FILES);
-        self.course.may_ask_for_file && takes_files && self.owed.is_empty()
+        self.course.may_ask_for_file && takes_files && self.pipelined.is_empty()
     }
 
     /// What is to be done if the server has refused the statement, and it may be said again.
@@ -148,13 +145,13 @@ impl Ears<'_> {
         }
     }
 
-    /// The server works at the next command that was sent, if there is one: the scanner is at the beginning of its answer.
-    fn go_on(&mut self, reply: &mut ReplyScanner, outcome: Outcome) -> bool {
-        let Some(next) = self.owed.pop() else { return false };
+    /// The server works at the next command that was sent, if there is one.
+    fn go_on(&mut self, outcome: Outcome) -> bool {
+        let Some(next) = self.pipelined.pop() else { return false };
         note(self.status, outcome);
-        let place = RanAt::from(self.backend.connection());
-        self.course.settle(self.identity, outcome, reply.warned(), place);
-        *reply = reply.next_answer(work_at(self.control, self.course, &next));
+        let link = self.backend.connection();
+        self.course.settle(self.identity, outcome, link.warned(), RanAt::from(link));
+        work_at(self.control, self.course, &next);
         true
     }
 
@@ -170,19 +167,19 @@ impl Ears<'_> {
     }
 
     /// Takes note of what a server has said of a statement, if that is what it was asked for, or has changed of one.
-    fn note_statements(&mut self, reply: &ReplyScanner, outcome: Outcome) {
+    fn note_statements(&mut self, outcome: Outcome) {
         let has_changed =
             outcome.status().is_some_and(|status| status.contains(StatusFlags::METADATA_CHANGED));
         if has_changed {
             self.backend.connection_mut().statements_mut().bind_all();
         }
         if has_changed || self.course.changed.is_some() {
-            self.note_columns(reply, !self.is_untold(reply, outcome));
+            self.note_columns(!self.is_untold(outcome));
         }
         if self.control.running.kind() == Some(Kind::StmtPrepare)
             && let Some(registry) = &mut self.course.prepared
         {
-            let prepared = reply.prepared();
+            let prepared = self.backend.connection().last_reply().and_then(ReplyScanner::prepared);
             if let Some(prepared) = &prepared {
                 self.control.running.set_statement(prepared.id);
             }
@@ -195,10 +192,10 @@ impl Ears<'_> {
 
     /// The execution that was answered may have had other columns than the ones before. The client knows those now, if it `is_told`: a connection
     /// where the statement has the ones that it does not know has it told of them.
-    fn note_columns(&mut self, reply: &ReplyScanner, is_told: bool) {
+    fn note_columns(&mut self, is_told: bool) {
         let running = &self.control.running;
         if running.kind() == Some(Kind::StmtExecute)
-            && let Some(columns) = reply.columns()
+            && let Some(columns) = self.backend.connection().last_reply().and_then(ReplyScanner::columns)
             && let Some(registry) = &mut self.course.prepared
             && let Some(prepared) = registry.at(running.statement(), self.course.hostgroup)
         {
@@ -208,7 +205,7 @@ impl Ears<'_> {
 
     /// Takes note of the transaction that a packet tells, if anybody wants to know: one behind which a scan of `read` has stopped.
     #[inline]
-    fn collect(&mut self, reply: &ReplyScanner, event: Event, read: Option<&[u8]>) {
+    fn collect(&mut self, event: Event, read: Option<&[u8]>) {
         let Some(gtids) = &mut self.course.gtids else { return };
         let is_told = match event {
             Event::Changed => true,
@@ -217,7 +214,8 @@ impl Ears<'_> {
             }
             Event::More | Event::LocalInfile => false,
         };
-        let packet = read.zip(reply.last_len()).filter(|_| is_told);
+        let len = self.backend.connection().last_reply().and_then(ReplyScanner::last_len);
+        let packet = read.zip(len).filter(|_| is_told);
         if let Some(gtid) = packet.and_then(|(read, len)| gtids.trackers.look(read, len)) {
             gtids.note(self.course.hostgroup, gtid);
             self.worker.counts.note(Counter::GtidCollected);
@@ -237,11 +235,10 @@ impl Ears<'_> {
     }
 }
 
-/// The server works at this command now, which was sent with the one before; what answers it.
-pub(super) fn work_at(control: &Control, course: &mut Course, next: &Step) -> Answer {
+/// The server works at this command now, which was sent with the one before.
+pub(super) fn work_at(control: &Control, course: &mut Course, next: &Step) {
     course.ran.work_at(next.statement);
     control.running.go_on(next.measured, &next.also, Instant::now());
-    next.answer
 }
 
 /// What the end of an answer says about the session.

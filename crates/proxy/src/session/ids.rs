@@ -160,6 +160,7 @@ impl Session {
         self.course.retries = None;
         decided.class = Some(classify(self.statement(payload)));
         self.course.ran.note(&decided, false);
+        self.expect_reply(Answer::Result);
         poll_fn(|cx| Poll::Ready(self.send_to_backend(cx, &command))).await?;
         poll_fn(|cx| {
             self.obey(true)?;
@@ -169,7 +170,7 @@ impl Session {
         })
         .await?;
         self.listing = Some(Box::new(Listing::new(self.capabilities())));
-        self.relay_answers(Answer::Result, 1).await?;
+        self.relay_answers(1).await?;
         self.listing = None;
         Ok(())
     }

@@ -156,7 +156,7 @@ impl Session {
             return Ok(());
         }
         self.course.tries = 0;
-        if kind == Some(Kind::Ping) && self.owed.is_empty() && unanswered != Unanswered::RolledBack {
+        if kind == Some(Kind::Ping) && self.pipelined.is_empty() && unanswered != Unanswered::RolledBack {
             // The proxy itself is alive.
             self.reply(seq, &ok(self.capabilities(), self.status)).await?;
             self.answered_here(0);
@@ -177,7 +177,7 @@ impl Session {
             }
             self.answered_here(refusal.as_deref().and_then(code).unwrap_or_else(|| error.code()));
             seq = 1;
-            if self.go_on().is_none() {
+            if !self.go_on() {
                 return Ok(());
             }
         }
@@ -188,7 +188,7 @@ impl Session {
         Sent {
             kind: self.control.running.kind(),
             ran: self.course.ran,
-            is_last: self.owed.is_empty(),
+            is_last: self.pipelined.is_empty(),
             in_transaction: self.status.contains(StatusFlags::IN_TRANSACTION),
             // What was said in front of it may have switched it on.
             autocommit: self.status.contains(StatusFlags::AUTOCOMMIT) || self.has_setup(),

@@ -5,7 +5,6 @@
 //! What only that server knows is lost with it, and the client is told ([`lost`](super::lost)).
 
 use pool::Off;
-use wire::reply::ReplyScanner;
 
 use super::Session;
 use super::course::{Loss, Other};
@@ -45,16 +44,17 @@ impl Session {
     }
 
     /// While an answer is on its way: ends the session if the server that owes it is off. What runs there is killed.
-    pub(super) fn break_off(&mut self, reply: &ReplyScanner) -> Result<(), Ending> {
+    pub(super) fn break_off(&mut self) -> Result<(), Ending> {
         let Some(backend) = &self.backend else { return Ok(()) };
         // What runs at a server that has only left its hostgroup may end.
         let Some(off) = backend.server().off().filter(|off| off.breaks_off()) else { return Ok(()) };
-        if !reply.started() {
+        let reply = backend.connection().progress();
+        if !reply.is_begun {
             return Err(Ending::ServerLost(Gone::Off(off)));
         }
         self.worker.counts.note(Counter::OfflineDuringQuery);
         let error = ClientError::switched_off(backend.server().endpoint(), off);
-        let ending = self.told_if(reply.is_between_packets(), &error, reply.next_seq());
+        let ending = self.told_if(reply, &error);
         self.leave_nothing_running();
         Err(ending)
     }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 use wire::Capabilities;
 use wire::frame::{HEADER_LEN, Header};
-use wire::reply::{Answer, End, Event, Outcome};
+use wire::reply::{End, Event, Outcome};
 
 use super::Session;
 use crate::ending::Ending;
@@ -27,16 +27,11 @@ impl Session {
     }
 
     /// Relays answers as [`relay_answers`](Self::relay_answers) does; if they are not there by `deadline` the statement is killed.
-    pub(super) async fn relay_until(
-        &mut self,
-        deadline: Instant,
-        first: Answer,
-        seq: u8,
-    ) -> Result<(), Ending> {
+    pub(super) async fn relay_until(&mut self, deadline: Instant, seq: u8) -> Result<(), Ending> {
         let (worker, control) = (Rc::clone(&self.worker), Rc::clone(&self.control));
         let mut timer = pin!(sleep_until(deadline));
         let mut is_over = false;
-        let mut relaying = pin!(self.relay_answers(first, seq));
+        let mut relaying = pin!(self.relay_answers(seq));
         poll_fn(|cx| {
             if !is_over && timer.as_mut().poll(cx).is_ready() {
                 is_over = true;

@@ -16,7 +16,7 @@ use super::again::Refused;
 use super::aside::Ran;
 use super::heard::{Ears, Part};
 use super::route::NEEDS_LAST_ID;
-use crate::backend::{Run, Traveller};
+use crate::backend::{Connection, Run, Traveller};
 use crate::counts::Counter;
 use crate::limits::{TRAVELS_BYTES_MAX, WITHHELD_MAX};
 use crate::state::{Mark, Pin};
@@ -45,12 +45,12 @@ pub(super) struct Ride {
 /// What there is of an answer that was `read`, once the client may get it.
 pub(super) fn collect<'a>(
     ride: Option<&mut Box<Ride>>,
-    reply: &ReplyScanner,
+    link: &mut Connection,
     read: &'a [u8],
 ) -> Option<Cow<'a, [u8]>> {
     match ride {
         None => Some(Cow::Borrowed(read)),
-        Some(ride) => ride.collect(reply, read),
+        Some(ride) => ride.collect(link, read),
     }
 }
 
@@ -91,9 +91,11 @@ impl Ride {
     }
 
     /// What there is of an answer, once it is whole. One that is too large to be kept goes on as it comes.
-    fn collect<'a>(&mut self, reply: &ReplyScanner, read: &'a [u8]) -> Option<Cow<'a, [u8]>> {
+    fn collect<'a>(&mut self, link: &mut Connection, read: &'a [u8]) -> Option<Cow<'a, [u8]>> {
         self.bytes = self.bytes.saturating_add(read.len());
-        if !self.is_together || self.withheld.is_empty() && has_end(reply, read) {
+        let reply = link.next_reply().filter(|_| self.is_together);
+        let Some(reply) = reply else { return Some(Cow::Borrowed(read)) };
+        if self.withheld.is_empty() && has_end(reply, read) {
             return Some(Cow::Borrowed(read));
         }
         self.withheld.extend_from_slice(read);
@@ -108,15 +110,15 @@ impl Ride {
 
 impl Ears<'_> {
     /// Whether an answer that ends like this is not told to the client: its statement was sent together with others, and is sent once more, alone.
-    pub(super) fn is_untold(&self, reply: &ReplyScanner, outcome: Outcome) -> bool {
+    pub(super) fn is_untold(&self, outcome: Outcome) -> bool {
         let is_together = self.ride.as_ref().is_some_and(|ride| ride.is_together);
-        is_together && is_marred(outcome, reply.warned()) && !is_interrupted(outcome)
+        is_together && is_marred(outcome, self.backend.connection().warned()) && !is_interrupted(outcome)
     }
 
     /// The statement to be sent once more, if `part` is the whole of such an answer.
-    pub(super) fn marred(&mut self, reply: &ReplyScanner, part: &Part<'_>) -> Option<Box<Refused>> {
+    pub(super) fn marred(&mut self, part: &Part<'_>) -> Option<Box<Refused>> {
         let Event::Done(outcome) = part.event else { return None };
-        if !part.is_whole || !self.is_untold(reply, outcome) {
+        if !part.is_whole || !self.is_untold(outcome) {
             return None;
         }
         let ride = self.ride.as_mut()?;

@@ -251,14 +251,14 @@ impl Session {
     /// Takes note of a command that is being sent to the backend.
     pub(super) fn note_sent(&mut self, kind: Kind, payload: &[u8], is_whole: bool, decided: &mut Decided) {
         if matches!(kind, Kind::Query | Kind::StmtExecute | Kind::StmtBulkExecute) {
-            self.course.ran.note(decided, !self.owed.is_empty());
+            self.course.ran.note(decided, !self.pipelined.is_empty());
         }
         if let Some(multiplex) = decided.orders.as_ref().and_then(|orders| orders.verdict.multiplex) {
             self.course.note_multiplex(multiplex, decided);
         }
         match kind {
             Kind::Query => {
-                self.course.propose(decided, !self.owed.is_empty());
+                self.course.propose(decided, !self.pipelined.is_empty());
             }
             Kind::InitDb => self.course.propose_schema(payload.get(1..).unwrap_or_default()),
             Kind::SetOption => self.course.propose_option(payload),

@@ -11,6 +11,7 @@ use super::execute::refusal_with_own_id;
 use super::heard::{Ears, Part};
 use super::ids::{refusal_with_session, translate};
 use super::overdue::{is_interrupted, timed_out};
+use crate::backend::Connection;
 use crate::listing::Listing;
 
 /// What the client gets of a part of an answer, which begins between two packets or not.
@@ -19,15 +20,14 @@ pub(super) fn wording<'a>(
     ears: &mut Ears<'_>,
     listing: &mut Option<Box<Listing>>,
     past: &Past,
-    reply: &ReplyScanner,
     part: &Part<'a>,
     between_packets: bool,
 ) -> Cow<'a, [u8]> {
     let event = part.event;
-    let told = told(ears.course, reply, event, part.bytes);
+    let told = told(ears.course, ears.backend.connection(), event, part.bytes);
     let told = match ears.course.overheard {
         None => told,
-        Some(_) => with_overheard(ears, reply, event, told),
+        Some(_) => with_overheard(ears, event, told),
     };
     let server = &ears.backend.server().endpoint().endpoint;
     let rewritten = match listing {
@@ -35,7 +35,7 @@ pub(super) fn wording<'a>(
             refusal_with_session(&told, ears.worker, server)
         }
         None if ears.course.changed.is_some() || is_without_cursor(event) => {
-            retold(&told, ears.course, ears.owed.is_empty())
+            retold(&told, ears.course, ears.pipelined.is_empty())
         }
         None if ears.control.is_overdue() && between_packets && is_interrupted(event) => {
             timed_out(&told, ears.identity.capabilities)
@@ -48,23 +48,19 @@ pub(super) fn wording<'a>(
 
 /// The part without what the server was asked to tell for the proxy alone.
 #[inline]
-fn told<'a>(course: &mut Course, reply: &ReplyScanner, event: Event, output: &'a [u8]) -> Cow<'a, [u8]> {
+fn told<'a>(course: &mut Course, link: &Connection, event: Event, output: &'a [u8]) -> Cow<'a, [u8]> {
     let Some(gtids) = &mut course.gtids else { return output.into() };
-    let cut = if event == Event::More { reply.cut_len() } else { 0 };
+    let cut = link.last_reply().filter(|_| event == Event::More).map_or(0, ReplyScanner::cut_len);
     gtids.trackers.pass(output, cut).map_or(output.into(), Cow::from)
 }
 
 /// The part with what the client is still to be told of its transaction, if it ends with the packet for that, and the packet is whole.
 #[cold]
-fn with_overheard<'a>(
-    ears: &mut Ears<'_>,
-    reply: &ReplyScanner,
-    event: Event,
-    told: Cow<'a, [u8]>,
-) -> Cow<'a, [u8]> {
+fn with_overheard<'a>(ears: &mut Ears<'_>, event: Event, told: Cow<'a, [u8]>) -> Cow<'a, [u8]> {
     let is_ok = matches!(event, Event::Done(Outcome { end: End::Ok { .. }, .. }));
     // Of what was taken out nobody knows how long the last packet is now.
-    let len = reply.last_len().filter(|_| is_ok && matches!(told, Cow::Borrowed(_)));
+    let len = ears.backend.connection().last_reply().and_then(ReplyScanner::last_len);
+    let len = len.filter(|_| is_ok && matches!(told, Cow::Borrowed(_)));
     let caps = ears.identity.capabilities;
     let with = len.zip(ears.course.overheard.as_ref()).and_then(|(len, one)| one.told_in(&told, len, caps));
     let Some(with) = with else { return told };

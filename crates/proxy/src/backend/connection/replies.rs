@@ -4,19 +4,19 @@
 use std::io;
 use std::task::{Context, Poll};
 
-use wire::reply::Answer;
+use wire::reply::ReplyScanner;
 use wire::{Capabilities, StatusFlags};
 
-use super::super::pipeline::{Crossed, Owner, Segment};
+use super::super::pipeline::{Crossed, Expected, Owner, Progress, Segment};
 use super::super::setup::{Refused, Setup};
 use super::{Connection, Known};
 use crate::sock::Input;
 
 impl Connection {
     /// The server owes this reply to a command that is about to be sent.
-    pub(in crate::backend) fn expect(&mut self, answer: Answer, owner: Owner, capabilities: Capabilities) {
+    pub(crate) fn expect(&mut self, expected: Expected, capabilities: Capabilities) {
         debug_assert!(self.may_add(), "one count of frames goes through commands and replies");
-        self.known.pipeline.expect(answer, owner, capabilities);
+        self.known.pipeline.expect(expected, capabilities);
     }
 
     /// Whether the server owes a reply.
@@ -36,8 +36,35 @@ impl Connection {
     }
 
     /// The start of `input` that belongs to one reply. See [`Pipeline::cut`].
-    pub(in crate::backend) fn cut<'i>(&mut self, input: &'i [u8]) -> Result<Segment<'i>, Crossed> {
+    #[inline]
+    pub(crate) fn cut<'i>(&mut self, input: &'i [u8]) -> Result<Segment<'i>, Crossed> {
         self.known.pipeline.cut(input)
+    }
+
+    /// The reply that was read last, or is being read.
+    pub(crate) fn last_reply(&self) -> Option<&ReplyScanner> {
+        self.known.pipeline.last()
+    }
+
+    /// The reply that is read next.
+    pub(crate) fn next_reply(&mut self) -> Option<&mut ReplyScanner> {
+        self.known.pipeline.next()
+    }
+
+    /// The reply to the last command begins with this sequence id.
+    pub(crate) fn start_at(&mut self, seq: u8) {
+        self.known.pipeline.start_at(seq);
+    }
+
+    /// How far the reply that the client gets next has come.
+    pub(crate) fn progress(&self) -> Progress {
+        self.known.pipeline.progress()
+    }
+
+    /// Whether something in front of the last packet of the reply that was read last has told of
+    /// warnings.
+    pub(crate) fn warned(&self) -> bool {
+        self.last_reply().is_some_and(ReplyScanner::warned)
     }
 
     /// Sends this in front of the next command.

@@ -13,12 +13,12 @@ const ROW: &[u8] = b"\x01\x00\x00\x01\x01\x17\x00\x00\x02\x03def\x00\x00\x00\x01
     \x05\x00\x00\x03\xfe\x00\x00\x02\x00\x03\x00\x00\x04\x0242\x05\x00\x00\x05\xfe\x00\x00\x02\x00";
 
 /// A few owners, which differ.
-const OWNERS: [Owner; 3] = [Owner::Setup(Purpose::Setting), Owner::Setup(Purpose::LastId), Owner::Internal];
+const OWNERS: [Owner; 3] = [Owner::Setup(Purpose::Setting), Owner::Client, Owner::Internal];
 
 fn owing(owners: &[Owner]) -> Pipeline {
     let mut pipeline = Pipeline::default();
     for owner in owners {
-        pipeline.expect(Answer::Result, *owner, CAPS);
+        pipeline.expect(Expected::new(Answer::Result, *owner), CAPS);
     }
     pipeline
 }
@@ -30,7 +30,7 @@ const fn ends(event: Event) -> Option<Outcome> {
 #[test]
 fn a_command_without_a_reply_owes_none() {
     let mut pipeline = Pipeline::default();
-    pipeline.expect(Answer::None, OWNERS[0], CAPS);
+    pipeline.expect(Expected::new(Answer::None, OWNERS[0]), CAPS);
     assert_eq!(pipeline.owner(), None);
 }
 
@@ -38,7 +38,7 @@ fn a_command_without_a_reply_owes_none() {
 fn one_command_at_a_time_needs_no_memory() {
     let mut pipeline = Pipeline::default();
     for _ in 0..3 {
-        pipeline.expect(Answer::Result, OWNERS[0], CAPS);
+        pipeline.expect(Expected::new(Answer::Result, OWNERS[0]), CAPS);
         assert!(ends(pipeline.cut(OK).unwrap().event).is_some());
     }
     assert_eq!(pipeline.rest.capacity(), 0);
@@ -76,7 +76,7 @@ proptest! {
             let (mut now, later) = read.split_at(read.len().min(*cut));
             read = later;
             while !now.is_empty() {
-                let Segment { owner, bytes: mine, event, .. } = pipeline.cut(now).unwrap();
+                let Segment { owner, bytes: mine, event } = pipeline.cut(now).unwrap();
                 bytes.extend_from_slice(mine);
                 now = &now[mine.len()..];
                 if ends(event).is_some() {

@@ -1,0 +1,62 @@
+//! Commands that were sent behind the one that runs, in their order. Their replies are in the
+//! connection's queue.
+
+use std::collections::VecDeque;
+
+use wire::reply::Answer;
+
+use super::Session;
+use super::aside::Sent;
+use crate::backend::Expected;
+use crate::control::running::{Also, Measured};
+use crate::limits::PIPELINE_MAX;
+
+/// A command that was sent, as far as its reply is concerned.
+#[derive(Debug, Clone)]
+pub(super) struct Step {
+    pub(super) measured: Measured,
+    pub(super) also: Also,
+    /// What statement it is, if it is one.
+    pub(super) statement: Option<Sent>,
+}
+
+/// The commands with a reply behind the one whose reply is being relayed. Without memory unless a
+/// client sends commands before it has the replies to those before.
+#[derive(Debug, Default)]
+#[expect(clippy::box_collection, reason = "a session has 8 bytes for what nearly always is not there")]
+pub(super) struct Pipelined(Option<Box<VecDeque<Step>>>);
+
+impl Pipelined {
+    /// One more command, behind the others.
+    pub(super) fn push(&mut self, step: Step) {
+        self.0.get_or_insert_default().push_back(step);
+    }
+
+    /// The next command, if there is one.
+    pub(super) fn pop(&mut self) -> Option<Step> {
+        let next = self.0.as_mut()?.pop_front();
+        if self.is_empty() {
+            self.0 = None;
+        }
+        next
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.as_ref().is_none_or(|steps| steps.is_empty())
+    }
+
+    /// Whether no further command may be sent before a reply has come.
+    pub(super) fn is_full(&self) -> bool {
+        self.0.as_ref().is_some_and(|steps| steps.len() >= PIPELINE_MAX)
+    }
+}
+
+impl Session {
+    /// The server owes the client this reply to a command that is about to be sent.
+    pub(super) fn expect_reply(&mut self, answer: Answer) {
+        let (caps, stops) = (self.capabilities(), self.course.gtids.is_some());
+        if let Some(backend) = &mut self.backend {
+            backend.connection_mut().expect(Expected::of_client(answer, stops), caps);
+        }
+    }
+}
