@@ -13,6 +13,8 @@ use crate::{Closed, Permit, Server};
 pub struct Ahead<F> {
     /// How many workers there are.
     pub workers: u32,
+    /// Whose connections they are.
+    pub account: Option<usize>,
     /// How many connections to this server nobody uses on the worker that asks; `u32::MAX` if it is to get none.
     pub resting: F,
 }
@@ -29,7 +31,7 @@ pub(crate) fn open_ahead<E>(
     if !policy.warming && policy.min_resting == 0 || group.queue.waiting() > 0 {
         return Err(None);
     }
-    let candidates = ready(&members.servers, policy, now).into_iter();
+    let candidates = ready(&members.servers, policy, ahead.account, now).into_iter();
     let lacking = candidates.map(|(_, server)| (lacking(server, policy, ahead), server));
     let (_, server) =
         lacking.filter(|(lacking, _)| *lacking > 0).max_by_key(|(lacking, _)| *lacking).ok_or(None)?;
@@ -43,7 +45,8 @@ pub(crate) fn open_ahead<E>(
     let max =
         if rests_too_few(server, policy, ahead) { u32::MAX } else { policy.warmed(server.max_connections()) };
     if server.try_take_below(max) {
-        return Ok(Permit::new(Arc::clone(group), Arc::clone(server)));
+        server.refusals().begin(ahead.account, now);
+        return Ok(Permit::new(Arc::clone(group), Arc::clone(server), ahead.account));
     }
     group.gate.give_back(policy);
     Err(None)

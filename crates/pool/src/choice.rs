@@ -21,11 +21,12 @@ pub enum Choice<E> {
     NoServer,
 }
 
-/// Chooses among the servers that can be taken, those that `avoid` names last. To those for whose ids `spare` is true the caller
-/// has connections.
+/// Chooses among the servers that can be taken for this account, those that `avoid` names last. To those for whose ids `spare` is true
+/// the caller has connections.
 pub(crate) fn choose<E>(
     group: &Arc<Hostgroup<E>>,
     random: u64,
+    account: Option<usize>,
     now: Duration,
     avoid: impl Fn(&E) -> bool,
     spare: impl Fn(u64) -> bool,
@@ -39,10 +40,16 @@ pub(crate) fn choose<E>(
     // Another worker may fill the chosen server between looking and taking: look again, and give up only
     // when no candidate is left. Each failed round means that some other session got a permit.
     loop {
-        let mut ready = ready_or(servers, policy, now, opens, &spare);
+        let mut ready = ready_or(servers, policy, account, now, opens, &spare);
+        if ready.is_empty() {
+            let is_shunned =
+                |server: &Server<E>| matches!(server.standing(now, policy), Standing::Shunned { .. });
+            let all = servers.iter().enumerate();
+            ready = all.filter(|(_, server)| spare(server.id()) && is_shunned(server)).collect();
+        }
         if ready.is_empty() && opens {
             let desperate = last_resort(servers, policy, now);
-            ready = self::ready(servers, &desperate, now);
+            ready = self::ready(servers, &desperate, account, now);
             if !ready.is_empty() {
                 forgive(servers, desperate.shunning.recovery, now);
             }
@@ -60,7 +67,8 @@ pub(crate) fn choose<E>(
             continue;
         }
         if server.try_take() {
-            return Choice::Granted(Permit::new(Arc::clone(group), Arc::clone(server)));
+            server.refusals().begin(account, now);
+            return Choice::Granted(Permit::new(Arc::clone(group), Arc::clone(server), account));
         }
         group.gate.give_back(policy);
     }
@@ -70,7 +78,9 @@ pub(crate) fn choose<E>(
 /// a fast one has no room only. A whole hostgroup is slow when the load is high; to use none of it then would make an outage of it.
 pub(crate) fn last_resort<E>(servers: &[Arc<Server<E>>], policy: &Policy, now: Duration) -> Policy {
     let desperate = policy.desperate();
-    let is_full = |server: &Arc<Server<E>>| matches!(server.standing(now, &desperate), Standing::Full { .. });
+    let is_full = |server: &Arc<Server<E>>| {
+        matches!(server.standing(now, &desperate), Standing::Full { .. } | Standing::Refusing { .. })
+    };
     let max_latency = policy.max_latency.filter(|_| servers.iter().any(is_full));
     Policy { max_latency, ..desperate }
 }
@@ -87,15 +97,17 @@ pub(crate) fn forgive<E>(servers: &[Arc<Server<E>>], after: Option<Duration>, no
 pub(crate) fn ready<'a, E>(
     servers: &'a [Arc<Server<E>>],
     policy: &Policy,
+    account: Option<usize>,
     now: Duration,
 ) -> Vec<Candidate<'a, E>> {
-    ready_or(servers, policy, now, true, |_| false)
+    ready_or(servers, policy, account, now, true, |_| false)
 }
 
 /// The same, and those that are full and for whose ids `spare` is true; only the latter unless connections may be opened.
 fn ready_or<'a, E>(
     servers: &'a [Arc<Server<E>>],
     policy: &Policy,
+    account: Option<usize>,
     now: Duration,
     opens: bool,
     spare: impl Fn(u64) -> bool,
@@ -103,9 +115,9 @@ fn ready_or<'a, E>(
     if are_too_many(servers, policy, now) {
         return Vec::new();
     }
-    let is_ready = |server: &Server<E>| match server.standing(now, policy) {
+    let is_ready = |server: &Server<E>| match server.standing_for(account, now, policy) {
         Standing::Ready => opens || spare(server.id()),
-        Standing::Full { .. } => spare(server.id()),
+        Standing::Full { .. } | Standing::Refusing { .. } => spare(server.id()),
         _ => false,
     };
     servers.iter().enumerate().filter(|(_, server)| is_ready(server)).collect()

@@ -120,9 +120,9 @@ pub(crate) fn explain<E>(group: &Hostgroup<E>, now: Duration) -> Vec<Explained<E
     let closed = group.gate.closed(policy, now);
     let standings: Vec<_> = servers.iter().map(|server| server.standing(now, policy)).collect();
     let online = online(servers, policy, now);
-    let candidates = ready(servers, policy, now);
+    let candidates = ready(servers, policy, None, now);
     let desperate = if candidates.is_empty() {
-        ready(servers, &last_resort(servers, policy, now), now)
+        ready(servers, &last_resort(servers, policy, now), None, now)
     } else {
         Vec::new()
     };

@@ -108,25 +108,30 @@ impl<E> Hostgroup<E> {
         matches!(self.gate.closed(&members.policy, self.time()), Some(Closed::Full { .. }))
     }
 
+    /// Whether one of its servers has refused a connection of this account, and of no other, a short time ago.
+    pub(crate) fn refuses(&self, account: usize) -> bool {
+        self.members().servers.iter().any(|server| server.refusals().is_of(account))
+    }
+
     /// Whether connections are opened so fast that the next one has to wait.
     pub(crate) fn is_throttled(&self) -> bool {
         matches!(self.gate.closed(&self.members().policy, self.time()), Some(Closed::Throttled { .. }))
     }
 
-    /// Whether somebody could open a connection if one to `server` ended.
-    pub(crate) fn is_in_the_way(&self, server: &Server<E>) -> bool {
+    /// Whether somebody could open a connection if one of this account to `server` ended.
+    pub(crate) fn is_in_the_way(&self, server: &Server<E>, account: Option<usize>) -> bool {
         let members = self.members();
-        let is_full = server.status() == Status::Online && server.open() >= server.max_connections();
-        is_full || self.is_gate_full(&members)
+        let is_full = || server.open() >= server.max_connections() || server.refusals().concern(account);
+        server.status() == Status::Online && is_full() || self.is_gate_full(&members)
     }
 
     /// Time until a server that those who wait cannot get now can be had, if nothing but time has to pass.
     pub(crate) fn changes_in(&self, now: Duration) -> Option<Duration> {
-        self.recovers_in(now).into_iter().chain(self.opens_in(now)).min()
+        self.recovers_in(None, now).into_iter().chain(self.opens_in(now)).min()
     }
 
-    /// Time until a server is back, if nothing but time has to pass.
-    pub(crate) fn recovers_in(&self, now: Duration) -> Option<Duration> {
+    /// Time until a server is back for this account, if nothing but time has to pass.
+    pub(crate) fn recovers_in(&self, account: Option<usize>, now: Duration) -> Option<Duration> {
         let members = self.members();
         // Mostly all are well, and looking closer would show that once more.
         if !members.servers.iter().any(|server| server.may_recover(&members.policy)) {
@@ -134,7 +139,7 @@ impl<E> Hostgroup<E> {
         }
         // Whoever waits has found no other server: what was shunned is tried early for him, and what is slow is taken.
         let policy = last_resort(&members.servers, &members.policy, now);
-        let standings = members.servers.iter().map(|server| server.standing(now, &policy));
+        let standings = members.servers.iter().map(|server| server.standing_for(account, now, &policy));
         standings.filter_map(crate::Standing::changes_in).min()
     }
 

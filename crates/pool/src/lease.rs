@@ -12,12 +12,35 @@ pub struct Permit<E> {
     group: Arc<Hostgroup<E>>,
     /// As it was configured when the permit was granted.
     server: Arc<Server<E>>,
+    /// Whose connection it is for.
+    account: Option<usize>,
+    /// Whether the connection was made.
+    is_made: bool,
 }
 
 impl<E> Permit<E> {
     /// A permit for a connection that has been counted already.
-    pub(crate) const fn new(group: Arc<Hostgroup<E>>, server: Arc<Server<E>>) -> Self {
-        Self { group, server }
+    pub(crate) const fn new(
+        group: Arc<Hostgroup<E>>,
+        server: Arc<Server<E>>,
+        account: Option<usize>,
+    ) -> Self {
+        Self { group, server, account, is_made: false }
+    }
+
+    /// Its server has refused the connection at `now` because it has too many: of all accounts, or of the one that it is for. Whether
+    /// that is news.
+    pub fn note_refused(&self, of_account: bool, now: Duration) -> bool {
+        self.server.refusals().note(self.account.filter(|_| of_account), now)
+    }
+
+    /// The connection was made, in an attempt that was begun at `begun`: if others have waited for what comes of that, the next one has
+    /// its turn.
+    pub fn note_made(&self, begun: Duration, now: Duration) {
+        if self.server.refusals().note_made(self.account, begun, now) {
+            self.group.tell(now);
+            self.group.queue.serve(&self.group);
+        }
     }
 
     /// The server that a connection may be opened to.
@@ -29,6 +52,10 @@ impl<E> Permit<E> {
 impl<E> Drop for Permit<E> {
     fn drop(&mut self) {
         self.group.gate.leave();
+        if self.is_made {
+            self.server.count_made(false);
+            self.server.refusals().note_ended(self.account);
+        }
         if self.server.release() == 0 {
             self.group.note_unused();
         }
@@ -47,7 +74,9 @@ pub struct Lease<E, C> {
 
 impl<E, C> Lease<E, C> {
     /// The lease of `connection`, which was opened under `permit`.
-    pub const fn new(connection: C, permit: Permit<E>) -> Self {
+    pub fn new(connection: C, mut permit: Permit<E>) -> Self {
+        permit.is_made = true;
+        permit.server.count_made(true);
         Self { connection, permit }
     }
 
@@ -79,7 +108,7 @@ impl<E, C> Lease<E, C> {
     /// Whether somebody waits who would get a server if this connection ended: its server is well, and full, or its hostgroup has all the
     /// connections that it may have.
     pub fn is_in_the_way(&self) -> bool {
-        self.waiting() > 0 && self.permit.group.is_in_the_way(self.server())
+        self.waiting() > 0 && self.permit.group.is_in_the_way(self.server(), self.permit.account)
     }
 
     /// How many connections to its server may go on being open although nobody uses them; 0 if the server takes no new

@@ -132,15 +132,16 @@ impl<E> Pool<E> {
         now: Duration,
         avoid: impl Fn(&E) -> bool,
     ) -> Choice<E> {
-        self.choose_with(hostgroup, random, now, avoid, |_| false)
+        self.choose_with(hostgroup, random, None, now, avoid, |_| false)
     }
 
-    /// The same for somebody who can use a connection that is there already, to the servers for whose ids `spare` is true. Those
-    /// have room, be they full or not, and the choice of one is [`Choice::Spare`].
+    /// The same for a session of this account, which can use a connection that is there already, to the servers for whose ids `spare` is
+    /// true. Those have room, be they full or not, and the choice of one is [`Choice::Spare`]; one that is shunned comes behind all others.
     pub fn choose_with(
         &self,
         hostgroup: u32,
         random: u64,
+        account: Option<usize>,
         now: Duration,
         avoid: impl Fn(&E) -> bool,
         spare: impl Fn(u64) -> bool,
@@ -150,7 +151,7 @@ impl<E> Pool<E> {
         if group.queue.waiting() > 0 {
             return if group.may_help() { Choice::Busy } else { Choice::NoServer };
         }
-        choice::choose(&group, random, now, avoid, spare)
+        choice::choose(&group, random, account, now, avoid, spare)
     }
 
     /// A place at the end of `hostgroup`'s queue; `None` if there is no such hostgroup.
@@ -158,9 +159,21 @@ impl<E> Pool<E> {
     /// `random` decides among the servers that have room when it is this place's turn. There is mostly one: whoever
     /// has to wait cannot avoid a server.
     pub fn enqueue(&self, hostgroup: u32, random: u64, now: Duration) -> Option<Ticket<E>> {
+        self.enqueue_since(hostgroup, random, None, now, now)
+    }
+
+    /// The same for a session of this account, which has waited `since` then: it comes before those who have come later.
+    pub fn enqueue_since(
+        &self,
+        hostgroup: u32,
+        random: u64,
+        account: Option<usize>,
+        since: Duration,
+        now: Duration,
+    ) -> Option<Ticket<E>> {
         let group = self.hostgroup(hostgroup)?;
         group.tell(now);
-        Some(Ticket::new(group, random, now))
+        Some(Ticket::new(group, random, account, since))
     }
 
     /// Gives those who wait for a server of `hostgroup` what has become free because time has passed: a server that was
@@ -190,11 +203,14 @@ impl<E> Pool<E> {
     }
 
     /// Takes note of an error that says that `server` is not well; with enough of them in a second it is shunned. Whether
-    /// that is what has happened just now.
-    pub fn note_error(&self, server: &Server<E>, now: Duration) -> bool {
+    /// that is what has happened just now. A server that is `silent` has not said a word.
+    pub fn note_error(&self, server: &Server<E>, silent: bool, now: Duration) -> bool {
         let Some(group) = self.hostgroup(server.hostgroup()) else { return false };
         group.tell(now);
         let enough = group.members().policy.shunning.errors;
+        if silent {
+            server.health().note_silent(now);
+        }
         server.health().note_error(now, enough)
     }
 
@@ -205,12 +221,16 @@ impl<E> Pool<E> {
         group.map_or_else(Vec::new, |group| explain::explain(&group, now))
     }
 
-    /// Whether a server of `hostgroup` works at `now`, as far as is known; it may be full.
+    /// Whether a server of `hostgroup` works at `now`, as far as is known; it may be full of connections of this proxy's.
     pub fn works(&self, hostgroup: u32, now: Duration) -> bool {
         let Some(group) = self.hostgroup(hostgroup) else { return false };
         let members = group.members();
-        let works = |standing| matches!(standing, Standing::Ready | Standing::Full { .. });
-        members.servers.iter().any(|server| works(server.standing(now, &members.policy)))
+        let works = |server: &Arc<Server<E>>| match server.standing(now, &members.policy) {
+            Standing::Ready | Standing::Full { .. } => true,
+            Standing::Refusing { .. } => server.made() > 0,
+            _ => false,
+        };
+        members.servers.iter().any(works)
     }
 
     /// Whether a connection to a server of `hostgroup` could be opened at `now`, and nobody waits for that. Changes nothing.
@@ -220,7 +240,7 @@ impl<E> Pool<E> {
         };
         let members = group.members();
         group.gate.closed(&members.policy, now).is_none()
-            && !choice::ready(&members.servers, &members.policy, now).is_empty()
+            && !choice::ready(&members.servers, &members.policy, None, now).is_empty()
     }
 
     /// Connections to servers of `hostgroup` that nobody uses, of all threads.
@@ -297,7 +317,10 @@ impl<E: Clone + Eq + Hash> Pool<E> {
             let members = group.members();
             let Some(server) = members.find(endpoint) else { return };
             match mark {
-                Mark::Failed => server.health().shun(now),
+                Mark::Failed => {
+                    server.health().note_silent(now);
+                    server.health().shun(now);
+                }
                 Mark::Down => {
                     server.health().set_down(true);
                     if members.policy.shunning.for_good {

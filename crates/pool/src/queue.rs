@@ -36,6 +36,8 @@ struct Place<E> {
     number: u64,
     /// Decides among the servers when it is this place's turn.
     random: u64,
+    /// Whose connection is wanted.
+    account: Option<usize>,
     /// When it was taken.
     since: Duration,
     /// Whether it is in the queue. Written with the queue locked.
@@ -85,28 +87,45 @@ impl<E> WaitQueue<E> {
     /// Gives free permits to those who wait longest; sends all away if there is no server for them. Called whenever a
     /// permit came back, servers have changed, or time has passed.
     pub(crate) fn serve(&self, group: &Arc<Hostgroup<E>>) {
-        let mut has_served = false;
+        // Accounts that are served by no server now, while others may be.
+        let (mut has_served, mut passed) = (false, Vec::new());
         while self.waiting() > 0 && !group.is_full() {
-            let Some(random) = lock(&self.queue).in_order.front().map(|place| place.random) else { break };
-            let turn = match choice::choose(group, random, group.time(), |_| false, |_| false) {
+            let Some((random, account)) = self.first_but(&passed) else { break };
+            let turn = match choice::choose(group, random, account, group.time(), |_| false, |_| false) {
                 Choice::Granted(permit) => Turn::Granted(permit),
                 Choice::NoServer => Turn::NoServer,
+                Choice::Busy if account.is_some_and(|account| group.refuses(account)) => {
+                    passed.push(account);
+                    continue;
+                }
                 Choice::Busy | Choice::Spare(_) => break,
             };
-            let front = {
-                let mut queue = lock(&self.queue);
-                let front = queue.in_order.pop_front();
-                self.waiting.store(queue.in_order.len(), Ordering::SeqCst);
-                front.inspect(|place| place.is_in.store(false, Ordering::SeqCst))
-            };
             // Nobody left to serve: a permit is dropped and looks at the queue once more by itself.
-            let Some(place) = front else { break };
+            let Some(place) = self.take_first(account) else { break };
             place.tell(|told| *told = Some(turn));
             has_served = true;
         }
         if has_served {
             self.tell_first(group);
         }
+    }
+
+    /// The one who waits longest of those with other accounts than these: its random number and its account.
+    fn first_but(&self, passed: &[Option<usize>]) -> Option<(u64, Option<usize>)> {
+        let queue = lock(&self.queue);
+        let first = queue.in_order.iter().find(|place| !passed.contains(&place.account))?;
+        Some((first.random, first.account))
+    }
+
+    /// Takes the one who waits longest for a connection of this account out of the queue.
+    fn take_first(&self, account: Option<usize>) -> Option<Arc<Place<E>>> {
+        let mut queue = lock(&self.queue);
+        // Mostly it is the first.
+        let at = queue.in_order.iter().position(|place| place.account == account)?;
+        let place = queue.in_order.remove(at)?;
+        self.waiting.store(queue.in_order.len(), Ordering::SeqCst);
+        place.is_in.store(false, Ordering::SeqCst);
+        Some(place)
     }
 
     /// Tells who waits longest by now to look when the next connection may be opened, if it is that which they wait for.
@@ -126,14 +145,26 @@ impl<E> WaitQueue<E> {
         lock(&self.queue).in_order.front().is_some_and(|first| Arc::ptr_eq(first, place))
     }
 
-    /// Takes the place at the end.
-    fn push(&self, random: u64, since: Duration) -> Arc<Place<E>> {
+    /// Takes the place behind all who have waited since then or longer.
+    fn push(&self, random: u64, account: Option<usize>, since: Duration) -> Arc<Place<E>> {
         let state = Mutex::new(PlaceState { waker: None, turn: None });
         let mut queue = lock(&self.queue);
         queue.taken += 1;
-        let place =
-            Arc::new(Place { number: queue.taken, random, since, is_in: AtomicBool::new(true), state });
-        queue.in_order.push_back(Arc::clone(&place));
+        let place = Arc::new(Place {
+            number: queue.taken,
+            random,
+            account,
+            since,
+            is_in: AtomicBool::new(true),
+            state,
+        });
+        let is_last = queue.in_order.back().is_none_or(|last| last.since <= since);
+        let at = if is_last {
+            queue.in_order.len()
+        } else {
+            queue.in_order.partition_point(|other| other.since <= since)
+        };
+        queue.in_order.insert(at, Arc::clone(&place));
         self.waiting.store(queue.in_order.len(), Ordering::SeqCst);
         place
     }
@@ -147,8 +178,7 @@ impl<E> WaitQueue<E> {
         let queue = &mut lock(&self.queue).in_order;
         // Mostly it is the first, and the others need not be looked at.
         let is_first = queue.front().is_some_and(|first| Arc::ptr_eq(first, place));
-        let at =
-            if is_first { Ok(0) } else { queue.binary_search_by_key(&place.number, |other| other.number) };
+        let at = if is_first { Ok(0) } else { queue.binary_search_by_key(&place.key(), |other| other.key()) };
         if let Ok(at) = at {
             queue.remove(at);
             self.waiting.store(queue.len(), Ordering::SeqCst);
@@ -159,6 +189,11 @@ impl<E> WaitQueue<E> {
 }
 
 impl<E> Place<E> {
+    /// The queue is in the order of these.
+    const fn key(&self) -> (Duration, u64) {
+        (self.since, self.number)
+    }
+
     /// Changes what it is told, and wakes who waits for that.
     fn tell(&self, change: impl FnOnce(&mut Option<Turn<E>>)) {
         let waker = {
@@ -188,8 +223,13 @@ pub struct Deputy<E> {
 }
 
 impl<E> Ticket<E> {
-    pub(crate) fn new(group: Arc<Hostgroup<E>>, random: u64, now: Duration) -> Self {
-        let place = group.queue.push(random, now);
+    pub(crate) fn new(
+        group: Arc<Hostgroup<E>>,
+        random: u64,
+        account: Option<usize>,
+        since: Duration,
+    ) -> Self {
+        let place = group.queue.push(random, account, since);
         // The look after queueing (see the top of this file); it serves whoever is first in line.
         group.queue.serve(&group);
         Self { group, place }
@@ -258,7 +298,7 @@ fn look<E>(group: &Arc<Hostgroup<E>>, place: &Arc<Place<E>>, now: Duration) -> O
 
 /// When a place has to look again at the latest.
 fn changes_in<E>(group: &Hostgroup<E>, place: &Arc<Place<E>>, now: Duration) -> Option<Duration> {
-    let recovers = group.recovers_in(now);
+    let recovers = group.recovers_in(place.account, now);
     // Whether it is the first matters to nobody else, and takes a lock.
     let opens = group.opens_in(now).filter(|_| group.queue.is_first(place));
     recovers.into_iter().chain(opens).min()

@@ -2,10 +2,12 @@
 //!
 //! - [`gauge`]: statements that run;
 //! - [`health`]: errors, lag, latency;
+//! - [`refusals`]: connections that it has refused because it has too many;
 //! - [`standing`]: whether it can be chosen.
 
 mod gauge;
 mod health;
+mod refusals;
 mod standing;
 
 use std::sync::Arc;
@@ -14,10 +16,13 @@ use std::time::Duration;
 
 pub use gauge::Gauge;
 pub(crate) use health::micros;
+#[cfg(test)]
+pub(crate) use refusals::PAUSE;
 pub use standing::Standing;
 
 use gauge::Gauges;
 use health::Health;
+use refusals::Refusals;
 
 /// What the caller says about a server when the pool is made, or made anew.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,6 +88,10 @@ pub struct Server<E> {
 struct Life {
     id: u64,
     open: AtomicU32,
+    /// Those among them that were made.
+    made: AtomicU32,
+    /// How many there may be, as it is configured now: all configurations of it say so, as old as they may be.
+    max_connections: AtomicU32,
     resting: Gauges,
     opened: AtomicU64,
     failed: AtomicU64,
@@ -90,6 +99,7 @@ struct Life {
     /// Whether it is switched off: all configurations of it say so, as old as they may be.
     off: AtomicBool,
     health: Health,
+    refusals: Refusals,
     gauges: Gauges,
 }
 
@@ -110,12 +120,15 @@ impl<E> Server<E> {
         let life = Life {
             id,
             open: AtomicU32::new(0),
+            made: AtomicU32::new(0),
+            max_connections: AtomicU32::new(spec.max_connections),
             resting: Gauges::default(),
             opened: AtomicU64::new(0),
             failed: AtomicU64::new(0),
             most_open: AtomicU32::new(0),
             off: AtomicBool::new(spec.status == Status::OfflineHard),
             health: Health::default(),
+            refusals: Refusals::default(),
             gauges: Gauges::default(),
         };
         Self { spec, life: Arc::new(life), configured: true }
@@ -129,7 +142,9 @@ impl<E> Server<E> {
     {
         if self.spec != spec {
             self.life.health.unshun();
+            self.life.refusals.clear();
         }
+        self.life.max_connections.store(spec.max_connections, Ordering::SeqCst);
         self.life.off.store(spec.status == Status::OfflineHard, Ordering::Relaxed);
         self.life.health.set_left(false);
         Self { spec, life: Arc::clone(&self.life), configured: true }
@@ -150,9 +165,14 @@ impl<E> Server<E> {
         &self.spec.endpoint
     }
 
-    /// Connections that the server may have from this proxy.
-    pub const fn max_connections(&self) -> u32 {
-        self.spec.max_connections
+    /// Connections that the server may have from this proxy, as it is configured now.
+    pub fn max_connections(&self) -> u32 {
+        self.life.max_connections.load(Ordering::SeqCst)
+    }
+
+    /// Whether it has more connections than it may have, because the limit was lowered.
+    pub fn has_surplus(&self) -> bool {
+        self.open() > self.max_connections()
     }
 
     /// Share of new connections relative to the other servers.
@@ -167,6 +187,19 @@ impl<E> Server<E> {
             Status::Online if self.life.health.shunned_since().is_some() => Status::Shunned,
             Status::Online if self.life.health.is_late() => Status::ShunnedReplicationLag,
             configured => configured,
+        }
+    }
+
+    /// Whether connections to it that nobody uses are good for sessions: one over which the server was `heard` last, as time since the
+    /// start. They are as long as it is online, and if it is shunned, unless it was silent since then.
+    pub fn lends(&self, heard: impl FnOnce() -> Duration) -> bool {
+        let health = &self.life.health;
+        match self.status() {
+            Status::Online => true,
+            Status::Shunned if self.spec.status == Status::Online && !health.is_down() => {
+                health.silent_since().is_none_or(|silent| silent < heard())
+            }
+            _ => false,
         }
     }
 
@@ -219,6 +252,11 @@ impl<E> Server<E> {
         self.life.open.load(Ordering::SeqCst)
     }
 
+    /// Connections that were made and have not ended: those that are being opened are not among them.
+    pub fn made(&self) -> u32 {
+        self.life.made.load(Ordering::SeqCst)
+    }
+
     /// Connections that nobody uses, of all threads; they are among those that are open.
     pub fn resting(&self) -> u32 {
         u32::try_from(self.life.resting.sum()).unwrap_or(u32::MAX)
@@ -261,6 +299,19 @@ impl<E> Server<E> {
         &self.life.health
     }
 
+    pub(crate) fn refusals(&self) -> &Refusals {
+        &self.life.refusals
+    }
+
+    /// A connection was made, or has ended.
+    pub(crate) fn count_made(&self, more: bool) {
+        if more {
+            self.life.made.fetch_add(1, Ordering::SeqCst);
+        } else {
+            self.life.made.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
     /// Counts one more connection, unless the server is full.
     pub(crate) fn try_take(&self) -> bool {
         self.try_take_below(u32::MAX)
@@ -268,7 +319,8 @@ impl<E> Server<E> {
 
     /// The same, unless it has `max` already.
     pub(crate) fn try_take_below(&self, max: u32) -> bool {
-        let more = |open| (open < self.spec.max_connections.min(max)).then_some(open + 1);
+        let max = self.max_connections().min(max);
+        let more = |open| (open < max).then_some(open + 1);
         let before = self.life.open.try_update(Ordering::SeqCst, Ordering::SeqCst, more);
         if let Ok(before) = before {
             self.life.most_open.fetch_max(before + 1, Ordering::Relaxed);

@@ -2,6 +2,7 @@
 
 mod choosing;
 mod gated;
+mod refused;
 
 use std::collections::HashMap;
 use std::sync::Arc;

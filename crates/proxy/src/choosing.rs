@@ -150,7 +150,7 @@ pub(crate) fn readiness(pool: &Pool<Target>, hostgroup: u32, now: Duration) -> O
                 | Reason::SlowLastResort { .. }
                 | Reason::NotFirst
                 | Reason::Closed(_)
-                | Reason::Not(Standing::Full { .. })
+                | Reason::Not(Standing::Full { .. } | Standing::Refusing { .. })
         )
     };
     let explained = pool.explain(hostgroup, now);

@@ -179,7 +179,7 @@ impl Remote {
     /// The rows of `stats_mysql_global`, all names of ProxySQL in its order; 0 where there is no such feature.
     pub fn globals(&self) -> Vec<(&'static str, u64)> {
         let statements = self.statement_sums();
-        self.shared.globals(&self.ask(Worker::report), statements, self.is_paused())
+        self.shared.globals(&self.ask(|worker| worker.report()), statements, self.is_paused())
     }
 
     /// All servers of all hostgroups; with `reset` their counters begin again at 0.
@@ -222,7 +222,7 @@ impl Remote {
 
     /// All sessions, those that log in among them.
     pub fn sessions(&self) -> Vec<SessionStats> {
-        self.ask(Worker::sessions).into_iter().flatten().collect()
+        self.ask(|worker| worker.sessions()).into_iter().flatten().collect()
     }
 
     /// Statements by their class.
@@ -255,7 +255,7 @@ impl Remote {
     /// counted that does not answer in time is lost.
     pub fn take_digests(&self, latency: bool) -> Vec<DigestStats> {
         let mut sums = digests::report::Sums::default();
-        for table in self.ask(Worker::take_digests) {
+        for table in self.ask(|worker| worker.take_digests()) {
             sums.add_table(&table, latency);
         }
         sums.finish()
@@ -263,7 +263,7 @@ impl Remote {
 
     /// Forgets all digests.
     pub fn forget_digests(&self) {
-        drop(self.ask(Worker::take_digests));
+        drop(self.ask(|worker| worker.take_digests()));
     }
 
     /// Bytes that digests take, about; not those that a worker keeps for digests to come after its budget became smaller.
@@ -293,7 +293,7 @@ impl Remote {
 
     /// How often each rule matched since rules were loaded, by its `rule_id`.
     pub fn rule_hits(&self) -> BTreeMap<i64, u64> {
-        let of_worker = |worker: &Worker| -> Vec<(i64, u64)> {
+        let of_worker = |worker: &Rc<Worker>| -> Vec<(i64, u64)> {
             let routing = worker.routing.borrow();
             let ids = routing.routes().rules.ids();
             ids.zip(routing.hits().matches()).collect()
@@ -332,7 +332,7 @@ impl Remote {
     /// Asks every worker, and returns what those answer that have not ended.
     pub(crate) fn ask<T: Send + 'static>(
         &self,
-        question: impl Fn(&Worker) -> T + Send + Clone + 'static,
+        question: impl Fn(&Rc<Worker>) -> T + Send + Clone + 'static,
     ) -> Vec<T> {
         let (sender, answers) = channel();
         for worker in self.workers.iter() {

@@ -188,6 +188,11 @@ impl Shared {
         (now, now.saturating_duration_since(self.started))
     }
 
+    /// Time from the start to then.
+    pub(crate) fn uptime_at(&self, then: Instant) -> Duration {
+        then.saturating_duration_since(self.started)
+    }
+
     /// Time since the start.
     pub(crate) fn uptime(&self) -> Duration {
         self.started.elapsed()

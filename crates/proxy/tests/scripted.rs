@@ -23,6 +23,7 @@ mod scripted {
     mod explain;
     mod extended;
     mod fast_forward;
+    mod few;
     mod firewall;
     mod galera;
     mod gtids;

@@ -16,6 +16,8 @@ pub(crate) const LATENCY_LASTS: Duration = Duration::from_secs(10);
 pub(crate) struct Health {
     /// 0 unless it is shunned; otherwise the microsecond of its last error, plus 1.
     shunned: AtomicU64,
+    /// The microsecond of the last error in which it has not said a word, plus 1; 0 if there was none.
+    silent: AtomicU64,
     /// Whether it does not answer who watches it.
     down: AtomicBool,
     /// Whether it has left the hostgroup, and connections are to leave it.
@@ -56,6 +58,16 @@ impl Health {
             self.shun(now);
         }
         enough && !shunned
+    }
+
+    /// The server has not said a word when it was asked.
+    pub(crate) fn note_silent(&self, now: Duration) {
+        self.silent.fetch_max(micros(now).saturating_add(1), Ordering::SeqCst);
+    }
+
+    /// When it has not said a word for the last time.
+    pub(crate) fn silent_since(&self) -> Option<Duration> {
+        self.silent.load(Ordering::SeqCst).checked_sub(1).map(Duration::from_micros)
     }
 
     /// The server is shunned from now on.

@@ -44,6 +44,13 @@ pub enum Standing {
         /// Time until the measurement counts no more.
         left: Duration,
     },
+    /// It has refused a connection, because it has as many as it takes.
+    Refusing {
+        /// Time since the last refusal.
+        ago: Duration,
+        /// Time until the next attempt.
+        left: Duration,
+    },
     /// It has all the connections that it may have.
     Full {
         /// Those it has.
@@ -63,6 +70,7 @@ impl Standing {
             | Self::Lagging(_)
             | Self::Behind(_)
             | Self::Slow { .. }
+            | Self::Refusing { .. }
             | Self::Full { .. } => true,
             Self::Removed | Self::Configured(_) | Self::Weightless | Self::Discarded { .. } => false,
         }
@@ -72,7 +80,7 @@ impl Standing {
     pub(crate) fn changes_in(self) -> Option<Duration> {
         match self {
             Self::Shunned { left, .. } => left,
-            Self::Slow { left, .. } => Some(left),
+            Self::Slow { left, .. } | Self::Refusing { left, .. } => Some(left),
             _ => None,
         }
     }
@@ -101,6 +109,10 @@ impl fmt::Display for Standing {
             Self::Slow { latency, limit, .. } => {
                 write!(f, "its latency is {latency:.1?}, more than {limit:.1?}")
             }
+            Self::Refusing { ago, left } => write!(
+                f,
+                "it has refused a connection {ago:.1?} ago because it has too many, the next one is tried in {left:.1?}"
+            ),
             Self::Full { open, max } => write!(f, "it has {open} of {max} connections"),
         }
     }
@@ -131,10 +143,27 @@ impl<E> Server<E> {
     pub(crate) fn may_recover(&self, policy: &Policy) -> bool {
         let health = &self.life.health;
         let limit = self.spec.max_latency.or(policy.max_latency);
-        limit.is_some_and(|limit| health.latency() > limit) || health.shunned_since().is_some()
+        limit.is_some_and(|limit| health.latency() > limit)
+            || health.shunned_since().is_some()
+            || self.refusals().any()
     }
 
-    /// Whether the server can be chosen at `now`. One that was shunned long enough can.
+    /// Whether the server can be chosen at `now` for this account. One that was shunned long enough can.
+    pub(crate) fn standing_for(&self, account: Option<usize>, now: Duration, policy: &Policy) -> Standing {
+        match self.standing(now, policy) {
+            Standing::Ready => self.refusing(account, now).unwrap_or(Standing::Ready),
+            other => other,
+        }
+    }
+
+    /// That it has refused a connection, if none may be tried for this account at `now`.
+    fn refusing(&self, account: Option<usize>, now: Duration) -> Option<Standing> {
+        let refused = self.refusals().refused(account, now)?;
+        let (ago, left) = (now.saturating_sub(refused.last), refused.next.saturating_sub(now));
+        Some(Standing::Refusing { ago, left })
+    }
+
+    /// The same for every account.
     pub(crate) fn standing(&self, now: Duration, policy: &Policy) -> Standing {
         let health = &self.life.health;
         if !self.configured {
@@ -171,6 +200,9 @@ impl<E> Server<E> {
             return Standing::Slow { latency, limit, left: end.saturating_sub(now) };
         }
         let (open, max) = (self.open(), self.max_connections());
-        if open >= max { Standing::Full { open, max } } else { Standing::Ready }
+        if open >= max {
+            return Standing::Full { open, max };
+        }
+        self.refusing(None, now).unwrap_or(Standing::Ready)
     }
 }

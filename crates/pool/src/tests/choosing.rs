@@ -99,7 +99,7 @@ fn what_has_failed_for_good_does_not_come_back() {
     let policy = Policy { balance: Balance::FirstAvailable, shunning, ..Policy::default() };
     let pool = pool(policy, three());
     assert_eq!(names(&pool, 1, NOW), ["a"]);
-    assert!(pool.note_error(&the(&pool, "a"), NOW), "one error is enough");
+    assert!(pool.note_error(&the(&pool, "a"), false, NOW), "one error is enough");
     assert_eq!(names(&pool, 2, NOW), ["b", "b"]);
     // Neither time nor whoever watches it brings it back.
     pool.mark(0, &"a", Mark::Works, s(1));
@@ -220,7 +220,7 @@ fn of_many_those_above_the_average_are_left_out() {
 fn a_server_that_fails_often_is_shunned_and_comes_back() {
     let pool = balanced(Balance::FirstAvailable, three());
     let a = the(&pool, "a");
-    let shunned: Vec<_> = (0..5).map(|_| pool.note_error(&a, s(100))).collect();
+    let shunned: Vec<_> = (0..5).map(|_| pool.note_error(&a, false, s(100))).collect();
     assert_eq!(shunned, [false, false, false, false, true]);
     assert_eq!((a.status(), pool.usage(0).available), (Status::Shunned, 2));
     assert_eq!(names(&pool, 1, s(108)), ["b"]);
@@ -237,7 +237,7 @@ fn a_server_that_fails_often_is_shunned_and_comes_back() {
     assert_eq!(names(&pool, 1, s(109)), ["a"]);
     assert_eq!(a.status(), Status::Online);
     // It begins anew.
-    assert!(!pool.note_error(&a, s(109)));
+    assert!(!pool.note_error(&a, false, s(109)));
 }
 
 #[test]
@@ -426,14 +426,17 @@ proptest! {
 fn a_spare_connection_is_room_at_a_full_server() {
     let pool = Pool::new([server(0, "a", 1, 1), server(0, "b", 0, 1)], |_| Policy::default());
     let a = pool.servers()[0].id();
-    let Choice::Spare(chosen) = pool.choose_with(0, 0, NOW, |_| false, |id| id == a) else {
+    let Choice::Spare(chosen) = pool.choose_with(0, 0, None, NOW, |_| false, |id| id == a) else {
         panic!("it need not be full")
     };
     assert_eq!((chosen.id(), pool.usage(0).open), (a, 0));
     let lease = Lease::new(0, granted(pool.choose(0, 0, NOW, |_| false)));
     assert!(matches!(pool.choose(0, 0, NOW, |_| false), Choice::Busy));
-    assert!(matches!(pool.choose_with(0, 0, NOW, |_| false, |id| id == a), Choice::Spare(_)));
-    assert!(matches!(pool.choose_with(0, 0, NOW, |_| false, |id| id != a), Choice::Busy), "b takes none");
+    assert!(matches!(pool.choose_with(0, 0, None, NOW, |_| false, |id| id == a), Choice::Spare(_)));
+    assert!(
+        matches!(pool.choose_with(0, 0, None, NOW, |_| false, |id| id != a), Choice::Busy),
+        "b takes none"
+    );
     assert_eq!(lease.waiting(), 0);
 }
 

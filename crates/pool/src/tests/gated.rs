@@ -62,7 +62,7 @@ fn connections_that_are_there_are_not_throttled() {
     let pool = throttled(1);
     let held = granted(pool.choose(0, 0, ms(0), |_| false));
     let id = held.server().id();
-    let choice = pool.choose_with(0, 0, ms(1), |_| false, |server| server == id);
+    let choice = pool.choose_with(0, 0, None, ms(1), |_| false, |server| server == id);
     assert!(matches!(choice, Choice::Spare(_)));
 }
 
@@ -106,7 +106,9 @@ fn open_all(pool: &Pool<&'static str>, workers: u32, now: Duration) -> Vec<Permi
             let of_it = permits.iter().filter(|permit| permit.server().id() == server.id());
             of_it.count().try_into().unwrap()
         };
-        let Ok(permit) = pool.open_ahead(0, &Ahead { workers, resting }, now) else { return permits };
+        let Ok(permit) = pool.open_ahead(0, &Ahead { workers, account: None, resting }, now) else {
+            return permits;
+        };
         permits.push(permit);
     }
 }
@@ -144,7 +146,7 @@ fn who_opens_ahead_is_told_whether_one_lacks_that_may_be_opened_later() {
     let policy = Policy { min_resting: 1, opened_per_second: Some(1), ..Policy::default() };
     let pool = pool(policy, [server(0, "a", 1, 9)]);
     let _held = granted(pool.choose(0, 0, NOW, |_| false));
-    let resting = |rests| Ahead { workers: 1, resting: move |_: &_| rests };
+    let resting = |rests| Ahead { workers: 1, account: None, resting: move |_: &_| rests };
     assert_eq!(pool.open_ahead(0, &resting(0), NOW + ms(250)).unwrap_err(), Some(ms(750)));
     assert_eq!(pool.open_ahead(0, &resting(1), NOW + ms(250)).unwrap_err(), None, "others are throttled");
 }

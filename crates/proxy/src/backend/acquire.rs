@@ -12,7 +12,7 @@ use pool::{Lease, Off, Permit, Quota, Server};
 use tokio::time::{Instant, sleep_until, timeout};
 use wire::StatusFlags;
 
-use super::failures::{Failed, Failures, NoPermit, Why, no_answer};
+use super::failures::{ACCOUNT_FULL, Failed, Failures, NoPermit, SERVER_FULL, Why, no_answer};
 use super::kept::Asker;
 use super::place::{InLine, Place, take, wait};
 use super::share::{Among, UserFull, among};
@@ -120,6 +120,7 @@ async fn search(
     loop {
         // Where a server has failed, its other connections may be no better.
         let asker = whom.asker.filter(|_| failures.count == 0 && lent < LENT_MAX);
+        let whom = Whom { asker, ..*whom };
         // Who would wait for servers that have no room takes no share for that from others of the user, who could go on.
         let has_room = || had_place || worker.shared.pool.has_room(hostgroup, worker.shared.uptime());
         let limited =
@@ -131,14 +132,14 @@ async fn search(
                     let avoid = |target: &Target| failures.contain(target) || whom.lacks(worker, target);
                     first
                         .take()
-                        .or_else(|| take(worker, hostgroup, worker.shared.uptime(), avoid, full, asker))
+                        .or_else(|| take(worker, hostgroup, worker.shared.uptime(), avoid, full, &whom))
                 };
                 if let Some(place) = taken {
                     place
                 } else {
                     // Others of the user may have more use for it meanwhile.
                     share = None;
-                    wait(worker, hostgroup, deadline, asker).await
+                    wait(worker, hostgroup, (started, deadline), &whom).await
                 }
             }
             // Boxed: most users have no limit.
@@ -190,10 +191,15 @@ async fn search(
             continue;
         }
         // Boxed: most connections are lent, and all that wait for one carry this.
-        match Box::pin(attempt(worker, permit, deadline, &open)).await {
+        let how = Attempt { deadline, full, has_more: quota.is_some_and(|(_, all)| all.taken() > 1) };
+        match Box::pin(attempt(worker, permit, how, &open)).await {
             Ok(mut backend) => {
                 backend.connection_mut().set_share(share);
                 return Ok(Found { backend, lent: None });
+            }
+            Err(Failed { target, why: Why::Full(error) }) => {
+                failures.note_full(&target, error.to_string());
+                continue;
             }
             Err(failed) => failed.weigh(full, &mut failures)?,
         }
@@ -210,6 +216,11 @@ async fn search(
 }
 
 impl<'a> Whom<'a> {
+    /// How the pool knows the user.
+    pub(super) fn account(&self) -> Option<usize> {
+        self.user.map(User::account)
+    }
+
     /// This user, on a connection of his own.
     pub(crate) fn of(user: &'a User) -> Self {
         Self { user: Some(user), ..Self::default() }
@@ -221,42 +232,88 @@ impl<'a> Whom<'a> {
     }
 }
 
+/// How a connection is opened.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Attempt {
+    pub(super) deadline: Instant,
+    pub(super) full: Full,
+    /// Whether the user has other connections to servers, which sessions may wait for.
+    pub(super) has_more: bool,
+}
+
+impl Attempt {
+    /// Whether this error of a server means that it takes no more connections than it has now: of all users, or of this one
+    /// (`Some(true)`). Without a connection that could be waited for, the client hears what the server says.
+    fn has_too_many(self, server: &Server<Target>, error: &OpenError) -> Option<bool> {
+        match error {
+            OpenError::Refused { code: SERVER_FULL, .. } => {
+                (self.full != Full::Tell || server.made() > 0).then_some(false)
+            }
+            OpenError::Refused { code, .. } if ACCOUNT_FULL.contains(code) => self.has_more.then_some(true),
+            _ => None,
+        }
+    }
+}
+
 /// Opens a connection to the permit's server.
 pub(super) async fn attempt(
     worker: &Worker,
     permit: Permit<Target>,
-    deadline: Instant,
+    how: Attempt,
     open: &impl AsyncFn(&Target) -> Result<Connection, OpenError>,
 ) -> Result<Backend, Failed> {
     let settings = worker.settings();
     let variables = &settings.variables;
-    let (server, begun, version) = (permit.server(), Instant::now(), worker.version());
-    let limit = variables.connect_timeout_server.min(deadline.saturating_duration_since(begun));
+    let (server, version) = (permit.server(), worker.version());
+    let (begun, begun_uptime) = worker.shared.now();
+    let limit = variables.connect_timeout_server.min(how.deadline.saturating_duration_since(begun));
     let opened = while_of_use(worker, server, timeout(limit, open(server.endpoint()))).await;
     let why = match opened {
         Ok(Ok(Ok(mut link))) => {
-            server.note_latency(begun.elapsed(), worker.shared.uptime());
+            let uptime = worker.shared.uptime();
+            server.note_latency(begun.elapsed(), uptime);
             server.note_opened();
+            permit.note_made(begun_uptime, uptime);
             worker.counts.note(Counter::ServersCreated);
             link.count_for(worker, server);
             link.set_version(version);
             return Ok(Box::new(Lease::new(link, permit)));
         }
+        Ok(Ok(Err(error))) if let Some(of_account) = how.has_too_many(server, &error) => {
+            if permit.note_refused(of_account, worker.shared.uptime()) {
+                log_full(server, &error);
+            }
+            Why::Full(error)
+        }
         Ok(Ok(Err(error))) => {
-            note_failure(worker, server, error.is_servers(), &error);
+            let blame =
+                error.is_servers().then_some(if error.is_answer() { Blame::Answer } else { Blame::Silence });
+            note_failure(worker, server, blame, &error);
             Why::Said(error)
         }
         Ok(Err(_)) => {
-            note_failure(worker, server, has_had_time(limit, variables), &no_answer(limit));
+            let blame = has_had_time(limit, variables).then_some(Blame::Silence);
+            note_failure(worker, server, blame, &no_answer(limit));
             Why::Late(limit)
         }
         Err(off) => {
             // Who has found that out has drawn the consequences.
-            note_failure(worker, server, false, &Gone::Off(off));
+            note_failure(worker, server, None, &Gone::Off(off));
             Why::Off(off)
         }
     };
     Err(Failed { target: server.endpoint().clone(), why })
+}
+
+/// A server has refused a connection because it has too many: at the first one in a while.
+#[cold]
+fn log_full(server: &Server<Target>, error: &OpenError) {
+    let (hostgroup, made, max_connections) = (server.hostgroup(), server.made(), server.max_connections());
+    tracing::warn!(
+        server = %server.endpoint(), hostgroup, made, max_connections, %error,
+        "a server takes no more connections: sessions share those that were made, and more are tried from time to time; \
+         raise its limit, or lower max_connections of its row"
+    );
 }
 
 /// Does something with a server unless it is, or is found to be, of no use: then why. Whoever waits is woken when that is found.
@@ -326,11 +383,26 @@ fn has_had_time(limit: Duration, variables: &MysqlVariables) -> bool {
     if longest < whole { limit >= longest / 2 } else { limit >= whole / 10 * 9 }
 }
 
-/// Counts an attempt that failed; `servers` says whether the server is to blame, which is shunned if that happens too often.
-pub(super) fn note_failure(worker: &Worker, server: &Server<Target>, servers: bool, why: &dyn fmt::Display) {
+/// What a server is to blame for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Blame {
+    /// What it has answered.
+    Answer,
+    /// It has not answered.
+    Silence,
+}
+
+/// Counts an attempt that failed; a server that is to blame is shunned if that happens too often.
+pub(super) fn note_failure(
+    worker: &Worker,
+    server: &Server<Target>,
+    blame: Option<Blame>,
+    why: &dyn fmt::Display,
+) {
     server.note_failed();
     worker.counts.note(Counter::ServersAborted);
-    if servers && worker.shared.pool.note_error(server, worker.shared.uptime()) {
+    let Some(blame) = blame else { return };
+    if worker.shared.pool.note_error(server, blame == Blame::Silence, worker.shared.uptime()) {
         let hostgroup = server.hostgroup();
         tracing::warn!(server = %server.endpoint(), hostgroup, %why, "shunned: connecting has failed too often");
         worker.shared.watching.note_shunned(hostgroup, &server.endpoint().endpoint, why);

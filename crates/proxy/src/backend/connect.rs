@@ -7,6 +7,7 @@ use config::Endpoint;
 use socket2::SockRef;
 use tokio::net::UnixStream;
 
+use super::failures::SERVER_FULL;
 use crate::choosing::is_about_session;
 use crate::exchange::ReceiveError;
 use crate::listener::tune;
@@ -60,9 +61,15 @@ impl OpenError {
     pub(crate) fn is_servers(&self) -> bool {
         match self {
             Self::Unreachable(error) => !is_ours(error),
-            Self::Refused { code, .. } => !is_about_session(*code),
+            // One that is full is well.
+            Self::Refused { code, .. } => !is_about_session(*code) && *code != SERVER_FULL,
             Self::Login(_) => false,
         }
+    }
+
+    /// Whether the server has said something.
+    pub(crate) const fn is_answer(&self) -> bool {
+        !matches!(self, Self::Unreachable(_))
     }
 
     /// Whether it is this machine that can open no connection, to whatever server.

@@ -13,7 +13,10 @@ use crate::error::{ClientError, Gone};
 use crate::holders::Holders;
 
 /// `ER_CON_COUNT_ERROR`: the server is full. Another one may have room, and soon this one, too.
-const SERVER_FULL: u16 = 1040;
+pub(super) const SERVER_FULL: u16 = 1040;
+
+/// `ER_TOO_MANY_USER_CONNECTIONS` and `ER_USER_LIMIT_REACHED`: the account has all the connections that the server gives it.
+pub(super) const ACCOUNT_FULL: [u16; 2] = [1203, 1226];
 
 /// Refusals that say nothing about other servers: this one shuts down (`ER_SERVER_SHUTDOWN`), has locked this host out
 /// (`ER_HOST_IS_BLOCKED`), or has as many connections of this user as it allows (`ER_TOO_MANY_USER_CONNECTIONS`,
@@ -24,6 +27,8 @@ const TRY_ELSEWHERE: [u16; 4] = [1053, 1129, 1203, 1226];
 #[derive(Debug, Default)]
 pub(super) struct Failures {
     pub(super) count: u32,
+    /// Servers have said that they take no more connections than they have.
+    pub(super) are_full: bool,
     /// The last refusal of a server, which the client shall see if no other server is left to try.
     pub(super) refusal: Option<Vec<u8>>,
     /// One entry per server: how often it failed, and how last.
@@ -40,6 +45,8 @@ pub(super) struct Failed {
 pub(super) enum Why {
     /// The server says so, or the system.
     Said(OpenError),
+    /// The server says that it takes no more connections than it has.
+    Full(OpenError),
     /// There was no answer in this time.
     Late(Duration),
     /// The server was found to be of no use meanwhile.
@@ -63,7 +70,7 @@ impl Failed {
             Why::Said(OpenError::Login(why)) => {
                 return Err(AcquireError::Proxy(ClientError::backend_login(target, &why)));
             }
-            Why::Said(error) => failures.note(target, error.to_string()),
+            Why::Said(error) | Why::Full(error) => failures.note(target, error.to_string()),
             Why::Late(limit) => failures.note(target, no_answer(limit)),
             Why::Off(off) => failures.note(target, Gone::Off(off).to_string()),
         }
@@ -78,6 +85,16 @@ pub(super) fn no_answer(limit: Duration) -> String {
 impl Failures {
     fn note(&mut self, target: &Target, error: String) {
         self.count += 1;
+        self.list(target, error);
+    }
+
+    /// A server has no room. That is no failure: the search goes on for as long as it may.
+    pub(super) fn note_full(&mut self, target: &Target, error: String) {
+        self.are_full = true;
+        self.list(target, error);
+    }
+
+    fn list(&mut self, target: &Target, error: String) {
         match self.servers.iter_mut().find(|(server, ..)| server == target) {
             Some((_, count, last)) => {
                 *count += 1;
@@ -121,7 +138,7 @@ impl fmt::Display for NoPermit<'_> {
             write!(f, "the monitor knows no server that belongs into this hostgroup")?;
         } else if servers == 0 {
             write!(f, "no server is configured for this hostgroup")?;
-        } else if available == 0 || u64::from(open) < allowed {
+        } else if available == 0 || u64::from(open) < allowed && !self.failures.are_full {
             write!(f, "none of its {servers} servers can be taken")?;
             for (i, Candidate { server, reason, .. }) in
                 self.candidates.iter().take(SHOWN_SERVERS_MAX).enumerate()
@@ -129,12 +146,13 @@ impl fmt::Display for NoPermit<'_> {
                 write!(f, "{} {server}: {reason}", if i == 0 { ":" } else { ";" })?;
             }
         } else {
-            write!(f, "{open} of {allowed} connections of {available} servers are in use")?;
+            let more = if u64::from(open) < allowed { ", and the servers take no more" } else { "" };
+            write!(f, "{open} of {allowed} connections of {available} servers are in use{more}")?;
             write!(f, ", {waiting} more sessions wait")?;
             let held = self.holders.to_string();
             write!(f, "{}{held}", if held.is_empty() { "" } else { "; " })?;
         }
-        if self.failures.count > 0 {
+        if !self.failures.servers.is_empty() {
             write!(f, "; {}", self.failures)?;
         }
         Ok(())

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use pool::{Quota, Shelf, ShelfTicket as Ticket, Status, lifetime};
+use pool::{Quota, Shelf, ShelfTicket as Ticket, lifetime};
 use route::Caller;
 use tokio::time::{Instant, timeout};
 use wire::StatusFlags;
@@ -176,7 +176,7 @@ impl Kept {
     /// Keeps a connection, unless somebody else can use it at once, or its place.
     fn put(&self, worker: &Rc<Worker>, key: Key, entry: Box<Entry>) -> Option<Ticket> {
         let entry = self.hand_to_rider(worker, entry)?;
-        if is_too_old(worker, &entry.backend) {
+        if entry.is_surplus(worker) || is_too_old(worker, &entry.backend) {
             entry.end(worker);
             return None;
         }
@@ -376,6 +376,25 @@ impl Kept {
         }
     }
 
+    /// The configuration has changed: ends those that servers may not have any more. Other workers do the same with theirs.
+    pub(crate) fn end_surplus(&self, worker: &Rc<Worker>) {
+        let mut surplus: Vec<_> = {
+            let shelf = self.shelf.borrow();
+            let of_them = shelf.iter().filter(|(_, entry)| entry.is_surplus(worker));
+            of_them.map(|(ticket, entry)| (!entry.left.is_free(), ticket)).collect()
+        };
+        surplus.sort_by_key(|(asks, _)| *asks);
+        for (_, ticket) in surplus {
+            let mut shelf = self.shelf.borrow_mut();
+            let is_still = shelf.get(ticket).is_some_and(|entry| entry.is_surplus(worker));
+            let entry = is_still.then(|| shelf.take(ticket)).flatten();
+            drop(shelf);
+            if let Some(entry) = entry {
+                entry.end(worker);
+            }
+        }
+    }
+
     /// All that are there at the moment.
     pub(crate) fn list(&self) -> Vec<FreeConnection> {
         let now = Instant::now();
@@ -446,6 +465,11 @@ impl Entry {
         self.backend.connection().version() == worker.version() && !server.is_off() && !server.is_late()
     }
 
+    /// Whether its server has more connections than it may have by now. Only another configuration brings that about.
+    fn is_surplus(&self, worker: &Worker) -> bool {
+        self.backend.connection().version() != worker.version() && self.backend.server().has_surplus()
+    }
+
     fn row(&self, now: Instant) -> FreeConnection {
         let (server, caller) = (self.backend.server(), &self.left.caller);
         let (host, port) = address(&server.endpoint().endpoint);
@@ -467,7 +491,7 @@ impl Entry {
         // Some servers have been told whom a connection is for.
         let is_announced = || worker.settings().announced.contains(&server.endpoint().endpoint);
         self.is_valid(worker)
-            && server.status() == Status::Online
+            && server.lends(|| worker.shared.uptime_at(self.heard))
             && (!wish.in_no_schema || self.left.caller.schema().is_empty())
             && self.passport == wish.passport
             && (self.peer == wish.peer || !is_announced())

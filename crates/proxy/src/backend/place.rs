@@ -9,7 +9,7 @@ use pool::{Choice, Permit, Ticket, Turn};
 use tokio::time::{Instant, timeout_at};
 
 use super::Target;
-use super::acquire::Full;
+use super::acquire::{Full, Whom};
 use super::handed::Handed;
 use super::keeper::{first_look, look};
 use super::kept::{Asker, Entry};
@@ -39,12 +39,12 @@ pub(crate) fn take(
     now: Duration,
     avoid: impl Fn(&Target) -> bool,
     full: Full,
-    asker: Option<&Asker<'_>>,
+    whom: &Whom<'_>,
 ) -> Option<Place> {
-    let shared = &worker.shared;
+    let (shared, asker) = (&worker.shared, whom.asker);
     let spare = asker.map_or_else(Vec::new, |asker| worker.kept.spare(worker, hostgroup, asker));
     let has_spare = |server: u64| spare.contains(&server);
-    match shared.pool.choose_with(hostgroup, worker.dice.roll(), now, avoid, has_spare) {
+    match shared.pool.choose_with(hostgroup, worker.dice.roll(), whom.account(), now, avoid, has_spare) {
         Choice::Granted(permit) => return Some(Place::Free(permit)),
         Choice::Spare(server) => {
             if let Some(asker) = asker
@@ -88,8 +88,8 @@ struct Standing {
 }
 
 impl InLine {
-    /// A place at the end of the line from `now` on, which is this long after the start, until `deadline`, for somebody whose search
-    /// for a server `began` then. What he sends may go out together with what others send if it `travels`.
+    /// A place in the line from `now` on, which is this long after the start, until `deadline`, for a session whose search for a server
+    /// `began` then: behind those that have begun before. What he sends may go out together with what others send if it `travels`.
     pub(crate) fn stand(
         worker: &Rc<Worker>,
         hostgroup: u32,
@@ -98,7 +98,10 @@ impl InLine {
         asker: &Asker<'_>,
         travels: Option<Traveller>,
     ) -> Self {
-        let Some(ticket) = worker.shared.pool.enqueue(hostgroup, worker.dice.roll(), uptime) else {
+        let (roll, account) = (worker.dice.roll(), asker.identity.account.user.account());
+        let since = uptime.saturating_sub(now.saturating_duration_since(began));
+        let ticket = worker.shared.pool.enqueue_since(hostgroup, roll, Some(account), since, uptime);
+        let Some(ticket) = ticket else {
             return Self::over(worker, hostgroup, began, Place::None);
         };
         if ticket.is_throttled() {
@@ -109,7 +112,7 @@ impl InLine {
         let look = first_look(ticket.first_look(uptime), now, uptime).min(deadline);
         let (handed, slot) = Handed::new(worker, Some(look));
         let other = Other::Pool(ticket.deputy());
-        worker.kept.wait(worker, asker, hostgroup, (other, slot), uptime, (Some(deadline), travels));
+        worker.kept.wait(worker, asker, hostgroup, (other, slot), since, (Some(deadline), travels));
         worker.kept.keeper.note(worker, look);
         let standing = Some(Standing { ticket, handed });
         Self { worker: Rc::clone(worker), hostgroup, began, standing, came: None, is_killed: false }
@@ -178,19 +181,28 @@ impl Drop for InLine {
 pub(super) async fn wait(
     worker: &Rc<Worker>,
     hostgroup: u32,
-    deadline: Instant,
-    asker: Option<&Asker<'_>>,
+    times @ (began, deadline): (Instant, Instant),
+    whom: &Whom<'_>,
 ) -> Place {
-    let Some(asker) = asker else { return wait_for_server(worker, hostgroup, deadline).await };
+    let Some(asker) = whom.asker else {
+        return wait_for_server(worker, hostgroup, (began, deadline), whom.account()).await;
+    };
     let now = worker.shared.now();
-    let mut line = InLine::stand(worker, hostgroup, now, (now.0, deadline), asker, None);
+    let mut line = InLine::stand(worker, hostgroup, now, times, asker, None);
     poll_fn(|cx| line.poll(cx)).await
 }
 
 /// The same for somebody who can use a connection of his own only.
-async fn wait_for_server(worker: &Rc<Worker>, hostgroup: u32, deadline: Instant) -> Place {
-    let shared = &worker.shared;
-    let Some(mut ticket) = shared.pool.enqueue(hostgroup, worker.dice.roll(), shared.uptime()) else {
+async fn wait_for_server(
+    worker: &Rc<Worker>,
+    hostgroup: u32,
+    (began, deadline): (Instant, Instant),
+    account: Option<usize>,
+) -> Place {
+    let (shared, roll) = (&worker.shared, worker.dice.roll());
+    let (now, uptime) = shared.now();
+    let since = uptime.saturating_sub(now.saturating_duration_since(began));
+    let Some(mut ticket) = shared.pool.enqueue_since(hostgroup, roll, account, since, uptime) else {
         return Place::None;
     };
     if ticket.is_throttled() {

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::acquire::{AcquireError, Found, note_failure, note_got, while_of_use};
-use super::failures::{Failed, Why, no_answer};
+use super::OpenError;
+use super::acquire::{AcquireError, Blame, Found, note_failure, note_got, while_of_use};
+use super::failures::{ACCOUNT_FULL, Failed, Why, no_answer};
 use super::kept::{Asker, Entry};
 use super::lend::{Lent, lend, lend_at_once};
 use super::place::Place;
@@ -60,10 +61,14 @@ pub(super) async fn lend_spare(
     let why = match lent {
         Ok(Lent::Ready(backend, status)) => return Ok(Spare::Lent(Found { backend, lent: Some(status) })),
         Ok(Lent::Useless) | Err(_) => return Ok(Spare::Useless),
+        // At a change of user servers count the connection twice. It has ended with that, and there is room for another one.
+        Ok(Lent::NotAdmitted(OpenError::Refused { code, .. })) if ACCOUNT_FULL.contains(&code) => {
+            return Ok(Spare::Useless);
+        }
         Ok(Lent::Refused(payload)) => return Err(AcquireError::Server(payload)),
         Ok(Lent::NotAdmitted(error)) => Why::Said(error),
         Ok(Lent::Late) => {
-            note_failure(worker, &server, true, &no_answer(limit));
+            note_failure(worker, &server, Some(Blame::Silence), &no_answer(limit));
             Why::Late(limit)
         }
     };

@@ -12,7 +12,7 @@ use pool::{Ahead, Permit, Server, Share};
 use route::Caller;
 use tokio::time::{Instant, sleep};
 
-use super::acquire::attempt;
+use super::acquire::{Attempt, Full, attempt};
 use super::failures::Why;
 use super::kept::Left;
 use super::{OpenError, Passport, Target, open_in};
@@ -130,7 +130,8 @@ async fn warm(worker: &Rc<Worker>, hostgroup: u32, guest: &Guest) {
         };
         // Before there is a permit: one that is not used was counted as a connection of its second.
         let Some(share) = guest.identity.account.user.backends().take() else { return };
-        let ahead = Ahead { workers: u32::from(shared.workers), resting };
+        let account = Some(guest.identity.account.user.account());
+        let ahead = Ahead { workers: u32::from(shared.workers), account, resting };
         match shared.pool.open_ahead(hostgroup, &ahead, shared.uptime()) {
             Ok(permit) => {
                 let server = permit.server().id();
@@ -167,7 +168,8 @@ async fn add(
     let settings = worker.settings();
     let open = async |target: &Target| open_in(worker, hostgroup, target, identity).await;
     let deadline = Instant::now() + settings.variables.connect_timeout_server;
-    let mut backend = attempt(worker, permit, deadline, &open).await.map_err(|failed| failed.why)?;
+    let how = Attempt { deadline, full: Full::TryAgain, has_more: true };
+    let mut backend = attempt(worker, permit, how, &open).await.map_err(|failed| failed.why)?;
     let link = backend.connection_mut();
     link.set_share(Some(share));
     link.leave();

@@ -10,7 +10,7 @@ use wire::command::Kind;
 
 use super::Session;
 use super::kill::killed_here;
-use crate::backend::{Found, Full, InLine, Place, take, take_at_once};
+use crate::backend::{Found, Full, InLine, Place, Whom, take, take_at_once};
 use crate::control::Signal;
 use crate::ending::Ending;
 use crate::sock::Input;
@@ -55,7 +55,8 @@ impl Session {
         let is_split = self.course.decided.as_ref().is_some_and(|decided| decided.is_split);
         let instead = self.course.account.instead_of(hostgroup, is_split);
         let full = if instead.is_some() { Full::Elsewhere } else { Full::TryAgain };
-        let line = match take(&worker, hostgroup, uptime, |_| false, full, Some(&asker)) {
+        let whom = Whom { asker: Some(&asker), ..Whom::of(&self.identity.account.user) };
+        let line = match take(&worker, hostgroup, uptime, |_| false, full, &whom) {
             Some(Place::Spare(entry)) => match take_at_once(&worker, hostgroup, entry, &asker) {
                 Ok(found) => {
                     self.take_found(found);

@@ -110,8 +110,9 @@ impl Session {
         let shared = &self.worker.shared;
         let servers = shared.pool.explain(self.course.hostgroup, shared.uptime());
         // Whether it is full does not matter.
-        let is_there =
-            |one: &Explained<Target>| one.taken || matches!(one.reason, Reason::Not(Standing::Full { .. }));
+        let is_there = |one: &Explained<Target>| {
+            one.taken || matches!(one.reason, Reason::Not(Standing::Full { .. } | Standing::Refusing { .. }))
+        };
         let (Some(server), Some(stranger)) =
             (servers.into_iter().find(is_there), request.stranger.as_deref())
         else {

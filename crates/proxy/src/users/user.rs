@@ -206,6 +206,11 @@ impl User {
         self.backends.get_or_init(|| Quota::new(self.max_backends))
     }
 
+    /// Names the user to the pool: servers have limits for each account.
+    pub(crate) fn account(&self) -> usize {
+        Arc::as_ptr(self.backends()).addr()
+    }
+
     /// SHA256(SHA256(password)) as learned from a full exchange.
     pub(crate) fn sha2_digest(&self) -> Option<[u8; 32]> {
         self.learned().as_ref().map(|learned| learned.digest)

@@ -25,7 +25,11 @@ impl Worker {
 
     /// Uses another configuration from now on. If its rules are others, `routing` was made of them; what was used before comes
     /// back, to be freed where nobody waits.
-    pub(crate) fn configure(&self, snapshot: Arc<Snapshot>, routing: Option<Routing>) -> Option<Routing> {
+    pub(crate) fn configure(
+        self: &Rc<Self>,
+        snapshot: Arc<Snapshot>,
+        routing: Option<Routing>,
+    ) -> Option<Routing> {
         let before = routing.map(|mut routing| {
             let mut current = self.routing.borrow_mut();
             routing.succeed(&mut current);
@@ -39,6 +43,7 @@ impl Worker {
         self.due.set(self.now());
         self.configure_digests();
         self.configure_rate();
+        self.kept.end_surplus(self);
         let servers = self.forget_servers();
         if servers.iter().any(|server| server.is_off() && server.open() > 0) {
             self.recall();
