@@ -48,6 +48,11 @@ impl ClientError {
         self.code
     }
 
+    /// Its text.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// Whether the code is one of those that client libraries use for themselves.
     pub(crate) const fn is_of_clients(&self) -> bool {
         matches!(self.code, 2000..3000)
@@ -172,6 +177,16 @@ impl ClientError {
     /// 1094: no session of this user has the id.
     pub(crate) fn unknown_thread(id: u64) -> Self {
         Self::new(1094, *b"HY000", format!("Unknown thread id: {id}"))
+    }
+
+    /// 1094: a server was asked for a session of the proxy's, in a statement that the proxy does not
+    /// carry out itself.
+    pub(crate) fn not_of_server(id: u32) -> Self {
+        let message = format!(
+            "Unknown thread id: {id}: this id is the proxy's, and the server, which was asked, does not know it; \
+             send KILL {id} as a statement of its own"
+        );
+        Self::new(1094, *b"HY000", message)
     }
 
     /// 1105: a KILL did not reach the server that it was for, or the server did not answer.

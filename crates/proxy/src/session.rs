@@ -151,7 +151,6 @@ pub(crate) struct Session {
 
 /// What the session has done before that matters for later commands.
 #[derive(Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
 struct Past {
     /// It has prepared a statement that may ask the client for a file.
     prepared_load: bool,
@@ -159,8 +158,6 @@ struct Past {
     prepared_kill: bool,
     /// It has called itself a replica, which its server remembers as long as the connection lasts.
     is_replica: bool,
-    /// It has sent a statement with threads in place of sessions.
-    named_threads: bool,
 }
 
 /// The beginning of a session.

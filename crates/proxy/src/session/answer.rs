@@ -143,7 +143,7 @@ impl Session {
                 return Poll::Ready(Ok(part.event));
             }
             ears.tell_end(&part);
-            let output = wording(&mut ears, &mut self.listing, &self.past, &part, before.is_between_packets);
+            let output = wording(&mut ears, &mut self.listing, &part, before.is_between_packets);
             self.to_client.send(cx, &mut self.client, &output)?;
             match part.event {
                 Event::More | Event::Changed => {}

@@ -52,6 +52,13 @@ impl Session {
             }
             None => Decided::plainly_to(prepared.home),
         };
+        let decided = match lacks_parameters(kind, payload, prepared.params(), self.capabilities()) {
+            Some(error) => {
+                let error = Box::new(decided::Reply::Error(ClientError::malformed(error)));
+                Decided { answer: Some(error), ..decided }
+            }
+            None => decided,
+        };
         self.screen_execution(kind, Some(&prepared.what), decided.prepared_as(&prepared.what))
     }
 
@@ -197,6 +204,21 @@ impl Session {
             _ => {}
         }
     }
+}
+
+/// What an execution of the statement that was prepared last lacks, if its parameters are not there.
+/// The server gets such a statement by its own number, under which `MariaDB` would take missing bytes
+/// for NULL.
+fn lacks_parameters(
+    kind: Kind,
+    payload: &[u8],
+    prepared: u16,
+    caps: Capabilities,
+) -> Option<wire::WireError> {
+    if kind != Kind::StmtExecute || prepared == 0 || id(payload) != Some(LAST_STATEMENT) {
+        return None;
+    }
+    StmtExecute::decode(payload, caps).and_then(|execute| execute.params(prepared, caps)).err()
 }
 
 /// Whether a client with these capabilities keeps what it is told of columns when a statement is prepared: servers may not tell it again.

@@ -16,7 +16,8 @@ use super::course::decided::Decided;
 use super::execute::id;
 use crate::backend::Full;
 use crate::ending::Ending;
-use crate::limits::{EXPLAINED_BYTES_MAX, FIRST_CONNECTION_ID, OWN_STATEMENT_BYTES_MAX};
+use crate::error::ClientError;
+use crate::limits::{EXPLAINED_BYTES_MAX, FIRST_CONNECTION_ID, LAST_CONNECTION_ID, OWN_STATEMENT_BYTES_MAX};
 use crate::listing::Listing;
 use crate::statement::class::classify;
 use crate::statement::{self, Kill, Own};
@@ -89,8 +90,7 @@ impl Session {
     fn with_threads(&self, kind: Kind, payload: &[u8]) -> Option<Vec<u8>> {
         let text = match kind {
             Kind::Query => self.statement(payload),
-            // The proxy executes a KILL itself.
-            Kind::StmtPrepare => payload.get(1..).filter(|text| statement::kill_of(text).is_none())?,
+            Kind::StmtPrepare => payload.get(1..)?,
             _ => return None,
         };
         let server = &self.backend.as_ref()?.server().endpoint().endpoint;
@@ -141,7 +141,6 @@ impl Session {
         let Some(payload) = whole_front(&self.backlog) else { return };
         let Some(named) = self.with_threads(kind, payload) else { return };
         self.splice_front(0..payload.len(), &named);
-        self.past.named_threads = true;
     }
 
     /// Forwards a command whose answer shows ids of connections, and puts those of sessions into it.
@@ -176,14 +175,14 @@ impl Session {
     }
 }
 
-/// What a server has against a KILL of a thread, with the session's id in the thread's place; `None` if `packet` is something
-/// else.
-pub(super) fn refusal_with_session(packet: &[u8], worker: &Worker, server: &Endpoint) -> Option<Vec<u8>> {
+/// What a server says of a session's id, which it cannot know, and what to do about it; `None` if
+/// `packet` is something else.
+pub(super) fn of_unknown_session(packet: &[u8]) -> Option<Vec<u8>> {
     refusal_with(packet, |message| {
-        // `Unknown thread id: 7`, `You are not owner of thread 7`
-        let (text, thread) = message.rsplit_once(' ')?;
-        let session = session_behind(worker, server, thread.parse().ok()?)?;
-        Some(format!("{text} {session}"))
+        // `Unknown thread id: 7`
+        let id = message.rsplit_once(' ')?.1.parse().ok()?;
+        let is_session = (FIRST_CONNECTION_ID..=LAST_CONNECTION_ID).contains(&id);
+        is_session.then(|| ClientError::not_of_server(id).message().to_owned())
     })
 }
 

@@ -4,12 +4,11 @@ use std::borrow::Cow;
 
 use wire::reply::{End, Event, Outcome, ReplyScanner};
 
-use super::Past;
 use super::correction::correction;
 use super::course::Course;
 use super::execute::refusal_with_own_id;
 use super::heard::{Ears, Part};
-use super::ids::{refusal_with_session, translate};
+use super::ids::{of_unknown_session, translate};
 use super::overdue::{is_interrupted, timed_out};
 use crate::backend::Connection;
 use crate::listing::Listing;
@@ -19,7 +18,6 @@ use crate::listing::Listing;
 pub(super) fn wording<'a>(
     ears: &mut Ears<'_>,
     listing: &mut Option<Box<Listing>>,
-    past: &Past,
     part: &Part<'a>,
     between_packets: bool,
 ) -> Cow<'a, [u8]> {
@@ -31,9 +29,7 @@ pub(super) fn wording<'a>(
     };
     let server = &ears.backend.server().endpoint().endpoint;
     let rewritten = match listing {
-        None if past.named_threads && is_refused_kill(event) => {
-            refusal_with_session(&told, ears.worker, server)
-        }
+        None if is_unknown_thread(event) => of_unknown_session(&told),
         None if ears.course.changed.is_some() || is_without_cursor(event) => {
             retold(&told, ears.course, ears.pipelined.is_empty())
         }
@@ -85,7 +81,8 @@ const fn is_without_cursor(event: Event) -> bool {
     matches!(event, Event::Done(Outcome { end: End::Err { code: 1421 }, .. }))
 }
 
-/// Whether an answer ends with what servers have against a KILL.
-const fn is_refused_kill(event: Event) -> bool {
-    matches!(event, Event::Done(Outcome { end: End::Err { code: 1094 | 1095 }, .. }))
+/// Whether an answer ends with what servers say of a thread that is not there
+/// (`ER_NO_SUCH_THREAD`).
+const fn is_unknown_thread(event: Event) -> bool {
+    matches!(event, Event::Done(Outcome { end: End::Err { code: 1094 }, .. }))
 }

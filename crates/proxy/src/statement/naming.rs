@@ -1,10 +1,14 @@
-//! Statements that name sessions to the server: with a connection id as a literal, for a table of the server's threads or
-//! for a `KILL` that is prepared.
+//! Statements that name sessions to the server: with a connection id as a literal, for a table of
+//! the server's threads.
 //!
 //! A client knows its session by the proxy's id, which no server has ever heard of:
-//! `SELECT ... FROM information_schema.processlist WHERE id = 1073741837` would find nothing. So the id is replaced by
-//! that of the session's thread at the server that gets the statement. Whoever writes such numbers into a table of its
-//! own finds them unchanged: only statements that read are looked at, and only those that speak of such a table.
+//! `SELECT ... FROM information_schema.processlist WHERE id = 1073741837` would find nothing. So
+//! the id is replaced by that of the session's thread at the server that gets the statement.
+//! A client that writes such numbers into a table of its own finds them unchanged: only statements
+//! that read are looked at, and only those that speak of such a table.
+//!
+//! A `KILL` keeps its ids, in every form. When the server reads it, the thread may already serve
+//! another session; a server that gets the proxy's id kills nothing.
 
 use super::words::{Word, Words};
 use crate::limits::{FIRST_CONNECTION_ID, LAST_CONNECTION_ID};
@@ -17,8 +21,10 @@ const _: () = assert!(
     "an id has ten digits"
 );
 
-/// Schemas and tables that show threads of the server. Of the unqualified ones only those whose name says so.
-const PLACES: [&str; 5] = ["information_schema", "performance_schema", "sys", "processlist", "innodb_trx"];
+/// Schemas, tables and functions that show threads of the server. Of the unqualified tables only
+/// those whose name says so.
+const PLACES: [&str; 6] =
+    ["information_schema", "performance_schema", "sys", "processlist", "innodb_trx", "is_used_lock"];
 
 /// Whether the whole text of a statement has an id in it. This is what statements pay that have none: a look at every
 /// tenth byte, which no ten digits in a row can stand between.
@@ -34,7 +40,7 @@ pub(super) const fn may_become_one(text: &[u8]) -> bool {
         [] => true,
         [first, ..] => matches!(
             first.to_ascii_uppercase(),
-            b'S' | b'W' | b'(' | b'E' | b'P' | b'K' | b'/' | b'-' | b'#' | b'\t'..=b'\r' | b' '
+            b'S' | b'W' | b'(' | b'E' | b'/' | b'-' | b'#' | b'\t'..=b'\r' | b' '
         ),
     }
 }
@@ -72,24 +78,29 @@ fn id_around(text: &[u8], at: usize) -> Option<(usize, u32)> {
     (!is_part && (FIRST_CONNECTION_ID..=LAST_CONNECTION_ID).contains(&id)).then_some((start, id))
 }
 
-/// Whether numbers in the statement may be ids of threads: it reads, and speaks of a table of theirs; or it prepares a
-/// `KILL`; or it asks for the plan of somebody else's statement.
+/// Whether numbers in the statement may be ids of threads: it reads, and speaks of a table of
+/// theirs, or it asks for the plan of another session's statement. The word `KILL` rules that out
+/// wherever it stands: what is behind a `;` or in a string may be carried out.
 fn speaks_of_threads(text: &[u8]) -> bool {
-    let mut words = Words::new(text);
-    let first = words.find_map(|word| match word {
+    let mut words = Words::new(text).filter_map(|word| match word {
         Word::Name(name) => Some(name),
         Word::Sign(_) => None,
     });
     let is =
         |name: &[u8], words: &[&str]| words.iter().any(|word| name.eq_ignore_ascii_case(word.as_bytes()));
-    let wanted: &[&str] = match first {
-        Some(first) if is(first, &["KILL"]) => return true,
+    let wanted: &[&str] = match words.next() {
         Some(first) if is(first, &["SELECT", "WITH"]) => &PLACES,
-        Some(first) if is(first, &["PREPARE", "EXECUTE"]) => &["kill"],
         Some(first) if is(first, &["SHOW", "EXPLAIN"]) => &["for"],
         _ => return false,
     };
-    words.any(|word| matches!(word, Word::Name(name) if is(name, wanted)))
+    let mut speaks = false;
+    for name in words {
+        if is(name, &["kill"]) {
+            return false;
+        }
+        speaks |= is(name, wanted);
+    }
+    speaks
 }
 
 #[cfg(test)]
@@ -129,13 +140,32 @@ mod tests {
                 "WITH p AS (SELECT * FROM PROCESSLIST) SELECT * FROM p WHERE 1073741826 = id",
                 "WITH p AS (SELECT * FROM PROCESSLIST) SELECT * FROM p WHERE 2 = id",
             ),
-            ("KILL QUERY 1073741829", "KILL QUERY 5"),
-            ("PREPARE s FROM 'KILL 1073741829'", "PREPARE s FROM 'KILL 5'"),
-            ("EXECUTE IMMEDIATE 'KILL 1073741829'", "EXECUTE IMMEDIATE 'KILL 5'"),
+            ("SELECT IS_USED_LOCK('a') = 1073741829", "SELECT IS_USED_LOCK('a') = 5"),
             ("SHOW EXPLAIN FOR 1073741829", "SHOW EXPLAIN FOR 5"),
             ("EXPLAIN FORMAT=JSON FOR CONNECTION 1073741829", "EXPLAIN FORMAT=JSON FOR CONNECTION 5"),
         ] {
             assert_eq!(translated(text).as_deref(), Some(expected));
+        }
+    }
+
+    #[test]
+    fn a_kill_keeps_its_id() {
+        for text in [
+            "KILL 1073741829",
+            "KILL (1073741829)",
+            "KILL 1073741829 + 0",
+            "KILL QUERY (1073741829)",
+            "KILL 1073741829; SELECT 1",
+            "PREPARE s FROM 'KILL 1073741829'",
+            "EXECUTE s USING 1073741829 /* kill */",
+            "EXECUTE IMMEDIATE 'KILL 1073741829'",
+            "EXECUTE IMMEDIATE CONCAT('KILL ', 1073741829)",
+            "SELECT 1 FROM information_schema.processlist WHERE id = 1073741829; KILL 1073741829",
+            "SHOW EXPLAIN FOR 1073741829; KILL 1073741829",
+            "/*!50000 KILL */ 1073741829",
+            "BEGIN NOT ATOMIC KILL 1073741829; END",
+        ] {
+            assert_eq!(translated(text), None, "{text}");
         }
     }
 
@@ -179,7 +209,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_one_may_become_one(text in "[ \t#/(-]{0,3}(SELECT|with|KILL|Prepare|EXECUTE|show|explain) .{0,20}") {
+        fn what_is_one_may_become_one(text in "[ \t#/(-]{0,3}(SELECT|with|show|explain) .{0,20}") {
             prop_assert!((0..=text.len()).all(|len| may_become_one(&text.as_bytes()[..len])));
         }
     }

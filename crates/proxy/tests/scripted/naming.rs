@@ -26,7 +26,9 @@ fn the_server_gets_the_ids_that_it_knows() {
         for (text, is_translated) in [
             (look_for(id), true),
             (format!("SHOW EXPLAIN FOR {id}"), true),
-            (format!("PREPARE s FROM 'KILL QUERY {id}'"), true),
+            (format!("SELECT IS_USED_LOCK('a') = {id}"), true),
+            (format!("PREPARE s FROM 'KILL QUERY {id}'"), false),
+            (format!("{}; KILL {id}", look_for(id)), false),
             (look_for(2_147_483_647), false),
             (format!("SELECT * FROM sessions WHERE id = {id}"), false),
             (format!("{} /* {} */", look_for(id), "long ".repeat(250)), false),
@@ -76,21 +78,26 @@ fn a_kill_is_prepared_as_it_is() {
 }
 
 #[test]
-fn what_a_server_has_against_a_prepared_kill_names_the_session() {
+fn a_server_that_does_not_know_a_session_is_explained() {
     play(async || {
         let (stage, mut servers) = stage(config());
         let (mut client, id) = log_in_with_id(&stage, &options()).await;
         let mut server = first_query(&mut client, &mut servers).await;
-        for (named, expected) in [(false, 7), (true, id)] {
-            if named {
-                client.send_query(&format!("PREPARE s FROM 'KILL {id}'")).await;
-                expect(&mut client, &mut server, "PREPARE s FROM 'KILL 7'").await;
-            }
-            client.send_query("EXECUTE s").await;
-            server.expect_query("EXECUTE s").await;
-            server.err(1095, "HY000", "You are not owner of thread 7").await;
-            let error = client.expect_err(1095).await;
-            assert_eq!(error.message, format!("You are not owner of thread {expected}"));
+        for (named, expected) in [
+            (7, "Unknown thread id: 7".to_owned()),
+            (
+                id,
+                format!(
+                    "Unknown thread id: {id}: this id is the proxy's, and the server, which was asked, does \
+                     not know it; send KILL {id} as a statement of its own"
+                ),
+            ),
+        ] {
+            client.send_query("CALL kill_it()").await;
+            server.expect_query("CALL kill_it()").await;
+            server.err(1094, "HY000", &format!("Unknown thread id: {named}")).await;
+            let error = client.expect_err(1094).await;
+            assert_eq!(error.message, expected);
         }
     });
 }

@@ -78,6 +78,21 @@ fn a_prepare_answer_ends_behind_its_last_definition() {
 }
 
 #[test]
+fn an_execution_of_the_last_statement_without_its_parameters_is_malformed() {
+    play(async || {
+        let (_stage, mut client, mut server) = session().await;
+        prepare(&mut client, &mut server, 1, 0).await;
+        // Nothing, no flag, and no types where the flag says that they follow.
+        for rest in [&b""[..], b"\0", b"\x01", b"\0\x01", b"\0\x01\x03"] {
+            let command = [b"\xff\xff\xff\xff\0\x01\0\0\0", rest].concat();
+            client.send_command(Kind::StmtExecute, &command).await;
+            client.expect_err(1835).await;
+        }
+        expect_alive(&mut client, &mut server).await;
+    });
+}
+
+#[test]
 fn a_statement_that_cannot_be_prepared_is_an_error() {
     play(async || {
         let (_stage, mut client, mut server) = session().await;

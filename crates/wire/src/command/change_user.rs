@@ -9,6 +9,8 @@ use crate::{
 /// The login of the same or another user, without a new greeting: the proof is made with the nonce of the
 /// first one.
 ///
+/// What is behind the last field is ignored, as servers do.
+///
 /// Source: `COM_CHANGE_USER`. Clients leave out fields at the end; the last two need a capability each, and
 /// every field needs the ones before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +51,8 @@ impl<'a> Codec<'a> for ChangeUser<'a> {
         } else {
             None
         };
+        // Some drivers send attributes although these were not agreed on; servers ignore the rest.
+        reader.rest();
         Ok(Self { username, auth_answer, schema, collation, auth_plugin, attributes })
     }
 
@@ -120,6 +124,17 @@ mod tests {
         };
         assert_eq!(command.encode(caps), b"\x11u\0\0\0\x2d\0\x04\x01a\x01b");
         assert_eq!(ChangeUser::decode(&command.encode(caps), caps), Ok(command));
+    }
+
+    #[test]
+    fn what_is_behind_the_last_field_is_ignored() {
+        let caps = CAPS - Capabilities::CONNECT_ATTRS;
+        let command = b"\x11user\0\x03abcschema\0\x2d\0plugin\0";
+        let known = ChangeUser::decode(command, caps);
+        assert!(known.is_ok());
+        for rest in [&b"\0"[..], b"\0\0", b"rest"] {
+            assert_eq!(ChangeUser::decode(&[command, rest].concat(), caps), known);
+        }
     }
 
     #[test]
