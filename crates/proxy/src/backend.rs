@@ -2,6 +2,7 @@
 
 mod acquire;
 mod announce;
+mod batch;
 mod check;
 mod connect;
 mod connection;
@@ -25,13 +26,13 @@ mod share;
 mod spare;
 mod statements;
 mod target;
-mod train;
 mod turn;
 mod unhealthy;
 mod warm;
 
 pub(crate) use acquire::{AcquireError, Found, Full, Whom, acquire, until_broken_off};
 pub(crate) use announce::{Announced, connect};
+pub(crate) use batch::Candidate;
 pub(crate) use check::check_login;
 pub(crate) use connect::{Dialer, OpenError, is_ours};
 pub(crate) use connection::{Connection, QUIT};
@@ -49,7 +50,6 @@ pub(crate) use setup::{Refused, Setup, Taken};
 pub(crate) use spare::take_at_once;
 pub(crate) use statements::{Execution, Known, Origin, Wanted};
 pub(crate) use target::Target;
-pub(crate) use train::Traveller;
 pub(crate) use turn::Turn;
 pub(crate) use warm::Warmth;
 

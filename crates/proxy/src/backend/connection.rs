@@ -13,15 +13,14 @@ use sql::Dialect;
 use tokio::time::Instant;
 use wire::command::Kind;
 use wire::frame::HEADER_LEN;
-use wire::reply::Prepared;
 use wire::{Capabilities, StatusFlags};
 
 use super::Target;
+use super::batch::Batch;
 use super::initial::FIRST_STATUS;
 use super::pipeline::Pipeline;
 use super::setup::Setup;
-use super::statements::{Statements, Wanted};
-use super::train::{Next, Train};
+use super::statements::Statements;
 use crate::counts::ServerTally;
 use crate::limits::QUIET_LOGINS;
 use crate::sock::Sock;
@@ -85,8 +84,8 @@ struct Known {
     own_warnings: bool,
     /// When its server was seen to do nothing at logins that a reset does not repeat.
     quiet_since: Option<Instant>,
-    /// Whose statements go out together over it, or did and are not all answered.
-    train: Option<Box<Train>>,
+    /// The sessions that get it behind the one that has it.
+    batch: Option<Box<Batch>>,
 }
 
 /// What another login needs of the first one.
@@ -195,61 +194,6 @@ impl Connection {
     /// What the proxy has said there has left warnings, or they are gone.
     pub(crate) fn set_own_warnings(&mut self, has: bool) {
         self.known.own_warnings = has;
-    }
-
-    /// These get it behind the session that is given it now.
-    pub(super) fn couple(&mut self, train: Train) {
-        debug_assert!(self.known.train.is_none(), "somebody was promised it already");
-        self.known.train = Some(Box::new(train));
-    }
-
-    /// `command` with those of others who still wait behind it, to be sent in its place; nothing if
-    /// nobody waits.
-    pub(crate) fn depart(&mut self, command: &[u8]) -> Option<Vec<u8>> {
-        let remembers_types = !self.is_mariadb();
-        let Known { train, statements, .. } = &mut self.known;
-        train.as_mut()?.depart(command, statements, remembers_types)
-    }
-
-    /// Gives a statement that another session has left to the one that has the connection, if it is
-    /// what that looks for. Where its execution was sent with those of others, that is the
-    /// statement which was named there.
-    pub(crate) fn take_statement(&mut self, wanted: &Wanted<'_>) -> Option<Prepared> {
-        let Known { train, statements, .. } = &mut self.known;
-        match train.as_ref().filter(|train| train.is_awaited()) {
-            Some(train) => statements.take_as(train.executed()?, wanted),
-            None => statements.take(wanted),
-        }
-    }
-
-    /// Nobody gets it behind the session that has it.
-    pub(crate) fn uncouple(&mut self) {
-        self.known.train = None;
-    }
-
-    /// Whether others have sent statements over it already, behind that of the session that has it.
-    pub(crate) fn is_promised(&self) -> bool {
-        self.known.train.as_ref().is_some_and(|train| train.has_more())
-    }
-
-    /// Who gets it next.
-    pub(super) fn next_rider(&mut self) -> Next {
-        let next = self.known.train.as_mut().map_or(Next::Terminus, |train| train.next());
-        if matches!(next, Next::Terminus) {
-            self.known.train = None;
-        }
-        next
-    }
-
-    /// Whether the command of whoever has it, or gets it next, was sent.
-    pub(crate) fn is_awaited(&self) -> bool {
-        self.known.train.as_ref().is_some_and(|train| train.is_awaited())
-    }
-
-    /// The session whose command was sent has it, and goes on with reading. Whether it was.
-    pub(crate) fn board(&mut self) -> bool {
-        let awaited = self.known.train.as_mut().filter(|train| train.is_awaited());
-        awaited.map(|train| train.board()).is_some()
     }
 
     /// When it was opened.

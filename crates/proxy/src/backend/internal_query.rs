@@ -53,7 +53,7 @@ pub(crate) async fn internal_query(
     capabilities: Capabilities,
     commands: &[InternalQuery],
 ) -> Result<Vec<Reply>, &'static str> {
-    debug_assert!(!link.is_awaited() && !link.is_promised(), "the next reply is another session's");
+    debug_assert!(!link.owes() || link.has_setup(), "the next reply has another owner");
     let mut replies = Vec::with_capacity(commands.len());
     let mut packets = link.take_setup().unwrap_or_default();
     for (payload, answer) in commands {
@@ -73,15 +73,8 @@ pub(crate) async fn internal_query(
 
 /// Reads and drops the reply to a command whose session is gone, and returns the status that it
 /// tells; nothing if the connection is of no more use.
-pub(super) async fn drain_reply(
-    worker: &Worker,
-    link: &mut Connection,
-    capabilities: Capabilities,
-) -> Option<StatusFlags> {
-    if !link.board() {
-        return None;
-    }
-    link.expect(Expected::new(Answer::Result, Owner::Unowned), capabilities);
+pub(super) async fn drain_reply(worker: &Worker, link: &mut Connection) -> Option<StatusFlags> {
+    link.disown();
     let outcome = poll_fn(|cx| {
         loop {
             let mut scratch = worker.net.scratch.borrow_mut();
@@ -89,6 +82,7 @@ pub(super) async fn drain_reply(
             let Some(mut input) = n.and_then(|n| scratch.get(..n)) else { return Poll::Ready(None) };
             while !input.is_empty() {
                 let Ok(segment) = link.cut(input) else { return Poll::Ready(None) };
+                debug_assert_eq!(segment.owner, Owner::Unowned, "another owner's reply");
                 input = input.get(segment.bytes.len()..).unwrap_or_default();
                 match segment.event {
                     Event::More | Event::Changed => {}

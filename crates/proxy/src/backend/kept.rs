@@ -19,13 +19,13 @@ use wire::StatusFlags;
 use wire::command::Kind;
 use wire::reply::Answer;
 
+use super::batch::{Candidate, Next};
 use super::handed::Slot;
 use super::keeper::Keeper;
 use super::key::{ByKey, Key};
 use super::lend::{Ahead, ask_results};
 use super::line::{Line, Other, Waiting, Wish};
 use super::passport::Passport;
-use super::train::{Next, Traveller};
 use super::unhealthy::{self, Complaint};
 use super::{Backend, QUIT, drain_reply, internal_query};
 use crate::arrival::Peer;
@@ -175,7 +175,10 @@ impl Kept {
 
     /// Keeps a connection, unless somebody else can use it at once, or its place.
     fn put(&self, worker: &Rc<Worker>, key: Key, entry: Box<Entry>) -> Option<Ticket> {
-        let entry = self.hand_to_rider(worker, entry)?;
+        entry.backend.connection().check_invariants();
+        debug_assert!(entry.backend.connection().is_free(), "c02: its session's replies are owed");
+        let entry = self.hand_to_member(worker, entry)?;
+        debug_assert!(entry.backend.connection().is_quiet(), "c02: it goes to another session");
         if entry.is_surplus(worker) || is_too_old(worker, &entry.backend) {
             entry.end(worker);
             return None;
@@ -216,13 +219,13 @@ impl Kept {
         None
     }
 
-    /// Gives a connection to who was promised it next, if somebody was. If that one has gone, and what he had to say was said already, his answer is
-    /// read before.
-    fn hand_to_rider(&self, worker: &Rc<Worker>, mut entry: Box<Entry>) -> Option<Box<Entry>> {
-        match entry.backend.connection_mut().next_rider() {
-            Next::Terminus => return Some(entry),
-            Next::Nobody => self.drain(worker, entry),
-            Next::Rider(slot) => {
+    /// Hands a connection to the next session of its batch. If that session ended after its command
+    /// was sent, drains the reply first.
+    fn hand_to_member(&self, worker: &Rc<Worker>, mut entry: Box<Entry>) -> Option<Box<Entry>> {
+        match entry.backend.connection_mut().next_member() {
+            Next::End => return Some(entry),
+            Next::Gone => self.drain(worker, entry),
+            Next::Member(slot) => {
                 entry.leave();
                 slot.put(entry);
             }
@@ -254,7 +257,7 @@ impl Kept {
         hostgroup: u32,
         (other, slot): (Other, Rc<Slot>),
         since: Duration,
-        (deadline, travels): (Option<Instant>, Option<Traveller>),
+        (deadline, travels): (Option<Instant>, Option<Candidate>),
     ) {
         let (wish, turn) = (asker.wish(), Rc::clone(&asker.identity.turn));
         let has_turns = !worker.settings().connection_turn.is_zero();
@@ -570,8 +573,7 @@ async fn ping(worker: Rc<Worker>, mut entry: Entry) {
 /// Reads an answer that nobody wants.
 async fn drain(worker: Rc<Worker>, mut entry: Box<Entry>) {
     let (limit, server) = (worker.settings().variables.connect_timeout_server, entry.backend.server().id());
-    let capabilities = entry.passport.capabilities();
-    let drained = timeout(limit, drain_reply(&worker, entry.backend.connection_mut(), capabilities)).await;
+    let drained = timeout(limit, drain_reply(&worker, entry.backend.connection_mut())).await;
     worker.kept.note_back(server);
     if let Ok(Some(status)) = drained {
         (entry.heard, entry.left.status) = (worker.now(), status);

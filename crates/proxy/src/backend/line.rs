@@ -12,11 +12,11 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::Target;
+use super::batch::{Batch, Candidate, Progress};
 use super::handed::Slot;
 use super::kept::Entry;
 use super::key::{ByKey, Key};
 use super::passport::Passport;
-use super::train::{Progress, Train, Traveller};
 use super::turn::Turn;
 use crate::arrival::Peer;
 use crate::limits::{AHEAD_MAX, LOOKS_MAX, STANDSTILL_MAX, TRAIN_BYTES_MAX};
@@ -98,7 +98,7 @@ pub(super) struct Waiting {
     /// When he gives up, if he does not see to that himself.
     pub(super) deadline: Option<Instant>,
     /// What he waits to send, if that may go out together with what others send.
-    pub(super) travels: Option<Traveller>,
+    pub(super) travels: Option<Candidate>,
 }
 
 /// Somebody for whom it is time to look.
@@ -130,9 +130,9 @@ impl Line {
         let Some(alike) = all.get_mut(&key) else { return Some(entry) };
         let next = self.next(worker, alike, &entry);
         if let Some(next) = &next
-            && let Some(train) = self.train(worker, alike, next, &entry)
+            && let Some(batch) = self.batch(worker, alike, next, &entry)
         {
-            entry.backend.connection_mut().couple(train);
+            entry.backend.connection_mut().set_batch(batch);
         }
         if alike.is_empty() {
             all.remove(&key);
@@ -169,7 +169,7 @@ impl Line {
     }
 
     /// Those who go out together with `next`, if he does not send his statement alone: each connection takes along its part of those who wait.
-    fn train(&self, worker: &Rc<Worker>, alike: &mut Alike, next: &Waiting, entry: &Entry) -> Option<Train> {
+    fn batch(&self, worker: &Rc<Worker>, alike: &mut Alike, next: &Waiting, entry: &Entry) -> Option<Batch> {
         let most = worker.settings().statements_together.checked_sub(1).filter(|most| *most > 0)?;
         let first =
             next.travels.as_ref().filter(|first| entry.may_take_along() && first.fits(&entry.left))?;
@@ -177,37 +177,37 @@ impl Line {
         let here = usize::try_from(open.div_ceil(workers)).unwrap_or(usize::MAX).max(1);
         let most = most.min(alike.len().div_ceil(here));
         let (now, uptime) = worker.shared.now();
-        let (mut riders, mut room) = (VecDeque::new(), TRAIN_BYTES_MAX.checked_sub(first.command.len())?);
+        let (mut members, mut room) = (VecDeque::new(), TRAIN_BYTES_MAX.checked_sub(first.command.len())?);
         for line in [&mut alike.in_turn, &mut alike.others] {
             let (mut at, mut looks) = (0, 0);
-            while riders.len() < most && looks < LOOKS_MAX && at < line.len() {
+            while members.len() < most && looks < LOOKS_MAX && at < line.len() {
                 looks += 1;
                 let Some(one) = line.get(at) else { break };
                 let is_there = !one.slot.is_closed() && entry.is_good_for(worker, &one.wish);
-                let traveller = one
+                let candidate = one
                     .travels
                     .as_ref()
                     .filter(|one| is_there && one.command.len() <= room && one.fits(&entry.left));
-                let rider =
-                    traveller.and_then(|traveller| traveller.rides_on(entry.backend.connection(), &one.slot));
-                let Some(rider) = rider else {
+                let member =
+                    candidate.and_then(|candidate| candidate.on(entry.backend.connection(), &one.slot));
+                let Some(member) = member else {
                     at += 1;
                     continue;
                 };
                 let Some(Waiting { other, turn, since, .. }) = line.remove(at) else { break };
                 turn.begin(uptime.saturating_sub(since), uptime, worker.settings().connection_turn);
                 other.leave();
-                room -= rider.command.len();
-                riders.push_back(rider);
+                room -= member.command.len();
+                members.push_back(member);
             }
         }
-        if riders.is_empty() {
+        if members.is_empty() {
             return None;
         }
-        let (train, look) = (Train::new(riders), now + STANDSTILL_MAX + until_next(LOOK_TOGETHER, uptime));
-        self.trains.borrow_mut().push_back((look, train.progress()));
+        let (batch, look) = (Batch::new(members), now + STANDSTILL_MAX + until_next(LOOK_TOGETHER, uptime));
+        self.trains.borrow_mut().push_back((look, batch.progress()));
         worker.kept.keeper.note(worker, look);
-        Some(train)
+        Some(batch)
     }
 
     /// Whether it is the turn of somebody elsewhere who waits, and not of the one here with this rank. Not for each connection: a

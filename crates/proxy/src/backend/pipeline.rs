@@ -52,6 +52,10 @@ pub(crate) enum Owner {
     Setup(Purpose),
     /// An internal query of the proxy.
     Internal,
+    /// A command of another session, sent in the same batch. It executes this prepared statement.
+    Member { statement: Option<u32> },
+    /// The same, of the session that gets the connection next or has just got it.
+    Sent { statement: Option<u32> },
     /// A command whose session is gone: the reply is read and dropped.
     Unowned,
 }
@@ -123,6 +127,70 @@ impl Pipeline {
         } else if let Some(front) = self.front.as_mut().filter(|front| !front.scanner.started()) {
             front.scanner = front.scanner.clone().starting_at(seq);
         }
+    }
+
+    /// The reply that is read next is the one of the session that gets the connection: of a batch
+    /// member, which is gone or not. Whether it is one.
+    pub(crate) fn hand_over(&mut self, is_gone: bool) -> bool {
+        let Some(Owner::Member { statement }) = self.owner() else { return false };
+        self.set_owner(if is_gone { Owner::Unowned } else { Owner::Sent { statement } });
+        true
+    }
+
+    /// The session to which the connection was handed over goes on with reading. Whether its
+    /// command was sent.
+    pub(crate) fn promote(&mut self) -> bool {
+        let is_sent = matches!(self.owner(), Some(Owner::Sent { .. }));
+        if is_sent {
+            self.set_owner(Owner::Client);
+        }
+        is_sent
+    }
+
+    /// The session to which the connection was handed over is gone.
+    pub(crate) fn disown(&mut self) {
+        if matches!(self.owner(), Some(Owner::Sent { .. })) {
+            self.set_owner(Owner::Unowned);
+        }
+    }
+
+    /// C02: whether another session may get the connection. It owes nothing, or its next reply is
+    /// the one of that session, or of none.
+    pub(crate) fn is_free(&self) -> bool {
+        !matches!(self.owner(), Some(Owner::Client | Owner::Setup(_) | Owner::Internal))
+    }
+
+    /// Checks what holds between two reads, in debug builds; so many bytes were read ahead.
+    pub(crate) fn check_invariants(&self, read_ahead: usize) {
+        debug_assert!(self.front.is_some() || self.rest.is_empty(), "a reply stands behind none");
+        debug_assert!(read_ahead == 0 || self.owner().is_some(), "c01: {read_ahead} bytes without an owner");
+        let rank = |owner: Owner| match owner {
+            Owner::Sent { .. } | Owner::Unowned => 0,
+            Owner::Setup(_) => 1,
+            Owner::Client | Owner::Internal => 2,
+            Owner::Member { .. } => 3,
+        };
+        let front = self.front.iter().filter(|front| !front.is_over).map(|front| front.owner);
+        let owners = || front.chain(self.rest.iter().map(|next| next.owner));
+        debug_assert!(
+            owners().is_sorted_by_key(rank),
+            "c02: a reply of another session is in front: {self:?}"
+        );
+    }
+
+    /// Sets the owner of the reply that is read next.
+    fn set_owner(&mut self, owner: Owner) {
+        if let Some(next) = self.begin() {
+            next.owner = owner;
+        }
+    }
+
+    /// Whether replies to batch members are owed, behind that of the session that has the
+    /// connection.
+    pub(crate) fn has_members(&self) -> bool {
+        let last = self.rest.back().map(|last| last.owner);
+        let front = || self.front.as_ref().filter(|front| !front.is_over).map(|front| front.owner);
+        matches!(last.or_else(front), Some(Owner::Member { .. }))
     }
 
     /// The owner of the next byte; none if no reply is owed.

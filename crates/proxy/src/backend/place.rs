@@ -10,11 +10,11 @@ use tokio::time::{Instant, timeout_at};
 
 use super::Target;
 use super::acquire::{Full, Whom};
+use super::batch::Candidate;
 use super::handed::Handed;
 use super::keeper::{first_look, look};
 use super::kept::{Asker, Entry};
 use super::line::Other;
-use super::train::Traveller;
 use crate::counts::Counter;
 use crate::worker::Worker;
 
@@ -96,7 +96,7 @@ impl InLine {
         (now, uptime): (Instant, Duration),
         (began, deadline): (Instant, Instant),
         asker: &Asker<'_>,
-        travels: Option<Traveller>,
+        travels: Option<Candidate>,
     ) -> Self {
         let (roll, account) = (worker.dice.roll(), asker.identity.account.user.account());
         let since = uptime.saturating_sub(now.saturating_duration_since(began));

@@ -1,6 +1,6 @@
 //! Which statements are done in no time.
 //!
-//! Those may go out [together](super::train). A worker remembers of some hundreds of digests how often in a row one was done like that; only what
+//! Those may go out [together](super::batch). A worker remembers of some hundreds of digests how often in a row one was done like that; only what
 //! has waited for a connection is looked at, as nothing else would go out together.
 
 use std::cell::{Cell, RefCell};

@@ -31,6 +31,10 @@ impl Session {
         while self.go_on() {
             self.relay_answer(1).await?;
         }
+        if let Some(backend) = &self.backend {
+            backend.connection().check_invariants();
+            debug_assert!(backend.connection().is_free(), "c01: a reply without a reader is owed");
+        }
         self.control.end_statement();
         self.pause_or_end();
         self.course.changed = None;

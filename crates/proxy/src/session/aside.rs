@@ -219,7 +219,7 @@ impl Session {
     pub(super) fn is_as_it_seems(&self) -> bool {
         let is_fit = |backend: &Backend| {
             let link = backend.connection();
-            !backend.server().is_off() && self.to_backend.is_sent(link) && !link.has_setup()
+            !backend.server().is_off() && self.to_backend.is_sent(link) && link.is_free()
         };
         self.course.applied == self.course.version() && self.backend.as_ref().is_some_and(is_fit)
     }

@@ -165,7 +165,8 @@ impl Session {
         let verdict = decided.orders.as_ref().map(|orders| &orders.verdict);
         let timeout = verdict.and_then(|verdict| verdict.timeout).filter(|timeout| !timeout.is_zero());
         let retries = verdict.and_then(|verdict| verdict.retries);
-        let setup = self.backend.as_mut().and_then(|backend| backend.connection_mut().take_setup());
+        let link = self.backend.as_mut().map(|backend| backend.connection_mut());
+        let (was_sent, setup) = link.map_or((false, None), |link| (link.promote(), link.take_setup()));
         // The first one that is answered is the one that runs.
         let mut runs = None;
         let mut upload = loop {
@@ -197,7 +198,9 @@ impl Session {
             }
             let rest = input.get(sent..).unwrap_or_default();
             let next = self.next_of_pipeline(&upload, rest);
-            self.expect_reply(upload.answer);
+            if !was_sent {
+                self.expect_reply(upload.answer);
+            }
             // Most are alone.
             if upload.answer != Answer::None && (next.is_some() || is_behind) {
                 let also = if is_behind { self.also(kind, payload) } else { Also::default() };
@@ -229,7 +232,11 @@ impl Session {
         if !later.is_empty() {
             self.backlog.extend_from_slice(later);
         }
-        self.send_command(cx, setup, now)?;
+        if was_sent {
+            self.note_departure(true);
+        } else {
+            self.send_command(cx, setup, now)?;
+        }
         if upload.complete && self.is_with_backend() {
             Ok(Command::Forwarded(upload.answer))
         } else {
@@ -237,22 +244,19 @@ impl Session {
         }
     }
 
-    /// Sends `command`, behind `setup`, and with what others send; unless others have sent it with theirs.
+    /// Sends `command`, behind `setup`, and with the commands of the batch.
     fn send_command(
         &mut self,
         cx: &mut Context<'_>,
         setup: Option<Vec<u8>>,
         command: &[u8],
     ) -> Result<(), Ending> {
+        let capabilities = self.capabilities();
         let Some(link) = self.backend.as_mut().map(|backend| backend.connection_mut()) else {
             return Err(Ending::Silent);
         };
-        if link.board() {
-            self.note_departure(true);
-            return Ok(());
-        }
         let goes_together = setup.is_none() && self.ride.is_some();
-        if let Some(packets) = goes_together.then(|| link.depart(command)).flatten() {
+        if let Some(packets) = goes_together.then(|| link.send_batch(command, capabilities)).flatten() {
             self.note_departure(true);
             return self.send_to_backend(cx, &packets);
         }

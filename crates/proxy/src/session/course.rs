@@ -25,7 +25,7 @@ use tokio::time::Instant;
 use wire::StatusFlags;
 
 use crate::alike::Beginning;
-use crate::backend::{Ahead, Asker, Backend, Execution, Left, Passport, Purpose, Traveller};
+use crate::backend::{Ahead, Asker, Backend, Candidate, Execution, Left, Passport, Purpose};
 use crate::client::login::Identity;
 use crate::control::running::Paused;
 use crate::counts::digests::Who;
@@ -482,9 +482,9 @@ impl Course {
     }
 
     /// What the session would send with these packets, and what its connection has to be like.
-    pub(super) fn traveller(&self, command: Rc<[u8]>, execution: Option<Rc<Execution>>) -> Traveller {
+    pub(super) fn candidate(&self, command: Rc<[u8]>, execution: Option<Rc<Execution>>) -> Candidate {
         let (caller, settings) = (Arc::clone(&self.caller), Rc::clone(&self.settings));
-        Traveller { command, execution, caller, settings, was_reset: self.was_reset }
+        Candidate { command, execution, caller, settings, was_reset: self.was_reset }
     }
 
     /// What the session leaves on the connection with this number, whose server has told this status last.

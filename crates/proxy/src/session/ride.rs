@@ -1,4 +1,4 @@
-//! Going out together with statements of other sessions, over one connection (`backend::train`): which statements may, and what is to be done so that
+//! Going out together with statements of other sessions, over one connection (`backend::batch`): which statements may, and what is to be done so that
 //! it never shows.
 
 use std::borrow::Cow;
@@ -16,7 +16,7 @@ use super::again::Refused;
 use super::aside::Ran;
 use super::heard::{Ears, Part};
 use super::route::NEEDS_LAST_ID;
-use crate::backend::{Connection, Run, Traveller};
+use crate::backend::{Candidate, Connection, Run};
 use crate::counts::Counter;
 use crate::limits::{TRAVELS_BYTES_MAX, WITHHELD_MAX};
 use crate::state::{Mark, Pin};
@@ -129,7 +129,7 @@ impl Ears<'_> {
 
 impl Session {
     /// The command that `input` begins with, which was decided about and waits for a connection, if it may go out together with others.
-    pub(super) fn travels(&mut self, input: &[u8]) -> Option<Traveller> {
+    pub(super) fn travels(&mut self, input: &[u8]) -> Option<Candidate> {
         if self.worker.settings().statements_together < 2 {
             return None;
         }
@@ -157,7 +157,7 @@ impl Session {
         if !is_usual || input.len() > TRAVELS_BYTES_MAX || !is_one() {
             return None;
         }
-        let travels = self.worker.punctual.is_known(digest).then(|| self.traveller(kind, input)).flatten();
+        let travels = self.worker.punctual.is_known(digest).then(|| self.candidate(kind, input)).flatten();
         let command = travels.as_ref().map(|travels| match travels.execution {
             None => Rc::clone(&travels.command),
             // Sent once more, it is for whatever connection has it then.
@@ -176,12 +176,12 @@ impl Session {
     }
 
     /// What the session would send.
-    fn traveller(&self, kind: Kind, input: &[u8]) -> Option<Traveller> {
+    fn candidate(&self, kind: Kind, input: &[u8]) -> Option<Candidate> {
         if kind == Kind::Query {
-            return Some(self.course.traveller(input.into(), None));
+            return Some(self.course.candidate(input.into(), None));
         }
         let (command, execution) = self.execution(input)?;
-        Some(self.course.traveller(command, Some(Rc::new(execution))))
+        Some(self.course.candidate(command, Some(Rc::new(execution))))
     }
 
     /// The command is sent, or was with those of others.
@@ -235,7 +235,7 @@ impl Session {
         if self.is_promised() {
             self.lose_backend();
         } else if let Some(backend) = &mut self.backend {
-            backend.connection_mut().uncouple();
+            backend.connection_mut().drop_batch();
         }
     }
 

@@ -4,11 +4,13 @@
 use std::io;
 use std::task::{Context, Poll};
 
-use wire::reply::ReplyScanner;
+use wire::reply::{Prepared, ReplyScanner};
 use wire::{Capabilities, StatusFlags};
 
+use super::super::batch::{Batch, Next};
 use super::super::pipeline::{Crossed, Expected, Owner, Progress, Segment};
 use super::super::setup::{Refused, Setup};
+use super::super::statements::Wanted;
 use super::{Connection, Known};
 use crate::sock::Input;
 
@@ -108,6 +110,67 @@ impl Connection {
         Ok((input.len() - rest.len(), status))
     }
 
+    /// These sessions get it behind the one that is given it now.
+    pub(in crate::backend) fn set_batch(&mut self, batch: Batch) {
+        debug_assert!(self.known.batch.is_none(), "it is promised already");
+        self.known.batch = Some(Box::new(batch));
+    }
+
+    /// No session gets it behind the one that has it.
+    pub(crate) fn drop_batch(&mut self) {
+        self.known.batch = None;
+    }
+
+    /// `command` with those of the batch, to be sent in its place; nothing if there is no batch.
+    pub(crate) fn send_batch(&mut self, command: &[u8], capabilities: Capabilities) -> Option<Vec<u8>> {
+        let remembers_types = !self.is_mariadb();
+        let Known { batch, statements, pipeline, .. } = &mut self.known;
+        let (packets, replies) = batch.as_mut()?.send(command, statements, remembers_types)?;
+        replies.for_each(|expected| pipeline.expect(expected, capabilities));
+        Some(packets)
+    }
+
+    /// Whether other sessions have sent commands over it already, behind that of the session that
+    /// has it.
+    pub(crate) fn is_promised(&self) -> bool {
+        self.known.pipeline.has_members()
+    }
+
+    /// The session that gets it next.
+    pub(in crate::backend) fn next_member(&mut self) -> Next {
+        let Known { batch, pipeline, .. } = &mut self.known;
+        let next = batch.as_mut().map_or(Next::End, |batch| batch.next(pipeline));
+        if matches!(next, Next::End) {
+            self.known.batch = None;
+        }
+        next
+    }
+
+    /// Whether the command of the session that has just got it, or gets it next, was sent.
+    pub(crate) fn is_awaited(&self) -> bool {
+        matches!(self.known.pipeline.owner(), Some(Owner::Sent { .. } | Owner::Unowned))
+    }
+
+    /// The session to which it was handed over goes on with reading. Whether its command was sent.
+    pub(crate) fn promote(&mut self) -> bool {
+        self.known.pipeline.promote()
+    }
+
+    /// The session to which it was handed over is gone.
+    pub(in crate::backend) fn disown(&mut self) {
+        self.known.pipeline.disown();
+    }
+
+    /// Gives a statement that another session has left to the one that has the connection, if it is
+    /// what that looks for. Where its execution was sent already, that is the statement in it.
+    pub(crate) fn take_statement(&mut self, wanted: &Wanted<'_>) -> Option<Prepared> {
+        let Known { pipeline, statements, .. } = &mut self.known;
+        match pipeline.owner() {
+            Some(Owner::Sent { statement }) => statements.take_as(statement?, wanted),
+            _ => statements.take(wanted),
+        }
+    }
+
     /// Keeps what was read behind a reply, if it belongs to other sessions. False if there are
     /// bytes that no command asked for.
     pub(crate) fn read_ahead(&mut self, bytes: &[u8]) -> bool {
@@ -120,6 +183,21 @@ impl Connection {
             self.known.read_ahead.extend_from_slice(bytes);
         }
         is_promised
+    }
+
+    /// C02: whether another session may get it. See [`Pipeline::is_free`].
+    pub(crate) fn is_free(&self) -> bool {
+        self.known.pipeline.is_free() && self.known.setup.is_none()
+    }
+
+    /// Whether no reply is owed, and nothing was read ahead.
+    pub(in crate::backend) fn is_quiet(&self) -> bool {
+        !self.owes() && self.is_free() && self.known.read_ahead.is_empty()
+    }
+
+    /// Checks what holds when no byte is being read, in debug builds.
+    pub(crate) fn check_invariants(&self) {
+        self.known.pipeline.check_invariants(self.known.read_ahead.len());
     }
 
     /// See [`Sock::poll_read`]. What was read ahead comes first.
