@@ -77,6 +77,7 @@ mod scripted {
     mod shared_named;
     mod shared_new;
     mod shared_routines;
+    mod shared_savepoints;
     mod shared_sets;
     mod shared_state;
     mod shared_traces;

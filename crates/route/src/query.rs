@@ -108,10 +108,12 @@ impl Effects {
     pub const SETS_LAST_INSERT_ID: Self = Self(1 << 15);
     /// Sets user variables.
     pub const SETS_USER_VARIABLES: Self = Self(1 << 14);
+    /// Sets a savepoint.
+    pub const SAVEPOINT: Self = Self(1 << 16);
     /// It could not be understood.
     pub const UNKNOWN: Self = Self(1 << 31);
 
-    pub(crate) const NAMES: [(Self, &'static str); 15] = [
+    pub(crate) const NAMES: [(Self, &'static str); 16] = [
         (Self::UNKNOWN, "it could not be understood"),
         (Self::WRITES, "it writes"),
         (Self::IMPLICIT_COMMIT, "it commits"),
@@ -127,6 +129,7 @@ impl Effects {
         (Self::USER_VARIABLES, "it uses user variables"),
         (Self::SESSION, "it changes the session"),
         (Self::SERVER, "it is about the server"),
+        (Self::SAVEPOINT, "it sets a savepoint"),
     ];
 
     /// Those of either set.

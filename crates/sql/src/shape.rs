@@ -73,6 +73,8 @@ bitflags! {
         const UNKNOWN = 1 << 20;
         /// It reads what the last insert left, however long ago that was: `LAST_INSERT_ID()`.
         const READS_LAST_INSERT_ID = 1 << 21;
+        /// It sets a savepoint. Without `autocommit` that begins what the next `COMMIT` ends, and no status flag says so.
+        const SAVEPOINT = 1 << 22;
     }
 }
 

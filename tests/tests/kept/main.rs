@@ -1,7 +1,11 @@
 //! Connections that a client has left and the next one gets, at real servers: the next one finds nothing of the one before.
 
+mod hand_over;
+
 use std::sync::LazyLock;
 use std::time::Instant;
+
+use hand_over::c04_a_savepoint_without_autocommit_stays_with_its_session;
 
 use e2e::{Backend, Proxy, Setup, on_each_server, run, wait_for};
 use testkit::client::{Client, Options, QueryResult};
@@ -28,6 +32,7 @@ on_each_server! {
     c03_every_session_begins_with_what_init_connect_says,
     connections_are_there_before_they_are_needed,
     c04_stored_code_binds_where_it_leaves_something,
+    c04_a_savepoint_without_autocommit_stays_with_its_session,
 }
 
 fn proxy(backend: &Backend) -> Proxy {

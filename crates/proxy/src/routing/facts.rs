@@ -8,7 +8,7 @@ use sql::shape::{Effects as Found, Kind as Statement, Table};
 const ABOUT_THE_SERVER: [&str; 4] = ["information_schema", "performance_schema", "mysql", "sys"];
 
 /// What is found in a text, and what that means here.
-const EFFECTS: [(Found, Effects); 19] = [
+const EFFECTS: [(Found, Effects); 20] = [
     (Found::WRITES, Effects::WRITES),
     (Found::LOCKS_ROWS, Effects::LOCKS),
     // They last until they are let go, whatever becomes of transactions.
@@ -30,6 +30,7 @@ const EFFECTS: [(Found, Effects); 19] = [
     (Found::TRANSACTION, Effects::SESSION),
     (Found::SESSION, Effects::SESSION),
     (Found::PREPARED, Effects::SESSION),
+    (Found::SAVEPOINT, Effects::SAVEPOINT),
 ];
 
 /// What keeps no statement from a reader.

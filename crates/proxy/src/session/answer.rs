@@ -80,10 +80,11 @@ impl Session {
         if let Some(trace) = &self.course.trace {
             trace.answered(Instant::now());
         }
-        note(&mut self.status, outcome);
         let link = self.backend.as_ref().map(|backend| backend.connection());
         let (warned, place) = link.map(|link| (link.warned(), RanAt::from(link))).unwrap_or_default();
-        if self.course.settle(&self.identity, outcome, warned, place) {
+        let is_reset = self.course.settle(&self.identity, outcome, warned, place);
+        note(&mut self.status, &self.course, outcome);
+        if is_reset {
             self.was_reset();
         }
         Ok(())

@@ -20,7 +20,7 @@ use crate::mirror::comparison::Watched;
 use crate::worker::Worker;
 
 /// The transaction was the victim of a deadlock.
-const ER_LOCK_DEADLOCK: u16 = 1213;
+pub(super) const ER_LOCK_DEADLOCK: u16 = 1213;
 
 /// The parts of a session that an answer on its way concerns.
 #[derive(Debug)]
@@ -148,9 +148,9 @@ impl Ears<'_> {
     /// The server works at the next command that was sent, if there is one.
     fn go_on(&mut self, outcome: Outcome) -> bool {
         let Some(next) = self.pipelined.pop() else { return false };
-        note(self.status, outcome);
         let link = self.backend.connection();
         self.course.settle(self.identity, outcome, link.warned(), RanAt::from(link));
+        note(self.status, self.course, outcome);
         work_at(self.control, self.course, &next);
         true
     }
@@ -241,12 +241,13 @@ pub(super) fn work_at(control: &Control, course: &mut Course, next: &Step) {
     control.running.go_on(next.measured, &next.also, Instant::now());
 }
 
-/// What the end of an answer says about the session.
-pub(super) fn note(status: &mut StatusFlags, outcome: Outcome) {
+/// What the end of an answer says about the session, which has taken note of it.
+pub(super) fn note(status: &mut StatusFlags, course: &Course, outcome: Outcome) {
     match outcome.end {
         // The server has rolled the transaction back; an ERR packet carries no status that would say so.
         End::Err { code: ER_LOCK_DEADLOCK } => status.remove(StatusFlags::IN_TRANSACTION),
         // That the session has changed is said of one packet.
         _ => *status = outcome.status().unwrap_or(*status) - StatusFlags::SESSION_STATE_CHANGED,
     }
+    *status = course.status(*status);
 }

@@ -55,7 +55,7 @@ impl Session {
             Err(_) => return Err(Ending::Silent),
             Ok(Ok(Ok(replies))) => {
                 for reply in &replies {
-                    note(&mut self.status, reply.outcome);
+                    note(&mut self.status, &self.course, reply.outcome);
                     self.collect(reply);
                     self.course.overhear(&self.identity, reply);
                 }

@@ -32,7 +32,7 @@ macro_rules! pins {
 
 pins! {
     /// A transaction is open.
-    Transaction = "transaction", "a transaction is open, as the server's status flags say", "`COMMIT`, `ROLLBACK`";
+    Transaction = "transaction", "a transaction is open, as the server's status flags say; without `autocommit`, a savepoint", "`COMMIT`, `ROLLBACK`";
     /// An XA transaction is.
     Xa = "xa", "`XA START`", "`XA COMMIT`, `XA ROLLBACK`";
     /// Something was said for the next transaction only.
@@ -79,10 +79,18 @@ impl Pin {
         matches!(self, Self::Setting | Self::Schema | Self::Handler | Self::Prepare)
     }
 
-    /// Whether the client misses something if the connection is lost. What is not certain it would rather not be told of, nor of
-    /// what is over with its next statement.
+    /// Whether the client misses something if the connection is lost, besides its transaction. What is not certain it would rather
+    /// not be told of, nor of what is over with its next statement.
     const fn is_missed(self) -> bool {
-        !matches!(self, Self::Warnings | Self::FoundRows | Self::Function | Self::ConnectionId | Self::Status)
+        !matches!(
+            self,
+            Self::Transaction
+                | Self::Warnings
+                | Self::FoundRows
+                | Self::Function
+                | Self::ConnectionId
+                | Self::Status
+        )
     }
 
     /// What it is to reads that could go elsewhere; `None` if it keeps none from that.

@@ -96,10 +96,18 @@ fn whole(words: &Words<'_>) -> Option<Change> {
         }
         "session" | "local" if words.is(1, "transaction") => Some(characteristics(words)),
         "global" | "persist" | "persist_only" if words.is(1, "transaction") => Some(Change::Nothing),
-        "password" | "default" | "statement" => Some(Change::Nothing),
+        "statement" => Some(if is_for_rows(words) { Change::Nothing } else { Change::Unknown }),
+        "password" | "default" => Some(Change::Nothing),
         "role" | "resource" => Some(Change::Unknown),
         _ => None,
     }
+}
+
+/// Whether a `SET STATEMENT ... FOR` is for a statement that reads or writes rows, which leaves nothing that its effects do not tell.
+fn is_for_rows(words: &Words<'_>) -> bool {
+    const OF_ROWS: [&str; 6] = ["select", "insert", "update", "delete", "replace", "with"];
+    let at = words.position(|word| word == "for");
+    at.is_some_and(|at| OF_ROWS.iter().any(|word| words.is(at + 1, word)))
 }
 
 /// `SESSION TRANSACTION`, and an isolation level, an access mode, or both: each is a setting of its own.

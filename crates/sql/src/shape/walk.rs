@@ -94,7 +94,7 @@ fn statement(pieces: &[Piece]) -> Shape {
         "use" => simple(Kind::Use, Effects::SESSION),
         "begin" | "start" => begin(pieces),
         "commit" | "rollback" => end(pieces),
-        "savepoint" => simple(Kind::Savepoint, Effects::TRANSACTION),
+        "savepoint" => simple(Kind::Savepoint, Effects::TRANSACTION | Effects::SAVEPOINT),
         "release" if second == "savepoint" => simple(Kind::Savepoint, Effects::TRANSACTION),
         "xa" => simple(Kind::Xa, Effects::TRANSACTION),
         "drop" if second == "prepare" => simple(Kind::Prepared, Effects::PREPARED),

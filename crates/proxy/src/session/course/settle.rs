@@ -15,6 +15,7 @@ use super::{Behind, Course, Ran, TWO_BYTE_QUOTES};
 use crate::alike::{Beginning, caller, with_first};
 use crate::backend::{Connection, Reply};
 use crate::client::login::Identity;
+use crate::session::heard::ER_LOCK_DEADLOCK;
 use crate::state::by_name::One;
 use crate::state::gtids::{Gtids, TRACK_GTIDS};
 use crate::state::overheard::Overheard;
@@ -121,6 +122,7 @@ impl Course {
         // MySQL's answer to a COM_PING counts the warnings that there are.
         let counts_own = place.has_own_warnings && !is_statement;
         self.note_end(outcome, is_statement, counts_own);
+        self.note_savepoint(outcome);
         self.note_transaction(identity, outcome);
         if warned {
             self.pins.note(Mark::begin(Pin::Warnings), self.hostgroup);
@@ -273,6 +275,36 @@ impl Course {
         if is_untold || could_not || is_late {
             self.pins.note(Mark::Begin(Pin::NextTransaction, ACCESS_MODE.into()), self.hostgroup);
         }
+    }
+
+    /// Without `autocommit`, a savepoint is there until the transaction ends, and no status flag says so before a table is used.
+    /// From then on the session is in a transaction: see [`status`](Self::status).
+    fn note_savepoint(&mut self, outcome: Outcome) {
+        let sets = self.ran.last.any_of(Effects::SAVEPOINT);
+        if !sets && !self.pins.holds(Pin::Transaction, self.hostgroup) {
+            return;
+        }
+        let begins = |status: StatusFlags| {
+            sets && !status.intersects(StatusFlags::AUTOCOMMIT | StatusFlags::IN_TRANSACTION)
+        };
+        let ends = |status: StatusFlags| {
+            let is_over = self.in_transaction && !status.contains(StatusFlags::IN_TRANSACTION);
+            let is_end = matches!(self.ran.class, Some(Class::Commit | Class::Rollback));
+            is_over || is_end || status.contains(StatusFlags::AUTOCOMMIT)
+        };
+        let mark = match (outcome.end, outcome.status()) {
+            (End::Err { code: ER_LOCK_DEADLOCK }, _) => Mark::EndAll(Pin::Transaction),
+            (_, Some(status)) if begins(status) => Mark::begin(Pin::Transaction),
+            (_, Some(status)) if ends(status) => Mark::EndAll(Pin::Transaction),
+            _ => return,
+        };
+        self.pins.note(mark, self.hostgroup);
+    }
+
+    /// The status of the connection in use, if its server has told `told`: in a transaction also with nothing but a savepoint.
+    pub(in crate::session) fn status(&self, told: StatusFlags) -> StatusFlags {
+        let has_savepoint = self.pins.holds(Pin::Transaction, self.hostgroup);
+        if has_savepoint { told | StatusFlags::IN_TRANSACTION } else { told }
     }
 
     /// A server has answered a command of the proxy's own. If a transaction is over that was open, an error has ended it, and of that the server

@@ -243,3 +243,15 @@ fn what_is_not_of_the_session_changes_nothing() {
     assert_eq!(one("SET tx_read_only = 1").0, "tx_read_only");
     assert_eq!(one("SET @@session.tx_read_only = 1").0, "tx_read_only");
 }
+
+#[test]
+fn c04_what_is_set_for_one_statement_is_nothing_if_that_reads_or_writes_rows() {
+    for text in ["SELECT 1", "insert into t values (1)", "WITH c AS (SELECT 1) SELECT * FROM c"] {
+        let text = format!("SET STATEMENT max_statement_time = 1 FOR {text}");
+        assert!(matches!(change(text.as_bytes()), Change::Nothing), "{text}");
+    }
+    for text in ["SAVEPOINT a", "CREATE TEMPORARY TABLE t (a INT)", "EXECUTE s", ""] {
+        let text = format!("SET STATEMENT max_statement_time = 1 FOR {text}");
+        assert!(matches!(change(text.as_bytes()), Change::Unknown), "{text}");
+    }
+}
