@@ -391,12 +391,21 @@ impl Control {
             Activity::Idle(since) | Activity::Tunnel(Some(since)) => since.checked_add(allowed),
             Activity::Login | Activity::Busy | Activity::Tunnel(None) => None,
         };
+        let keeps_error = match activity {
+            Activity::Idle(since) if self.pin.get() == Some(Pin::Warnings) => Some(since + SWEEP_INTERVAL),
+            _ => None,
+        };
         let transaction = transaction.and_then(|since| since.checked_add(patience.transaction));
         let is_over = |end: Instant| now.saturating_duration_since(end) > SWEEP_INTERVAL;
         if idle.is_some_and(is_over) || transaction.is_some_and(is_over) {
             self.send(Signal::Timeout);
         }
-        [idle, transaction, self.running.end_of(patience.statement)].into_iter().flatten().min()
+        if keeps_error.is_some_and(|end| end <= now) {
+            self.turns.look_again();
+            self.wake();
+        }
+        let keeps_error = keeps_error.filter(|end| *end > now);
+        [idle, transaction, keeps_error, self.running.end_of(patience.statement)].into_iter().flatten().min()
     }
 }
 

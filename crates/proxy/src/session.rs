@@ -23,6 +23,7 @@
 //! - [`ids`]: commands that name or show connections;
 //! - [`in_line`]: waiting for a connection;
 //! - [`internal`]: what the session tells of itself;
+//! - [`kept_error`]: the error of a failed statement, kept without its connection;
 //! - [`kill`]: killing and being killed;
 //! - [`last_words`]: what a backend says out of turn;
 //! - [`leave`]: what becomes of backends when the client leaves;
@@ -61,6 +62,7 @@ mod in_line;
 mod injection;
 mod internal;
 mod internal_query;
+mod kept_error;
 mod kill;
 mod last_result;
 mod last_words;
@@ -275,6 +277,7 @@ impl Session {
             }
             Command::Forwarded(_) => Box::pin(self.relay_answers(1)),
             Command::Cut(upload) => Box::pin(self.finish_upload(upload)),
+            Command::KeepError => Box::pin(self.keep_error()),
             Command::Own(Kind::ChangeUser) => Box::pin(self.become_another()),
             Command::Own(kind) => Box::pin(self.handle(kind)),
             Command::Unknown => Box::pin(self.refuse_unknown()),

@@ -1,7 +1,7 @@
 //! What a session has set, left behind and is told: values that outlive the connection on which they came about. No socket, no clock.
 //!
 //! - [`settings`]: what the client has set, to be said again elsewhere, and [`setting`], one of that; [`set`]: which statements set something; [`switches`]: which of that takes the
-//!   place of what was set before;
+//!   place of what was set before; [`of_global`]: values that begin with the global one;
 //! - [`pins`]: what cannot be said again elsewhere, and binds the session to a connection; [`marks`]: which statements do that; [`named`]: statements that are prepared
 //!   by name; [`by_name`]: those of them that can be prepared again elsewhere;
 //! - [`results`]: what later statements may ask about earlier ones, and [`substitute`]: putting the answer into a question;
@@ -14,6 +14,7 @@ pub(crate) mod by_name;
 pub(crate) mod gtids;
 pub(crate) mod marks;
 pub(crate) mod named;
+mod of_global;
 pub(crate) mod overheard;
 pub(crate) mod pins;
 pub(crate) mod results;

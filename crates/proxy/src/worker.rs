@@ -283,6 +283,11 @@ impl Worker {
         self.unix_s.get()
     }
 
+    /// Looks at all sessions in this time at the latest.
+    pub(crate) fn look_in(&self, time: Duration) {
+        self.due.set(self.due.get().min(self.now() + time));
+    }
+
     fn sweep(self: &Rc<Self>) {
         let now = Instant::now();
         self.mirrors.sweep(self, now);

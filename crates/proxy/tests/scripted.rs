@@ -33,6 +33,7 @@ mod scripted {
     mod injection;
     mod internal;
     mod isolation;
+    mod kept_error;
     mod kill;
     mod kill_races;
     mod lag;
@@ -93,6 +94,7 @@ mod scripted {
     mod together_prepared;
     mod tunnel;
     mod unhealthy;
+    mod waited;
     mod warnings;
     mod world;
 }

@@ -110,6 +110,8 @@ impl Effects {
     pub const SETS_USER_VARIABLES: Self = Self(1 << 14);
     /// Sets a savepoint.
     pub const SAVEPOINT: Self = Self(1 << 16);
+    /// Waits until its server has reached a position of replication.
+    pub const WAITS_FOR_POSITION: Self = Self(1 << 17);
     /// It could not be understood.
     pub const UNKNOWN: Self = Self(1 << 31);
 
@@ -141,6 +143,12 @@ impl Effects {
     /// Whether it has one of `other`.
     pub const fn any_of(self, other: Self) -> bool {
         self.0 & other.0 != 0
+    }
+
+    /// Those that are not in `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
     }
 
     /// Whether there are none.

@@ -156,12 +156,14 @@ fn side(facts: Facts, session: &Session, asked: Option<AccessMode>) -> (bool, Re
     if facts.effects.any_of(NEVER_AT_A_READER) {
         return (false, Reason::Effects(facts.effects));
     }
+    // It waits where the reads behind it are: at a reader.
+    let effects = facts.effects.without(Effects::WAITS_FOR_POSITION);
     match facts.kind {
         Kind::Begin { read_only: true } => (true, Reason::BeginsReadOnly),
         Kind::Begin { read_only: false } | Kind::Read if asks_for_reader => (true, Reason::Asked),
         Kind::Begin { read_only: false } => (false, Reason::Begins),
-        Kind::Commit | Kind::Rollback | Kind::Other if facts.effects.is_empty() => (false, Reason::NotARead),
-        _ if !facts.effects.is_empty() => (false, Reason::Effects(facts.effects)),
+        Kind::Commit | Kind::Rollback | Kind::Other if effects.is_empty() => (false, Reason::NotARead),
+        _ if !effects.is_empty() => (false, Reason::Effects(effects)),
         _ if !session.autocommit => (false, Reason::AutocommitOff),
         _ => (true, Reason::PlainRead),
     }

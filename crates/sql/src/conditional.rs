@@ -54,6 +54,12 @@ impl Dialect {
     pub const fn is_mariadb(self) -> bool {
         self.is_mariadb
     }
+
+    /// Whether every statement clears the diagnostics area, unless it reads that. MariaDB, and MySQL
+    /// before 5.7.2, clear it for statements with tables only.
+    pub const fn clears_diagnostics(self) -> bool {
+        !self.is_mariadb && self.version >= 5_07_02
+    }
 }
 
 /// Which servers execute a comment.

@@ -67,7 +67,7 @@ bitflags! {
         const READS_SESSION = 1 << 17;
         /// Its answer differs from one time to the next with the same data: `NOW()`, `RAND()`, `UUID()`.
         const VOLATILE = 1 << 18;
-        /// It waits: `SLEEP`, `BENCHMARK`, waiting for a position of replication.
+        /// It waits: `SLEEP`, `BENCHMARK`.
         const WAITS = 1 << 19;
         /// It may do anything: stored code, or something that is not known here.
         const UNKNOWN = 1 << 20;
@@ -75,6 +75,9 @@ bitflags! {
         const READS_LAST_INSERT_ID = 1 << 21;
         /// It sets a savepoint. Without `autocommit` that begins what the next `COMMIT` ends, and no status flag says so.
         const SAVEPOINT = 1 << 22;
+        /// It waits until its server has reached a position of replication: `MASTER_GTID_WAIT` and
+        /// its family.
+        const WAITS_FOR_POSITION = 1 << 23;
     }
 }
 
@@ -82,7 +85,8 @@ bitflags! {
 const NOT_PLAIN: Effects = Effects::all()
     .difference(Effects::READS_SESSION)
     .difference(Effects::VOLATILE)
-    .difference(Effects::WAITS);
+    .difference(Effects::WAITS)
+    .difference(Effects::WAITS_FOR_POSITION);
 
 /// A table that a statement names, with the name as it is written there, without quotes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -60,6 +60,11 @@ impl Turns {
         self.spared.get()
     }
 
+    /// The session is to look whether others may have its connection.
+    pub(super) fn look_again(&self) {
+        self.spared.set(true);
+    }
+
     /// Whether nobody aims any more, once each time.
     pub(super) const fn take_spared(&self) -> bool {
         self.spared.replace(false)

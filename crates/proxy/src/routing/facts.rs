@@ -8,7 +8,7 @@ use sql::shape::{Effects as Found, Kind as Statement, Table};
 const ABOUT_THE_SERVER: [&str; 4] = ["information_schema", "performance_schema", "mysql", "sys"];
 
 /// What is found in a text, and what that means here.
-const EFFECTS: [(Found, Effects); 20] = [
+const EFFECTS: [(Found, Effects); 21] = [
     (Found::WRITES, Effects::WRITES),
     (Found::LOCKS_ROWS, Effects::LOCKS),
     // They last until they are let go, whatever becomes of transactions.
@@ -31,6 +31,7 @@ const EFFECTS: [(Found, Effects); 20] = [
     (Found::SESSION, Effects::SESSION),
     (Found::PREPARED, Effects::SESSION),
     (Found::SAVEPOINT, Effects::SAVEPOINT),
+    (Found::WAITS_FOR_POSITION, Effects::WAITS_FOR_POSITION),
 ];
 
 /// What keeps no statement from a reader.
@@ -139,6 +140,7 @@ mod tests {
         for sql in [
             "SELECT 1",
             "select a from t where b > now() and sleep(0) = 0",
+            "SELECT MASTER_GTID_WAIT('0-1-1', 1)",
             "(SELECT 1) UNION (SELECT 2)",
             "WITH c AS (SELECT 1) SELECT * FROM c",
             "TABLE t",

@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
 
 use tokio::time::Instant;
-use wire::reply::Event;
+use wire::reply::{End, Event, Outcome};
 
 use super::Session;
 use super::course::settle::RanAt;
@@ -38,7 +38,7 @@ impl Session {
         self.control.end_statement();
         self.pause_or_end();
         self.course.changed = None;
-        match self.course.correction.take() {
+        match self.course.take_correction() {
             None => Ok(()),
             Some(correction) => Box::pin(self.correct(&correction)).await,
         }
@@ -149,6 +149,9 @@ impl Session {
             }
             ears.tell_end(&part);
             let output = wording(&mut ears, &mut self.listing, &part, before.is_between_packets);
+            if let Event::Done(Outcome { end: End::Err { .. }, .. }) = part.event {
+                self.course.note_failed(part.is_whole.then_some(&*output));
+            }
             self.to_client.send(cx, &mut self.client, &output)?;
             match part.event {
                 Event::More | Event::Changed => {}

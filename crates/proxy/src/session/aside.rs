@@ -7,8 +7,9 @@ use wire::reply::{End, Outcome};
 
 use super::Session;
 use super::course::decided::Decided;
-use super::course::{Aside, Course};
+use super::course::{Aside, Course, Other};
 use crate::backend::{Backend, part};
+use crate::limits::SWEEP_INTERVAL;
 use crate::state::Pin;
 use crate::state::results::LastId;
 use crate::state::substitute::{Counted, Unknown};
@@ -200,11 +201,17 @@ impl Session {
         }
         self.note_ran();
         let hostgroup = self.course.hostgroup;
+        if !self.course.others.is_empty() {
+            self.lay_others_aside();
+        }
         if !self.shares(hostgroup) {
             return self.break_promise();
         }
         let pin = self.pin();
         self.control.set_pin(pin, self.worker.now());
+        if pin == Some(Pin::Warnings) {
+            self.worker.look_in(SWEEP_INTERVAL);
+        }
         let goes_on = !self.backlog.is_empty() && !self.is_promised();
         if pin.is_some() || goes_on || !self.is_as_it_seems() {
             return self.break_promise();
@@ -212,6 +219,22 @@ impl Session {
         if let Some(backend) = self.backend.take() {
             self.lay_one_aside(hostgroup, backend, self.course.applied, self.status);
         }
+    }
+
+    /// Lays connections aside that are not in use, and that nothing binds to the session any more.
+    #[cold]
+    fn lay_others_aside(&mut self) {
+        let version = self.course.version();
+        let is_free = |other: &Other| {
+            other.applied == version
+                && self.shares(other.hostgroup)
+                && self.course.pin_at(other.hostgroup, other.status).is_none()
+                && !other.backend.server().is_off()
+                && !other.backend.connection().has_setup()
+        };
+        let Some(at) = self.course.others.iter().position(is_free) else { return };
+        let Other { hostgroup, backend, applied, status } = self.course.others.swap_remove(at);
+        self.lay_one_aside(hostgroup, backend, applied, status);
     }
 
     /// Whether the backend in use has all that was sent, and is as the session would have it. If its server did not have a setting,

@@ -38,6 +38,8 @@ pub(super) enum Command {
     Own(Kind),
     /// There is no such command. Its bytes are in the backlog.
     Unknown,
+    /// None has come, and only the last error binds the session to its connection.
+    KeepError,
 }
 
 /// A command of which a part is on its way.
@@ -70,6 +72,9 @@ impl Session {
         }
         if self.control.take_spared() {
             self.lay_aside();
+            if self.may_keep_error() {
+                return Poll::Ready(Ok(Command::KeepError));
+            }
         }
         self.client_waits = false;
         if is_visible(&self.backlog) {

@@ -45,6 +45,7 @@ use crate::throttle::Throttle;
 
 use super::again::Refused;
 use super::aside::Ran;
+use super::kept_error::Errors;
 use super::metadata::Changed;
 use super::trace::Trace;
 use change::{At, Change, TRACES};
@@ -154,8 +155,8 @@ pub(super) struct Course {
     pub(super) behind: Option<Box<Behind>>,
     /// Routines that bind the session as long as nobody has said what they leave.
     pub(super) unjudged: Option<Box<Unjudged>>,
-    /// What has to be said for the server to have told an error as the client was told it.
-    pub(super) correction: Option<Box<Box<[u8]>>>,
+    /// What is known of errors that clients may ask about.
+    pub(super) errors: Option<Box<Errors>>,
     /// What a server has against a setting that it had taken before.
     pub(super) refusal: Option<Box<crate::backend::Refused>>,
     /// How long that may be said again.
@@ -267,7 +268,7 @@ impl Course {
             overheard: None,
             behind: None,
             unjudged: None,
-            correction: None,
+            errors: None,
             refusal: None,
             again_until: None,
             paused: None,

@@ -20,7 +20,9 @@ impl Session {
     /// would have kept the connection.
     pub(super) async fn tell_last_result(&mut self, kind: Kind) -> Result<(), Ending> {
         let has_strange = self.has_own_warnings() && !self.has_warnings();
-        if has_strange {
+        if self.course.has_released_error() {
+            self.tell_error_again().await?;
+        } else if has_strange {
             self.forget_warnings().await?;
         }
         let told = match kind {
@@ -50,7 +52,7 @@ impl Session {
 
     /// Whether one that asks about the statement before would be told of another one by the backend in use.
     pub(super) fn hears_of_others(&self) -> bool {
-        self.is_away() || self.has_own_warnings()
+        self.is_away() || self.has_own_warnings() || self.course.has_released_error()
     }
 
     /// Whether there are warnings of what the proxy has said there.

@@ -28,6 +28,9 @@ impl Session {
         full: Full,
     ) -> Result<Result<(), AcquireError>, Ending> {
         if self.course.hostgroup != hostgroup {
+            if self.may_leave_diagnostics() {
+                Box::pin(self.leave_diagnostics()).await?;
+            }
             self.put_aside();
             self.course.hostgroup = hostgroup;
             self.control.about.set_hostgroup(hostgroup);

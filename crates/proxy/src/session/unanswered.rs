@@ -19,6 +19,7 @@ pub(super) const NOT_HARMLESS: Effects = Effects::WRITES
     .with(Effects::LAST_RESULT)
     .with(Effects::SETS_LAST_INSERT_ID)
     .with(Effects::SETS_USER_VARIABLES)
+    .with(Effects::WAITS_FOR_POSITION)
     .with(Effects::UNKNOWN);
 
 /// What may commit. Stored functions cannot.

@@ -72,7 +72,7 @@ fn retold(output: &[u8], course: &mut Course, is_last: bool) -> Option<Vec<u8>> 
     }
     let rewritten = refusal_with_own_id(output, course);
     // Commands behind it may have asked about it already.
-    course.correction = rewritten.as_deref().filter(|_| is_last).and_then(correction).map(Box::new);
+    course.set_correction(rewritten.as_deref().filter(|_| is_last).and_then(correction));
     rewritten
 }
 

@@ -27,6 +27,12 @@ pub(crate) fn marks(effects: Effects, class: Class, text: &[u8], schema: &[u8], 
     if effects.any_of(Effects::FUNCTION) {
         marks.push(Mark::begin(Pin::Function));
     }
+    if effects.any_of(Effects::SEQUENCE) && draws(&Words::new(text, &tokens(text))) {
+        marks.push(Mark::begin(Pin::Sequence));
+    }
+    if effects.any_of(Effects::WAITS_FOR_POSITION) {
+        marks.push(Mark::begin(Pin::Waited));
+    }
     // What is in a text that is not understood, its class tells.
     if effects.any_of(Effects::TEMPORARY_TABLE) || matches!(class, Class::CreateTemporary | Class::DropTable)
     {
@@ -86,6 +92,12 @@ pub(crate) fn drops_schema(text: &[u8], schema: &[u8]) -> bool {
     words.is(0, "drop")
         && (words.is(1, "database") || words.is(1, "schema"))
         && name(&words, at).is_some_and(is_it)
+}
+
+/// Whether it takes a value of a sequence, of which the server tells the session later which one
+/// that was.
+fn draws(words: &Words<'_>) -> bool {
+    (0..words.len()).any(|at| words.is(at, "nextval") || words.is(at, "next") && words.is(at + 1, "value"))
 }
 
 /// Whether a `FLUSH` sets the counters of the connection to 0.

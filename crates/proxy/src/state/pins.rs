@@ -52,17 +52,21 @@ pins! {
     /// The next statement may ask how many rows there were.
     FoundRows = "found_rows", "`SQL_CALC_FOUND_ROWS`", "the next `SELECT`";
     /// The server has something to say of a statement.
-    Warnings = "warnings", "an error, or warnings, also those told when a statement is prepared; `COM_FIELD_LIST`, which warns without saying so", "the next statement with tables, without either";
+    Warnings = "warnings", "an error, or warnings, also those told when a statement is prepared; `COM_FIELD_LIST`, which warns without saying so", "the next statement with tables, without either, at MySQL the next statement; of a single error, an idle second: the session keeps it without the connection";
     /// It has set user variables to what is not written in the statement.
     UserVariable = "user_variable", "a user variable set to anything but a literal, or by a statement that is prepared", "a reset";
     /// It has set something that cannot be repeated elsewhere.
-    Setting = "setting", "a `SET` of anything but literals, a variable's own global value, or an SQL mode that is what it was, or the global one, with modes added or taken out (`CONCAT(@@sql_mode, ',STRICT_ALL_TABLES')`, `(SELECT REPLACE(@@sql_mode, 'NO_ZERO_DATE', ''))`)", "its server's word on a single variable, a `SET` of that to a literal, a reset";
+    Setting = "setting", "a `SET` of anything but literals, a variable's own global value, alone or in a `CONCAT()` with literals, or an SQL mode that is what it was, or the global one, with modes added or taken out (`CONCAT(@@sql_mode, ',STRICT_ALL_TABLES')`, `(SELECT REPLACE(@@sql_mode, 'NO_ZERO_DATE', ''))`)", "its server's word on a single variable, a `SET` of that to a literal, a reset";
     /// It is in a schema of which the name is not certain.
     Schema = "schema", "a `USE` among several statements in one text, or of which the schema is not certain; a `DROP DATABASE` of the schema that it is in", "another `USE`, not a reset";
     /// Stored code has run.
     StoredCode = "stored_code", "`CALL`, `EXECUTE` of a statement of which the text is not known, one that is not understood", "its server's word that nothing of the procedure outlives the call, a reset";
     /// A function was called that is not built in.
     Function = "function", "a stored function, or one that is not known", "its server's word that nothing of it outlives the call, a reset";
+    /// It has taken a value of a sequence, and may ask for that again.
+    Sequence = "sequence", "`NEXTVAL()`, `NEXT VALUE FOR`: `LASTVAL()` and `PREVIOUS VALUE FOR` tell it again", "a reset";
+    /// Its server has reached a position of replication that it has waited for.
+    Waited = "waited", "`MASTER_GTID_WAIT()`, `WAIT_FOR_EXECUTED_GTID_SET()`, `MASTER_POS_WAIT()` and their like: the next reads are to see what was waited for", "the next write, a reset";
     /// It was told the server's number of its connection.
     ConnectionId = "connection_id", "`CONNECTION_ID()` within a larger statement, `@@pseudo_thread_id`", "a reset";
     /// It has set the counters of its connection to 0, to look at them later.
@@ -88,6 +92,8 @@ impl Pin {
                 | Self::Warnings
                 | Self::FoundRows
                 | Self::Function
+                | Self::Sequence
+                | Self::Waited
                 | Self::ConnectionId
                 | Self::Status
         )
@@ -230,6 +236,11 @@ impl Pins {
     /// The oldest pin at this hostgroup that the client would miss.
     pub(crate) fn missed_at(&self, hostgroup: u32) -> Option<Pin> {
         self.0.iter().find(|one| one.hostgroup == hostgroup && one.pin.is_missed()).map(|one| one.pin)
+    }
+
+    /// All of this kind end, wherever they are.
+    pub(crate) fn end_everywhere(&mut self, pin: Pin) {
+        self.0.retain(|one| one.pin != pin);
     }
 
     /// What is at this hostgroup is gone.

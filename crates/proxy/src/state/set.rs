@@ -9,7 +9,7 @@ use sql::lexer::Kind;
 use super::setting::Setting;
 use super::settings::key_of_null;
 use super::words::{Words, whole_tokens};
-use super::{sql_mode, switches};
+use super::{of_global, sql_mode, switches};
 
 /// What a `SET` does to the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -256,6 +256,9 @@ fn to_value(words: &Words<'_>, name: &str, at: usize) -> Option<Setting> {
         && let Some(key) = sql_mode::key(&words.part(value..))
     {
         return Some(setting(key));
+    }
+    if name != ASKS_FOR_LAST_ID && of_global::is_concatenation(&words.part(value..), name) {
+        return Some(setting(name.to_owned()));
     }
     let signed = usize::from(words.is_sign(value, b'-') || words.is_sign(value, b'+'));
     let is_value = is_literal(words, value + signed) || words.lower(value) == format!("@@global.{name}");

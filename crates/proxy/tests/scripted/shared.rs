@@ -143,6 +143,10 @@ fn pins_begin_and_end() {
         ("SET sql_mode = CONCAT(@@sql_mode, @more)", None),
         ("CALL p()", None),
         ("SELECT f(1)", None),
+        ("SELECT NEXTVAL(s)", None),
+        ("INSERT INTO t VALUES (NEXT VALUE FOR s)", None),
+        ("SELECT MASTER_GTID_WAIT('0-1-1', 1)", Some("INSERT INTO t VALUES (1)")),
+        ("LOAD DATA INFILE 'f' INTO TABLE t (@a, b) SET a = @a + 1", None),
         ("SELECT @@pseudo_thread_id", None),
         ("FLUSH STATUS", None),
     ]);

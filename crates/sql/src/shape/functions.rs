@@ -13,13 +13,12 @@ pub(crate) fn effects(name: &str, with_arguments: bool) -> Option<Effects> {
         "last_insert_id" => Effects::READS_LAST_INSERT_ID,
         "found_rows" | "row_count" => Effects::READS_LAST,
         "load_file" => Effects::FILE,
-        "sleep"
-        | "benchmark"
-        | "master_pos_wait"
+        "sleep" | "benchmark" => Effects::WAITS,
+        "master_pos_wait"
         | "source_pos_wait"
         | "master_gtid_wait"
         | "wait_for_executed_gtid_set"
-        | "wait_until_sql_thread_after_gtids" => Effects::WAITS,
+        | "wait_until_sql_thread_after_gtids" => Effects::WAITS_FOR_POSITION,
         "connection_id"
         | "user"
         | "current_user"

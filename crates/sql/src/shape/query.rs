@@ -119,6 +119,10 @@ impl<'a> Walk<'a> {
         self.shape.effects |= match self.before() {
             _ if assigned => Effects::SETS_USER_VARIABLES | Effects::READS_USER_VARIABLES,
             "into" => Effects::SETS_USER_VARIABLES,
+            // Its list of columns may have variables in it, which get what was read.
+            _ if self.shape.kind == Kind::Load => {
+                Effects::SETS_USER_VARIABLES | Effects::READS_USER_VARIABLES
+            }
             _ => Effects::READS_USER_VARIABLES,
         };
     }

@@ -18,6 +18,8 @@ pub(super) const TRACES: Effects = Effects::SESSION
     .with(Effects::USER_LOCKS)
     .with(Effects::FOUND_ROWS)
     .with(Effects::FUNCTION)
+    .with(Effects::SEQUENCE)
+    .with(Effects::WAITS_FOR_POSITION)
     .with(Effects::SERVER)
     .with(Effects::UNKNOWN);
 
@@ -198,9 +200,9 @@ impl Change {
         Self { within: Some(condition), ..change }
     }
 
-    /// Somebody who knows the statement vouches that what nobody sees of it leaves nothing behind: stored code, functions, user variables.
+    /// Somebody who knows the statement vouches that what nobody sees of it leaves nothing behind: stored code, functions, user variables, sequences.
     pub(super) fn believe_harmless(&mut self) {
-        let hidden = [Pin::StoredCode, Pin::Function, Pin::UserVariable].map(Mark::begin);
+        let hidden = [Pin::StoredCode, Pin::Function, Pin::UserVariable, Pin::Sequence].map(Mark::begin);
         self.marks.retain(|mark| !hidden.contains(mark));
         self.calls = None;
     }
@@ -299,6 +301,8 @@ impl Change {
             (effects.any_of(Effects::USER_LOCKS), Pin::NamedLock),
             (effects.any_of(Effects::FUNCTION), Pin::Function),
             (effects.any_of(Effects::FOUND_ROWS), Pin::FoundRows),
+            (effects.any_of(Effects::SEQUENCE), Pin::Sequence),
+            (effects.any_of(Effects::WAITS_FOR_POSITION), Pin::Waited),
         ];
         change.marks.extend(of.into_iter().filter(|(is_so, _)| *is_so).map(|(_, pin)| Mark::begin(pin)));
         change.anyway = !change.marks.is_empty();

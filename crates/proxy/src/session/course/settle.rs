@@ -25,6 +25,9 @@ use crate::statement::class::Class;
 /// A statement is none; of one that runs stored code this may be said of what that has run.
 const ER_PARSE_ERROR: u16 = 1064;
 
+/// What may leave the diagnostics area as it is.
+const KEEPS_DIAGNOSTICS: Effects = Effects::LAST_RESULT.with(Effects::UNKNOWN);
+
 /// What is known of the connection over which a statement has run.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::session) struct RanAt {
@@ -121,11 +124,12 @@ impl Course {
         self.counted = self.ran.note_end(Outcome { ends_rows, ..outcome }, self.counted);
         // MySQL's answer to a COM_PING counts the warnings that there are.
         let counts_own = place.has_own_warnings && !is_statement;
-        self.note_end(outcome, is_statement, counts_own);
+        let clears = place.dialect.is_some_and(Dialect::clears_diagnostics);
+        self.note_end(outcome, is_statement, counts_own, clears);
         self.note_savepoint(outcome);
         self.note_transaction(identity, outcome);
         if warned {
-            self.pins.note(Mark::begin(Pin::Warnings), self.hostgroup);
+            self.begin_warnings();
         }
         let Some(change) = self.proposed.take().map(|change| change.at(place.dialect)) else { return false };
         if let End::Err { code } = outcome.end
@@ -215,12 +219,18 @@ impl Course {
     /// A command that is no statement has ended with an error of the server, which the client may ask about.
     pub(in crate::session) fn note_error(&mut self) {
         (self.counted.changed, self.ran) = (-1, Ran::command());
+        self.begin_warnings();
+    }
+
+    /// The server has something to say of the statement that ran. Of the one before it has nothing any more.
+    fn begin_warnings(&mut self) {
+        self.forget_released_error();
         self.pins.note(Mark::begin(Pin::Warnings), self.hostgroup);
     }
 
     /// How a statement has ended, or a command that is none: what that begins, and what it ends. Where it `counts_own`, warnings in its answer are the
-    /// proxy's.
-    fn note_end(&mut self, outcome: Outcome, is_statement: bool, counts_own: bool) {
+    /// proxy's. `clears` says that the server clears the diagnostics area with each statement.
+    fn note_end(&mut self, outcome: Outcome, is_statement: bool, counts_own: bool, clears: bool) {
         let end = outcome.end;
         let has_warnings = match end {
             End::Err { .. } => true,
@@ -228,7 +238,7 @@ impl Course {
             End::Other => false,
         };
         if has_warnings {
-            self.pins.note(Mark::begin(Pin::Warnings), self.hostgroup);
+            self.begin_warnings();
         }
         if let Some(status) = outcome.status() {
             let reads_only = status.contains(StatusFlags::IN_TRANSACTION_READONLY);
@@ -238,8 +248,13 @@ impl Course {
                 self.pins.note(Mark::Begin(Pin::NextTransaction, ACCESS_MODE.into()), self.hostgroup);
             }
         }
-        if self.pins.is_empty() || !is_statement || !self.ran.is_single() || matches!(end, End::Err { .. }) {
+        let has_nothing = self.pins.is_empty() && self.errors.is_none();
+        if has_nothing || !is_statement || !self.ran.is_single() || matches!(end, End::Err { .. }) {
             return;
+        }
+        if self.writes() {
+            // What was waited for is older than this.
+            self.pins.end_everywhere(Pin::Waited);
         }
         let class = self.ran.class;
         let begins = matches!(class, Some(Class::Begin | Class::StartTransaction)) || self.ran.tables;
@@ -247,9 +262,14 @@ impl Course {
             self.pins.note(Mark::End(Pin::NextTransaction, ISOLATION_LEVEL.into()), self.hostgroup);
         }
         let is_over = outcome.status().is_some_and(|status| !status.contains(StatusFlags::IN_TRANSACTION));
+        // At MariaDB they outlive statements without tables.
+        let clears = self.ran.tables || clears && !self.ran.last.any_of(KEEPS_DIAGNOSTICS);
+        let is_clear = clears && !has_warnings;
+        if is_clear {
+            self.errors = None;
+        }
         let ends = [
-            // At MariaDB they outlive statements without tables.
-            (self.ran.tables && !has_warnings, Pin::Warnings),
+            (is_clear, Pin::Warnings),
             (is_over && self.ends_transaction(), Pin::NextTransaction),
             (matches!(class, Some(Class::Select)), Pin::FoundRows),
         ];

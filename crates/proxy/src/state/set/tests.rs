@@ -255,3 +255,34 @@ fn c04_what_is_set_for_one_statement_is_nothing_if_that_reads_or_writes_rows() {
         assert!(matches!(change(text.as_bytes()), Change::Unknown), "{text}");
     }
 }
+
+/// What drivers and frameworks say first, in their defaults and usual settings.
+#[test]
+fn c04_what_drivers_say_first_are_settings() {
+    for text in [
+        // MariaDB Connector/J 3.5
+        "SET sql_mode=CONCAT(@@sql_mode,',STRICT_TRANS_TABLES'),session_track_system_variables = \
+         CONCAT(@@global.session_track_system_variables,',transaction_isolation'),NAMES utf8mb4",
+        "set session_track_system_variables = CONCAT(@@global.session_track_system_variables,',tx_isolation'),\
+         autocommit=1, sql_mode = concat(@@sql_mode,',STRICT_TRANS_TABLES')",
+        // MySQL Connector/J
+        "SET character_set_results = NULL, autocommit=1, sql_mode=concat(@@sql_mode,',STRICT_TRANS_TABLES')",
+        "SET net_write_timeout = 600",
+        "SET SQL_SELECT_LIMIT=DEFAULT",
+        // sqlx
+        "SET sql_mode=(SELECT CONCAT(@@sql_mode, ',PIPES_AS_CONCAT,NO_ENGINE_SUBSTITUTION')),\
+         time_zone='+00:00',NAMES utf8mb4 COLLATE utf8mb4_unicode_ci;",
+        // Ruby on Rails
+        "SET  @@SESSION.sql_mode = CONCAT(@@sql_mode, ',STRICT_ALL_TABLES'),  \
+         @@SESSION.sql_auto_is_null = 0, @@SESSION.wait_timeout = 2147483",
+        // MySQL Connector/Python, Django
+        "SET NAMES 'utf8mb4' COLLATE 'utf8mb4_0900_ai_ci'",
+        "SET @@session.autocommit = OFF",
+        "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
+        // Laravel
+        "set names 'utf8mb4' collate 'utf8mb4_unicode_ci'",
+        "SET SESSION sql_mode='ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES'",
+    ] {
+        assert!(!settings(text).is_empty());
+    }
+}

@@ -1,0 +1,202 @@
+//! The error of a failed statement, kept in the session without its connection.
+//!
+//! A server tells it again to whoever asks over the same connection (`SHOW WARNINGS`), which is why
+//! it binds the session. Where the session is idle for a second, or goes on at another hostgroup,
+//! the error is kept here instead. A statement that asks about it later gets it told again by
+//! `SIGNAL`, over the connection that the session has then. That is exact for a single error; where
+//! the server has more to say, the connection stays bound.
+
+use wire::codec::Reader;
+use wire::frame::HEADER_LEN;
+use wire::reply::Answer;
+use wire::{Capabilities, Codec as _, StatusFlags, packet};
+
+use super::Session;
+use super::correction::correction;
+use super::course::Course;
+use super::last_result::NOWHERE;
+use crate::backend::{Reply, only_row};
+use crate::ending::Ending;
+use crate::state::{Mark, Pin};
+
+/// What servers are asked for: more than one row is not kept.
+const QUESTION: &[u8] = b"SHOW WARNINGS LIMIT 2";
+
+/// Characters that a message has at most for all servers to take it in a `SIGNAL`: MySQL's limit.
+const MESSAGE_CHARS_MAX: usize = 128;
+
+/// Errors that clients may ask about.
+#[derive(Debug, Default)]
+pub(super) struct Errors {
+    /// What has to be said for the server to have told an error as the client was told it.
+    correction: Option<Box<[u8]>>,
+    /// The last one, as long as `SHOW WARNINGS` has it.
+    kept: Option<KeptError>,
+}
+
+/// The last error that a statement of the session has ended with.
+#[derive(Debug)]
+pub(super) struct KeptError {
+    code: u16,
+    message: Box<[u8]>,
+    /// The statement that makes a server tell it again.
+    signal: Box<[u8]>,
+    /// It binds the session to no connection any more.
+    is_released: bool,
+}
+
+impl KeptError {
+    /// The error in this packet; nothing if a server could not be made to tell it again.
+    fn of(bytes: &[u8]) -> Option<Self> {
+        let error = packet::Err::decode(bytes.get(HEADER_LEN..)?, Capabilities::PROTOCOL_41).ok()?;
+        // In other character sets than UTF-8 its letters are not certain.
+        let text = std::str::from_utf8(error.message).ok()?;
+        if text.chars().count() > MESSAGE_CHARS_MAX {
+            return None;
+        }
+        let (code, message, signal) = (error.code, error.message.into(), correction(bytes)?);
+        Some(Self { code, message, signal, is_released: false })
+    }
+
+    /// Whether this is all that a server says in its answer to the question.
+    fn is_all_in(&self, reply: &Reply) -> bool {
+        let Some(mut row) = only_row(reply).map(Reader::new) else { return false };
+        let mut has = |text: &[u8]| row.lenenc_bytes("column").is_ok_and(|column| column == text);
+        has(b"Error") && has(self.code.to_string().as_bytes()) && has(&self.message)
+    }
+}
+
+impl Course {
+    /// A statement has failed; these are the bytes of its answer, if they are nothing but the error.
+    #[cold]
+    pub(super) fn note_failed(&mut self, bytes: Option<&[u8]>) {
+        let kept = bytes.and_then(KeptError::of);
+        if kept.is_some() || self.errors.is_some() {
+            self.errors.get_or_insert_default().kept = kept;
+        }
+    }
+
+    fn kept_error(&self) -> Option<&KeptError> {
+        self.errors.as_ref()?.kept.as_ref()
+    }
+
+    fn take_kept_error(&mut self) -> Option<KeptError> {
+        self.errors.as_mut()?.kept.take()
+    }
+
+    /// Whether there is an error that binds the session to no connection.
+    pub(super) fn has_released_error(&self) -> bool {
+        self.kept_error().is_some_and(|error| error.is_released)
+    }
+
+    /// The server has something to say of a later statement.
+    pub(super) fn forget_released_error(&mut self) {
+        if self.has_released_error() {
+            self.errors = None;
+        }
+    }
+
+    /// What has to be said for the server to have told an error as the client was told it.
+    pub(super) fn set_correction(&mut self, correction: Option<Box<[u8]>>) {
+        if correction.is_some() || self.errors.is_some() {
+            self.errors.get_or_insert_default().correction = correction;
+        }
+    }
+
+    pub(super) fn take_correction(&mut self) -> Option<Box<[u8]>> {
+        self.errors.as_mut()?.correction.take()
+    }
+}
+
+impl Session {
+    /// Whether the last error alone binds the session, which waits for its client, to its connection.
+    pub(super) fn may_keep_error(&self) -> bool {
+        self.course.kept_error().is_some() && self.backlog.is_empty() && self.may_leave_diagnostics()
+    }
+
+    /// Whether what the server says of the last statement alone binds the session to the connection
+    /// in use.
+    pub(super) fn may_leave_diagnostics(&self) -> bool {
+        let hostgroup = self.course.hostgroup;
+        self.course.pins.holds_only(&[Pin::Warnings], hostgroup)
+            && self.backend.is_some()
+            && !self.is_promised()
+            && !self.status.contains(StatusFlags::IN_TRANSACTION)
+            && self.shares(hostgroup)
+    }
+
+    /// The next statement runs elsewhere and does not ask about the one before. Servers that clear
+    /// the diagnostics area with each statement have nothing to say of it then.
+    pub(super) async fn leave_diagnostics(&mut self) -> Result<(), Ending> {
+        let dialect = self.backend.as_ref().and_then(|backend| backend.connection().dialect());
+        if dialect.is_some_and(sql::Dialect::clears_diagnostics) {
+            self.course.errors = None;
+            self.release_diagnostics();
+            return Ok(());
+        }
+        if self.course.kept_error().is_some() { self.keep_error().await } else { Ok(()) }
+    }
+
+    /// Keeps the last error without the connection, if it is all that the server has to say.
+    pub(super) async fn keep_error(&mut self) -> Result<(), Ending> {
+        self.note_ran();
+        let question = (self.query(QUESTION), Answer::Result);
+        // If that fails, the client hears of it with its next statement.
+        let replies = self.internal_query(&[question]).await?.unwrap_or_default();
+        self.note_ran();
+        (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
+        let Some(mut error) = self.course.take_kept_error() else { return Ok(()) };
+        if replies.first().is_some_and(|reply| error.is_all_in(reply)) {
+            error.is_released = true;
+            self.course.errors.get_or_insert_default().kept = Some(error);
+            self.release_diagnostics();
+        }
+        Ok(())
+    }
+
+    /// What the server says of the last statement does not bind the session any more.
+    fn release_diagnostics(&mut self) {
+        self.course.pins.note(Mark::EndAll(Pin::Warnings), self.course.hostgroup);
+        if let Some(backend) = &mut self.backend {
+            backend.connection_mut().set_own_warnings(true);
+        }
+    }
+
+    /// Has the backend in use tell the last error again, which it was released from.
+    pub(super) async fn tell_error_again(&mut self) -> Result<(), Ending> {
+        let Some(mut error) = self.course.take_kept_error() else { return Ok(()) };
+        let (signal, status) = ((self.query(&error.signal), Answer::Result), self.status);
+        // If that fails, the client hears it of its own statement.
+        let replies = self.internal_query(&[signal]).await?.unwrap_or_default();
+        self.note_ran();
+        (self.course.ran_on, self.course.found_on) = (NOWHERE, NOWHERE);
+        let Some(backend) = self.backend.as_mut().filter(|_| !replies.is_empty()) else { return Ok(()) };
+        backend.connection_mut().set_own_warnings(false);
+        // An error that is told so ends no transaction.
+        self.status = status;
+        self.course.pins.note(Mark::begin(Pin::Warnings), self.course.hostgroup);
+        error.is_released = false;
+        self.course.errors.get_or_insert_default().kept = Some(error);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(message: &[u8]) -> Vec<u8> {
+        let error = packet::Err { code: 1062, sql_state: Some(*b"23000"), message };
+        [&[0; HEADER_LEN][..], &error.encode(Capabilities::PROTOCOL_41)].concat()
+    }
+
+    #[test]
+    fn an_error_is_kept_that_every_server_could_be_made_to_tell() {
+        let kept = |message: &[u8]| KeptError::of(&packet(message)).is_some();
+        assert!(kept(b"Duplicate entry '1'") && kept("Duplicate entry '\u{e4}'".as_bytes()));
+        assert!(kept("\u{e4}".repeat(MESSAGE_CHARS_MAX).as_bytes()));
+        assert!(!kept("\u{e4}".repeat(MESSAGE_CHARS_MAX + 1).as_bytes()), "too long for MySQL");
+        assert!(!kept(b"Duplicate entry '\xe4'"), "no UTF-8");
+        assert!(KeptError::of(b"").is_none());
+    }
+}

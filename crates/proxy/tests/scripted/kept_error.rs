@@ -1,0 +1,132 @@
+//! The error of a failed statement: it binds its session to the connection for a moment only.
+
+use testkit::client::CAPABILITIES;
+
+use super::pipeline::accept_with;
+use super::shared::{comes, config, two};
+use super::split::{Scene, scene};
+use super::support::{Client, Database, log_in, ms, pair_of_servers, play, run, secs, stage};
+
+const QUESTION: &str = "SHOW WARNINGS LIMIT 2";
+const FAILS: &str = "SELECT a FROM t WHERE a = 1 FOR UPDATE";
+const MESSAGE: &str = "Duplicate entry '1'";
+const TOLD_AGAIN: &str = "SIGNAL SQLSTATE '23000' SET MYSQL_ERRNO = 1062, \
+                          MESSAGE_TEXT = _utf8mb4 X'4475706c696361746520656e74727920273127'";
+
+async fn fails(client: &mut Client, server: &mut Database) {
+    client.send_query(FAILS).await;
+    server.expect_query(FAILS).await;
+    server.err(1062, "23000", MESSAGE).await;
+    client.expect_err(1062).await;
+}
+
+/// The server is asked for all that it has to say of the last statement, and says this.
+async fn tells(server: &mut Database, rows: &[[&str; 3]]) {
+    server.expect_query(QUESTION).await;
+    let rows: Vec<Vec<_>> = rows.iter().map(|row| row.iter().map(|cell| Some(*cell)).collect()).collect();
+    let rows: Vec<&[_]> = rows.iter().map(Vec::as_slice).collect();
+    server.rows(&["Level", "Code", "Message"], &rows).await;
+}
+
+async fn tells_it(server: &mut Database) {
+    tells(server, &[["Error", "1062", MESSAGE]]).await;
+}
+
+/// The server tells an error as it is made to.
+async fn tells_again(server: &mut Database) {
+    server.expect_query(TOLD_AGAIN).await;
+    server.err(1062, "23000", MESSAGE).await;
+}
+
+/// An idle second later others get the connection, and the session has its error all the same.
+#[test]
+fn c06_an_error_outlives_its_connection() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        fails(&mut one, &mut server).await;
+        // Directly behind it the session has its connection.
+        two.send_query("SELECT 2").await;
+        two.expect_err(9001).await;
+        tells_it(&mut server).await;
+        run(&mut two, &mut server, "SELECT 3").await;
+        for _ in 0..2 {
+            one.send_query("SHOW WARNINGS").await;
+            tells_again(&mut server).await;
+            comes(&mut one, &mut server, "SHOW WARNINGS").await;
+            // It binds anew.
+            tells_it(&mut server).await;
+            run(&mut two, &mut server, "SELECT 4").await;
+        }
+        // At MariaDB it outlives statements without tables, and is over with one that has some.
+        run(&mut one, &mut server, "SELECT 5").await;
+        one.send_query("SELECT @@error_count").await;
+        tells_again(&mut server).await;
+        comes(&mut one, &mut server, "SELECT @@error_count").await;
+        run(&mut one, &mut server, "SELECT a FROM t").await;
+        run(&mut one, &mut server, "SHOW WARNINGS").await;
+    });
+}
+
+/// The session that gets the connection finds nothing of it.
+#[test]
+fn c06_the_error_of_another_session_is_not_told() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        fails(&mut one, &mut server).await;
+        tells_it(&mut server).await;
+        two.send_query("SHOW WARNINGS").await;
+        server.expect_query("SELECT 1 FROM (SELECT 1) AS pointsman").await;
+        server.rows(&["1"], &[&[Some("1")]]).await;
+        comes(&mut two, &mut server, "SHOW WARNINGS").await;
+    });
+}
+
+/// What could not be told again keeps its connection.
+#[test]
+fn c06_what_is_more_than_the_error_binds() {
+    play(async || {
+        let (_stage, _servers, mut one, mut two, mut server) = two().await;
+        fails(&mut one, &mut server).await;
+        tells(&mut server, &[["Warning", "1265", "Data truncated"], ["Error", "1062", MESSAGE]]).await;
+        tokio::time::sleep(secs(10)).await;
+        two.send_query("SELECT 2").await;
+        two.expect_err(9001).await;
+        run(&mut one, &mut server, "SHOW WARNINGS").await;
+        run(&mut one, &mut server, "SELECT a FROM t").await;
+        run(&mut two, &mut server, "SELECT 2").await;
+    });
+}
+
+/// MySQL has forgotten it with the next statement.
+#[test]
+fn at_mysql_an_error_binds_up_to_the_next_statement() {
+    play(async || {
+        let (stage, mut servers) = stage(config());
+        let mut one = log_in(&stage).await;
+        one.send_query("SELECT 1").await;
+        let mut server = accept_with(&mut servers, CAPABILITIES).await;
+        comes(&mut one, &mut server, "SELECT 1").await;
+        fails(&mut one, &mut server).await;
+        run(&mut one, &mut server, "SHOW WARNINGS").await;
+        assert_eq!(stage.usage(0).resting, 0);
+        run(&mut one, &mut server, "ROLLBACK").await;
+        tokio::time::sleep(ms(1)).await;
+        assert_eq!(stage.usage(0).resting, 1);
+    });
+}
+
+/// A statement at another hostgroup has another connection.
+#[test]
+fn an_error_does_not_keep_the_writer_of_a_session_that_reads() {
+    play(async || {
+        let mut config = pair_of_servers();
+        config.variables.multiplexing = true;
+        let Scene { stage, mut client, mut writer, mut reader, .. } = scene(config).await;
+        fails(&mut client, &mut writer).await;
+        client.send_query("SELECT a FROM t").await;
+        tells_it(&mut writer).await;
+        comes(&mut client, &mut reader, "SELECT a FROM t").await;
+        tokio::time::sleep(ms(1)).await;
+        assert_eq!((stage.usage(0).resting, stage.usage(1).resting), (1, 1));
+    });
+}
