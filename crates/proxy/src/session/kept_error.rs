@@ -1,6 +1,6 @@
 //! The error of a failed statement, kept in the session without its connection.
 //!
-//! A server tells it again to whoever asks over the same connection (`SHOW WARNINGS`), which is why
+//! A server tells it again if it is asked over the same connection (`SHOW WARNINGS`), which is why
 //! it binds the session. Where the session is idle for a second, or goes on at another hostgroup,
 //! the error is kept here instead. A statement that asks about it later gets it told again by
 //! `SIGNAL`, over the connection that the session has then. That is exact for a single error; where
