@@ -48,9 +48,7 @@ async fn answer(shared: &Shared, client: &mut LoggedIn, payload: &[u8]) -> Optio
             let packet = wire::packet::end(STATUS, client.connection.capabilities);
             reply(&mut client.connection, &packet).await
         }
-        Kind::FieldList | Kind::StmtPrepare | Kind::StmtExecute | Kind::StmtClose => {
-            say(client, not_supported(1045)).await
-        }
+        Kind::FieldList | Kind::StmtPrepare | Kind::StmtExecute => say(client, not_supported(1045)).await,
         Kind::ProcessKill => say(client, not_supported(9003)).await,
         Kind::ResetConnection => {
             let session = session_type(client.who.rights);
@@ -62,8 +60,8 @@ async fn answer(shared: &Shared, client: &mut LoggedIn, payload: &[u8]) -> Optio
             client.trail.note_quit();
             None
         }
-        // Nobody waits for an answer.
-        Kind::SendLongData => None,
+        // The protocol has no answer to these: one would be taken for the answer to the next command.
+        Kind::StmtClose | Kind::SendLongData => Some(()),
         // `mysqladmin refresh` and `debug`, which ProxySQL leaves without an answer.
         _ => say(client, unknown_command()).await,
     }
