@@ -80,11 +80,14 @@ impl Store {
             connection.progress_handler(limits::PERIOD_OPS, Some(give_way()))?;
         }
         attach_disk(&admin, disk.as_deref())?;
-        admin.execute("ATTACH DATABASE ?1 AS stats", [&stats_uri])?;
+        // For accounts of statistics it is the schema that needs no name, and has one all the same.
+        for connection in [&admin, &stats] {
+            connection.execute("ATTACH DATABASE ?1 AS stats", [&stats_uri])?;
+        }
         for connection in [&admin, &stats] {
             connection.execute("ATTACH DATABASE ?1 AS monitor", [&monitor_uri])?;
         }
-        let history = history(&admin, datadir).unwrap_or_else(|| shared("history"));
+        let history = history(&admin, datadir).map_or_else(|| shared("history"), |path| file_uri(&path));
         for connection in [&admin, &stats] {
             connection.execute("ATTACH DATABASE ?1 AS stats_history", [&history])?;
         }
@@ -197,6 +200,13 @@ fn history(admin: &Connection, datadir: Option<&Path>) -> Option<String> {
             None
         }
     }
+}
+
+/// The address of a file for `ATTACH`. It names the file system: a connection to a database in memory would look for
+/// the path in memory.
+fn file_uri(path: &str) -> String {
+    let escaped = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    format!("file:{escaped}?vfs=unix")
 }
 
 /// Makes the file if it is not there, and gives its path as SQL takes it.

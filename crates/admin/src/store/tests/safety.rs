@@ -50,6 +50,20 @@ fn statistics_accounts_read_statistics_only() {
 }
 
 #[test]
+fn statistics_accounts_read_the_history() {
+    let (mut store, _) = store();
+    let folder = tempfile::tempdir().unwrap();
+    let mut on_disk = Store::open(Some(folder.path())).unwrap();
+    for store in [&mut store, &mut on_disk] {
+        for table in ["stats_history.mysql_connections", "mysql_connections"] {
+            let sql = format!("SELECT count(*) FROM {table}");
+            assert_eq!(shown(store.query(&sql, Rights::Stats)), "0", "{sql}");
+            assert_eq!(store.sql(&sql), "0", "{sql}");
+        }
+    }
+}
+
+#[test]
 fn both_kinds_of_accounts_see_one_set_of_statistics() {
     let (mut store, _) = store();
     store.refill("stats_mysql_global", [vec!["Questions".to_owned().into(), "7".to_owned().into()]]).unwrap();
