@@ -31,12 +31,14 @@ pub(crate) enum Chatter {
 }
 
 /// Beginnings of statements that do nothing here and are OK.
-const IGNORED: [&str; 40] = [
+const IGNORED: [&str; 42] = [
     "USE ",
     "BEGIN",
     "START TRANSACTION",
     "COMMIT",
     "ROLLBACK",
+    "SAVEPOINT ",
+    "RELEASE SAVEPOINT ",
     "SET NAMES ",
     "SET AUTOCOMMIT",
     "SET @@AUTOCOMMIT",
@@ -116,7 +118,35 @@ pub(crate) fn answer(statement: &Statement<'_>, facts: Facts<'_>) -> Option<Chat
     about_us(statement, facts)
         .or_else(|| about_tables(words, facts).map(Chatter::Answer))
         .or_else(|| dumps::rewrite(statement).map(Chatter::Sql))
-        .or_else(|| about_variables(statement))
+        .or_else(|| about_variables(statement, facts))
+}
+
+/// What a function or a variable about the connection says, in lists of such and under any alias.
+fn fact(item: &str, facts: Facts<'_>) -> Option<String> {
+    let Facts { who, version, .. } = facts;
+    match item.to_ascii_uppercase().as_str() {
+        "VERSION()" | "@@VERSION" | "@@GLOBAL.VERSION" => Some(version.to_owned()),
+        "@@VERSION_COMMENT" | "@@GLOBAL.VERSION_COMMENT" => Some("(ProxySQL Admin Module)".to_owned()),
+        "DATABASE()" | "SCHEMA()" => Some(database(who).to_owned()),
+        "USER()" | "CURRENT_USER()" | "CURRENT_USER" | "SESSION_USER()" | "SYSTEM_USER()" => {
+            Some(user_at_host(who))
+        }
+        "CONNECTION_ID()" => Some("0".to_owned()),
+        _ => None,
+    }
+}
+
+/// What is called the current schema.
+const fn database(who: &Who) -> &'static str {
+    match who.rights {
+        Rights::Admin => "admin",
+        Rights::Stats => "stats",
+    }
+}
+
+fn user_at_host(who: &Who) -> String {
+    let host = who.address.map_or_else(|| "localhost".to_owned(), |address| address.to_string());
+    format!("{}@{host}", who.user)
 }
 
 /// Whether `start` ends where a word does: `BEGINNING` does not begin with `BEGIN`.
@@ -128,12 +158,7 @@ fn ends_word(words: &str, start: &str) -> bool {
 /// Who and what is there.
 fn about_us(statement: &Statement<'_>, facts: Facts<'_>) -> Option<Chatter> {
     let Facts { who, version, .. } = facts;
-    let database = match who.rights {
-        Rights::Admin => "admin",
-        Rights::Stats => "stats",
-    };
-    let host = who.address.map_or_else(|| "localhost".to_owned(), |address| address.to_string());
-    let user_at_host = format!("{}@{host}", who.user);
+    let (database, user_at_host) = (database(who), user_at_host(who));
     let named = |column: &str, value: &str| Some(Chatter::Answer(one(column, value)));
     match statement.upper.as_str() {
         "SELECT @@VERSION_COMMENT LIMIT 1" => named("'(ProxySQL Admin Module)'", "(ProxySQL Admin Module)"),
@@ -179,8 +204,8 @@ fn about_tables(words: &str, facts: Facts<'_>) -> Option<Answer> {
 }
 
 /// `SELECT @@name` and lists of such.
-fn about_variables(statement: &Statement<'_>) -> Option<Chatter> {
-    if let Some(answer) = variables::selected(&statement.plain) {
+fn about_variables(statement: &Statement<'_>, facts: Facts<'_>) -> Option<Chatter> {
+    if let Some(answer) = variables::selected(&statement.plain, |item| fact(item, facts)) {
         return Some(Chatter::Answer(answer));
     }
     let name = statement.plain.get("SELECT @@".len()..).filter(|_| statement.starts_with("SELECT @@"))?;
@@ -234,6 +259,9 @@ mod tests {
             "begin work",
             "commit",
             "ROLLBACK;",
+            "SAVEPOINT sp",
+            "ROLLBACK TO SAVEPOINT sp",
+            "RELEASE SAVEPOINT sp",
             "USE main",
             "/*!40101 SET @OLD_CHARACTER_SET_CLIENT=@@CHARACTER_SET_CLIENT */",
             "/*!40100 SET @@SQL_MODE='' */",
@@ -257,6 +285,15 @@ mod tests {
         assert_eq!(said("SELECT DATABASE()"), Some(is("DATABASE()", "admin")));
         assert_eq!(said("SELECT DATABASE() AS `name`"), Some(is("name", "admin")));
         assert_eq!(said("select user()"), Some(is("user()", "radmin@localhost")));
+        assert_eq!(said("SELECT version() AS v"), Some(is("v", "2.7.2")));
+        assert_eq!(said("SELECT CONNECTION_ID() id LIMIT 1"), Some(is("id", "0")));
+        let Some(Chatter::Answer(Answer::Rows { columns, rows })) =
+            said("select @@version, @@version_comment, database() as db, @@sql_mode limit 1")
+        else {
+            panic!("no rows")
+        };
+        assert_eq!(columns, ["@@version", "@@version_comment", "db", "@@sql_mode"]);
+        assert_eq!(rows[0][1].as_deref(), Some(&b"(ProxySQL Admin Module)"[..]));
         assert_eq!(said("SELECT @@global.read_only"), Some(is("@@global.read_only", "1")));
         assert!(matches!(said("select $$"), Some(Chatter::Answer(Answer::Error(_)))));
     }

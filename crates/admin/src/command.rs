@@ -12,7 +12,7 @@ mod refused;
 mod text;
 
 pub(crate) use self::orders::Proxysql;
-pub(crate) use self::text::{Statement, unquoted};
+pub(crate) use self::text::{Statement, behind_comments, unquoted};
 use crate::layers::{Module, Move};
 use crate::plane::Question;
 use crate::who::Rights;

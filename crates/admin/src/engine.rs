@@ -15,6 +15,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use self::desk::Desk;
 use crate::answer::{AdminError, Answer};
+use crate::command::behind_comments;
 use crate::limits::{NICE, QUEUE_MAX, SLICE, TIMER_SLACK_NS};
 use crate::plane::DataPlane;
 use crate::settings::Settings;
@@ -204,7 +205,7 @@ fn unix_now() -> u64 {
 
 /// Whether a statement changes nothing, by its first word: one that does is finished, whether or not somebody waits.
 fn is_reading(text: &str) -> bool {
-    let word = text.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+    let word = behind_comments(text).split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
     ["SELECT", "SHOW", "EXPLAIN", "VALUES", "DESC", "DESCRIBE"]
         .iter()
         .any(|reading| word.eq_ignore_ascii_case(reading))
@@ -232,14 +233,16 @@ mod tests {
 
     #[test]
     fn the_first_word_says_whether_a_statement_only_reads() {
-        for text in ["SELECT 1", " show tables", "select(1)", "EXPLAIN SELECT 1", "values (1)"] {
+        for text in
+            ["SELECT 1", " show tables", "select(1)", "EXPLAIN SELECT 1", "values (1)", "/* x */ SELECT 1"]
+        {
             assert!(is_reading(text), "{text}");
         }
         for text in [
             "",
             "SELECTED",
             "INSERT INTO t VALUES (1)",
-            "/* x */ SELECT 1",
+            "/* x */ INSERT INTO t VALUES (1)",
             "WITH x AS (SELECT 1) DELETE FROM t",
         ] {
             assert!(!is_reading(text), "{text}");

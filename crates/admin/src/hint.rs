@@ -48,6 +48,10 @@ fn like_table(name: &str, rights: Rights) -> String {
     };
     let name = name.rsplit_once('.').map_or(name, |(_, table)| table);
     let tables: Vec<(String, String)> = schemas.iter().flat_map(|schema| schema.tables()).collect();
+    // A table that is there and cannot be read is no mistake in its name.
+    if tables.iter().any(|(table, _)| table.eq_ignore_ascii_case(name)) {
+        return String::new();
+    }
     suggestion(name, tables.iter().map(|(table, _)| table.as_str()))
 }
 
@@ -135,5 +139,6 @@ mod tests {
         );
         assert_eq!(of("mysql_server", Rights::Stats), "");
         assert_eq!(of("orders", Rights::Admin), "");
+        assert_eq!(of("stats_history.mysql_connections", Rights::Stats), "");
     }
 }

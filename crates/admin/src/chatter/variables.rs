@@ -29,7 +29,8 @@ const VALUES: [(&str, &str); 32] = [
     ("query_cache_size", "0"),
     ("query_cache_type", "OFF"),
     ("sql_auto_is_null", "0"),
-    ("sql_mode", ""),
+    // As the status flags say: text follows SQLite's rules, which know no backslashes.
+    ("sql_mode", "NO_BACKSLASH_ESCAPES"),
     ("system_time_zone", "UTC"),
     ("time_zone", "SYSTEM"),
     ("transaction_isolation", "REPEATABLE-READ"),
@@ -41,12 +42,16 @@ const VALUES: [(&str, &str); 32] = [
 ];
 
 /// Values where `SHOW VARIABLES WHERE Variable_name in (...)` says something else than [`VALUES`].
-const LISTED: [(&str, &str); 2] =
-    [("max_allowed_packet", "4194304"), ("sql_mode", "STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION")];
+const LISTED: [(&str, &str); 2] = [
+    ("max_allowed_packet", "4194304"),
+    ("sql_mode", "STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION,NO_BACKSLASH_ESCAPES"),
+];
 
 /// `SELECT @@a, @@session.b AS c, ... [LIMIT 1]` with nothing but variables that are known here. One variable alone is
 /// answered only if it is of a session or of MySQL itself; `@@max_allowed_packet` alone is the proxy's.
-pub(super) fn selected(statement: &str) -> Option<Answer> {
+///
+/// `fact` knows what is asked for besides: `VERSION()`, `DATABASE()` and the like.
+pub(super) fn selected(statement: &str, fact: impl Fn(&str) -> Option<String>) -> Option<Answer> {
     let list = uncommented(statement);
     let list =
         list.get(..7).filter(|word| word.eq_ignore_ascii_case("SELECT ")).and_then(|_| list.get(7..))?;
@@ -59,6 +64,10 @@ pub(super) fn selected(statement: &str) -> Option<Answer> {
     let mut cells = Vec::new();
     for item in &items {
         let (variable, column) = split_alias(item)?;
+        if let Some(value) = fact(variable) {
+            cells.push((column, value));
+            continue;
+        }
         let name = variable.strip_prefix("@@")?;
         let name = ["session.", "global."]
             .iter()
@@ -68,8 +77,9 @@ pub(super) fn selected(statement: &str) -> Option<Answer> {
             })
             .unwrap_or(name);
         let value = VALUES.iter().find(|(known, _)| name.eq_ignore_ascii_case(known))?.1;
-        cells.push((column, value));
+        cells.push((column, value.to_owned()));
     }
+    let cells: Vec<_> = cells.iter().map(|(column, value)| (*column, value.as_str())).collect();
     Some(row(&cells))
 }
 
@@ -104,9 +114,12 @@ fn cut_end<'a>(text: &'a str, end: &str) -> &'a str {
 /// A variable and the name of its column; nothing if there is more than that.
 fn split_alias(item: &str) -> Option<(&str, &str)> {
     let Some((variable, rest)) = item.split_once(' ') else { return Some((item, item)) };
-    let (word, alias) = rest.split_once(' ')?;
+    let alias = match rest.split_once(' ') {
+        Some((word, alias)) => word.eq_ignore_ascii_case("AS").then_some(alias)?,
+        None => rest,
+    };
     let alias = crate::command::unquoted(alias);
-    (word.eq_ignore_ascii_case("AS") && !alias.contains(' ')).then_some((variable, alias))
+    (!alias.contains(' ')).then_some((variable, alias))
 }
 
 #[cfg(test)]
@@ -118,17 +131,17 @@ mod tests {
         let text = "/* mysql-connector-j-9.1.0 (Revision: ab) */SELECT @@session.auto_increment_increment AS \
                     auto_increment_increment, @@character_set_client AS character_set_client";
         let expected = row(&[("auto_increment_increment", "1"), ("character_set_client", "utf8")]);
-        assert_eq!(selected(text), Some(expected));
+        assert_eq!(selected(text, |_| None), Some(expected));
     }
 
     #[test]
     fn the_question_of_connector_net() {
         let text = "select @@max_allowed_packet, @@character_set_client, @@character_set_connection, @@license, @@sql_mode, \
                     @@lower_case_table_names";
-        let Some(Answer::Rows { rows, .. }) = selected(text) else { panic!("no rows") };
+        let Some(Answer::Rows { rows, .. }) = selected(text, |_| None) else { panic!("no rows") };
         let cells: Vec<_> =
             rows.concat().into_iter().flatten().map(|cell| String::from_utf8(cell).unwrap()).collect();
-        assert_eq!(cells, ["67108864", "utf8", "utf8", "", "", ""]);
+        assert_eq!(cells, ["67108864", "utf8", "utf8", "", "NO_BACKSLASH_ESCAPES", ""]);
     }
 
     #[test]
@@ -140,13 +153,16 @@ mod tests {
             "SELECT @@max_allowed_packet",
             "",
         ] {
-            assert_eq!(selected(text), None, "{text}");
+            assert_eq!(selected(text, |_| None), None, "{text}");
         }
-        assert_eq!(selected("select @@sql_mode"), Some(row(&[("@@sql_mode", "")])));
-        assert_eq!(selected("SELECT @@session.tx_isolation limit 1").map(|_| ()), Some(()));
+        assert_eq!(
+            selected("select @@sql_mode", |_| None),
+            Some(row(&[("@@sql_mode", "NO_BACKSLASH_ESCAPES")]))
+        );
+        assert_eq!(selected("SELECT @@session.tx_isolation limit 1", |_| None).map(|_| ()), Some(()));
         // Connector/J, before it executes a statement that may write.
         assert_eq!(
-            selected("select @@session.transaction_read_only"),
+            selected("select @@session.transaction_read_only", |_| None),
             Some(row(&[("@@session.transaction_read_only", "0")]))
         );
     }
@@ -157,7 +173,10 @@ mod tests {
         let Some(Answer::Rows { rows, .. }) = listed(text) else { panic!("no rows") };
         let values: Vec<_> =
             rows.iter().filter_map(|row| String::from_utf8(row.get(1)?.clone()?).ok()).collect();
-        assert_eq!(values, ["4194304", "STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION", "SYSTEM"]);
+        assert_eq!(
+            values,
+            ["4194304", "STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION,NO_BACKSLASH_ESCAPES", "SYSTEM"]
+        );
         assert_eq!(listed("SHOW VARIABLES WHERE VARIABLE_NAME IN ('MYSQL-THREADS')"), None);
     }
 }

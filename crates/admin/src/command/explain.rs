@@ -14,7 +14,7 @@ pub(super) fn parse(statement: &Statement<'_>) -> Option<Command> {
         let (first, rest) = word_of(text);
         first.eq_ignore_ascii_case(word).then_some(rest)
     };
-    let text = behind(statement.text, "POINTSMAN").unwrap_or(statement.text);
+    let text = behind(&statement.text, "POINTSMAN").unwrap_or(&statement.text);
     let (before, rest) = format_before(behind(text, "EXPLAIN")?)?;
     let rest = behind(rest, "ROUTE")?;
     Some(question(rest).map_or(Command::BadExplain(USAGE), |(question, json)| {

@@ -103,7 +103,6 @@ mod tests {
             "LOAD MYSQL USERS TO DISK",
             "SAVE MYSQL USERS TO RUNTIME",
             "LOAD MYSQL TO RUNTIME",
-            "/* x */ LOAD MYSQL USERS TO RUNTIME",
         ] {
             assert_eq!(of(text), None, "{text}");
         }

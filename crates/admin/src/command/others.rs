@@ -48,6 +48,9 @@ pub(super) fn parse_fixed(statement: &Statement<'_>) -> Option<Command> {
         let table = rest.strip_prefix("TABLE ").unwrap_or(rest);
         return DIGESTS.contains(&table).then_some(Command::TruncateDigests);
     }
+    if let Some(table) = words.strip_prefix("DELETE FROM ") {
+        return DIGESTS.contains(&table).then_some(Command::TruncateDigests);
+    }
     if let Some(what) = words.strip_prefix("CHECKSUM ") {
         return checksum(what);
     }
@@ -82,7 +85,7 @@ pub(super) fn parse_with_values(statement: &Statement<'_>) -> Option<Command> {
         let (version, wait_ms) = numbers.split_once(' ')?;
         return Some(Command::PullVersion { version: version.parse().ok()?, wait_ms: wait_ms.parse().ok()? });
     }
-    statement.starts_with("SET ").then(|| set(statement.text))
+    statement.starts_with("SET ").then(|| set(&statement.text))
 }
 
 /// What follows these words, if it is a number.
@@ -100,7 +103,50 @@ fn set(text: &str) -> Command {
     if name.is_empty() || (!quoted && value.contains(',')) {
         return Command::BadSet;
     }
+    let (scope, name) = scope_of(name);
+    if scope == Scope::Session {
+        return Command::Refused(NO_SESSION);
+    }
     Command::Set { name: unquoted(name).to_owned(), value: unquoted(value).to_owned() }
+}
+
+/// What a variable of the program has no value of its own for.
+const NO_SESSION: &str = "variables of the program are global: the syntax is SET name=value, SET GLOBAL name=value or SET @@name=value";
+
+/// Whose variable a `SET` means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    Global,
+    Session,
+}
+
+/// The scope and the name of a variable of the program. What names none is left as it is: a variable of MySQL's, which
+/// drivers set.
+fn scope_of(name: &str) -> (Scope, &str) {
+    const SCOPES: [(&str, Scope); 8] = [
+        ("GLOBAL ", Scope::Global),
+        ("SESSION ", Scope::Session),
+        ("LOCAL ", Scope::Session),
+        ("@@GLOBAL.", Scope::Global),
+        ("@@SESSION.", Scope::Session),
+        ("@@LOCAL.", Scope::Session),
+        ("GLOBAL @@", Scope::Global),
+        ("@@", Scope::Global),
+    ];
+    let found = SCOPES.iter().find_map(|(begin, scope)| {
+        let rest = name.get(begin.len()..)?;
+        let begins = name.get(..begin.len())?.eq_ignore_ascii_case(begin);
+        (begins && is_own(rest.trim_start())).then(|| (*scope, rest.trim_start()))
+    });
+    found.unwrap_or((Scope::Global, name))
+}
+
+/// Whether a name is one of a variable of the program: those have the name of their module in front.
+fn is_own(name: &str) -> bool {
+    let name = unquoted(name);
+    ["mysql-", "admin-", "pointsman-", "sqliteserver-", "clickhouse-", "ldap-", "restapi-", "pgsql-"]
+        .iter()
+        .any(|module| name.get(..module.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(module)))
 }
 
 #[cfg(test)]
@@ -132,6 +178,15 @@ mod tests {
         assert_eq!(of("SET @a := 1"), set("@a", "1"));
         assert_eq!(of("SET GLOBAL x=1"), set("GLOBAL x", "1"));
         assert_eq!(of("SET `mysql-threads`=\"\""), set("mysql-threads", ""));
+        for text in
+            ["GLOBAL mysql-threads", "global  mysql-threads", "@@mysql-threads", "@@GLOBAL.mysql-threads"]
+        {
+            assert_eq!(of(&format!("SET {text} = 5")), set("mysql-threads", "5"), "{text}");
+        }
+        for text in ["SESSION mysql-threads", "LOCAL mysql-threads", "@@session.mysql-threads"] {
+            assert_eq!(of(&format!("SET {text} = 5")), Some(Command::Refused(NO_SESSION)), "{text}");
+        }
+        assert_eq!(of("SET @@session.sql_mode=''"), set("@@session.sql_mode", ""));
         assert_eq!(of("SET a=1, b=2"), Some(Command::BadSet));
         assert_eq!(of("SET SESSION TRANSACTION READ ONLY"), set("SESSION TRANSACTION READ ONLY", ""));
         assert_eq!(of("SET"), None);
@@ -150,5 +205,7 @@ mod tests {
         assert!(matches!(of("pull version mysql servers 3"), Some(Command::Refused(_))));
         assert_eq!(of("truncate table stats.stats_mysql_query_digest"), Some(Command::TruncateDigests));
         assert_eq!(of("truncate mysql_users"), None);
+        assert_eq!(of("DELETE FROM stats_mysql_query_digest"), Some(Command::TruncateDigests));
+        assert_eq!(of("DELETE FROM stats_mysql_query_digest WHERE hostgroup=1"), None);
     }
 }

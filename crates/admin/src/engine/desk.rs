@@ -121,7 +121,7 @@ impl Desk {
         // For those who may not give it a command is no statement at all, which SQLite says.
         match Command::allowed(statement, who.rights) {
             Some(command) => self.obey(who, command),
-            None => match self.query(statement.text, who.rights) {
+            None => match self.query(&statement.text, who.rights) {
                 Answer::Error(mut error) => {
                     let hint = hint::behind(&error.message, statement, who.rights);
                     error.message.push_str(&hint);

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use tokio::time::timeout;
 use wire::auth::{Credential, NONCE_LEN, as_server, native};
 use wire::command::ChangeUser;
-use wire::{Capabilities, Codec as _, StatusFlags, packet};
+use wire::{Capabilities, Codec as _, packet};
 
 use super::connection::{Connection, Peer, ReceiveError};
 use super::rows::STATUS;
@@ -74,7 +74,7 @@ async fn converse(shared: &Shared, mut connection: Connection, mut trail: Trail)
         nonce,
         capabilities: offered,
         collation: COLLATION,
-        status: StatusFlags::AUTOCOMMIT,
+        status: STATUS,
         auth_plugin: native::NAME.as_bytes(),
     };
     connection.ask(&greeting.encode(offered)).await.ok()?;
