@@ -413,13 +413,23 @@ fn pool_server(server: ServerStats) -> PoolServer {
 }
 
 fn server_error(error: ErrorStats) -> ServerError {
-    let ErrorStats { hostgroup, host, port, user, schema, code, count, first_seen, last_seen, message } =
-        error;
+    let ErrorStats {
+        hostgroup,
+        host,
+        port,
+        user,
+        client,
+        schema,
+        code,
+        count,
+        first_seen,
+        last_seen,
+        message,
+    } = error;
     ServerError {
         server: (hostgroup, host, port),
         user,
-        // Errors are not told apart by it, as in ProxySQL unless mysql-query_digests_track_hostname is set.
-        client: String::new(),
+        client,
         schema,
         code,
         count,

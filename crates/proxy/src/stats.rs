@@ -241,6 +241,8 @@ pub struct ErrorStats {
     pub port: u16,
     /// The user.
     pub user: String,
+    /// The client's address; `localhost` for a Unix socket.
+    pub client: String,
     /// The schema; empty if there was none.
     pub schema: String,
     /// MySQL's number of the error.
@@ -268,11 +270,14 @@ pub struct InjectionStats {
     pub digest: u64,
 }
 
+/// The hostgroup of statements that the proxy answers itself; tables show -1.
+pub const NO_HOSTGROUP: u32 = u32::MAX;
+
 /// Statements of one digest, by one user with one schema, to the servers of one hostgroup. Times are whole microseconds,
 /// from a statement's arrival to the end of its answer. Names and texts need not be UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DigestStats {
-    /// The hostgroup.
+    /// The hostgroup; [`NO_HOSTGROUP`] for what the proxy answered itself.
     pub hostgroup: u32,
     /// The schema that was asked for last; empty if there was none.
     pub schema: Arc<[u8]>,

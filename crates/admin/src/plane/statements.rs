@@ -19,7 +19,7 @@ pub struct CommandCounter {
 /// one user with one schema in one hostgroup. Names and texts need not be UTF-8. Times are microseconds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Digest {
-    /// The hostgroup.
+    /// The hostgroup; `u32::MAX` for what the proxy answered itself.
     pub hostgroup: u32,
     /// The schema; empty if there was none.
     pub schema: Arc<[u8]>,

@@ -32,6 +32,8 @@ const KEY_COLUMNS: usize = 6;
 /// What tells digests apart, and the text.
 fn key(digest: &Digest, column: usize) -> Value {
     match column {
+        // What the proxy answered itself.
+        0 if digest.hostgroup == u32::MAX => Value::Integer(-1),
         0 => number(digest.hostgroup.into()),
         1 => lossy(&digest.schema),
         2 => lossy(&digest.user),

@@ -97,6 +97,11 @@ impl About {
         self.0.borrow().user.clone()
     }
 
+    /// The client's address; nothing where it came by a Unix socket.
+    pub(crate) fn client_ip(&self) -> Option<IpAddr> {
+        self.0.borrow().peer.as_ref().and_then(|peer| peer.address()).map(|address| address.ip())
+    }
+
     /// The schema that was asked for last.
     pub(crate) fn schema(&self) -> Option<Rc<[u8]>> {
         self.0.borrow().schema.clone()

@@ -1,6 +1,7 @@
-//! Errors that servers answered, by server, user, schema and number.
+//! Errors that servers answered, by server, user, client, schema and number.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -13,6 +14,8 @@ pub(crate) struct Key {
     /// The pool's id of the server.
     pub(crate) server: u64,
     pub(crate) user: Name,
+    /// The client's address; `None` for a Unix socket.
+    pub(crate) client: Option<IpAddr>,
     pub(crate) schema: Option<Rc<[u8]>>,
     pub(crate) code: u16,
 }

@@ -41,8 +41,11 @@ pub(crate) struct ServerCounts {
     pub(crate) bytes_sent: u64,
 }
 
-/// Errors of one worker, ready to travel: which server and user, what schema and code, and what is known of them.
-pub(crate) type ErrorRow = (u64, String, String, u16, Seen);
+/// Errors of one worker, ready to travel: what they are told apart by, and what is known of them.
+pub(crate) type ErrorRow = (ErrorKey, Seen);
+
+/// Server, user, client, schema and number of an error.
+pub(crate) type ErrorKey = (u64, String, String, String, u16);
 
 /// What is the same for all workers.
 #[derive(Debug, Clone, Copy, Default)]
@@ -332,24 +335,24 @@ pub(crate) fn address(endpoint: &Endpoint) -> (String, u16) {
 pub(crate) fn error_row((key, seen): (Key, Seen)) -> ErrorRow {
     let schema = key.schema.as_deref().unwrap_or_default();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (key.server, text(&key.user.0.name), text(schema), key.code, seen)
+    // As ProxySQL calls clients of a Unix socket.
+    let client = key.client.map_or_else(|| "localhost".to_owned(), |ip| ip.to_canonical().to_string());
+    ((key.server, text(&key.user.0.name), client, text(schema), key.code), seen)
 }
 
 /// The errors of all workers together. Those of servers that the pool has forgotten are left out.
 pub(crate) fn errors(pool: &Pool<Target>, workers: Vec<Vec<ErrorRow>>) -> Vec<ErrorStats> {
     let servers: HashMap<u64, _> = pool.servers().into_iter().map(|server| (server.id(), server)).collect();
-    let mut sums: BTreeMap<(u64, String, String, u16), Seen> = BTreeMap::new();
-    for (server, user, schema, code, seen) in workers.into_iter().flatten() {
-        let sum = sums
-            .entry((server, user, schema, code))
-            .or_insert_with(|| Seen { first: seen.first, ..Seen::default() });
+    let mut sums: BTreeMap<ErrorKey, Seen> = BTreeMap::new();
+    for (key, seen) in workers.into_iter().flatten() {
+        let sum = sums.entry(key).or_insert_with(|| Seen { first: seen.first, ..Seen::default() });
         sum.count += seen.count;
         sum.first = sum.first.min(seen.first);
         if seen.last >= sum.last {
             (sum.last, sum.message) = (seen.last, seen.message);
         }
     }
-    let row = |((server, user, schema, code), seen): ((u64, String, String, u16), Seen)| {
+    let row = |((server, user, client, schema, code), seen): ErrorRow| {
         let server = servers.get(&server)?;
         let (host, port) = address(&server.endpoint().endpoint);
         Some(ErrorStats {
@@ -357,6 +360,7 @@ pub(crate) fn errors(pool: &Pool<Target>, workers: Vec<Vec<ErrorRow>>) -> Vec<Er
             host,
             port,
             user,
+            client,
             schema,
             code,
             count: seen.count,

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use wire::command::Kind;
 
 use super::Session;
+use super::backlog::front;
 use super::course::decided::Decided;
 use super::execute::id;
 use crate::counts::digests::{Digests, Names, Place, Who};
+use crate::stats::NO_HOSTGROUP;
 
 impl Session {
     /// Where a command is counted that the backend in use gets; nothing if it is no statement to be executed.
@@ -36,6 +38,16 @@ impl Session {
             }
             _ => None,
         }
+    }
+
+    /// Where a statement in the backlog is counted that the proxy answers itself; nothing if it has no digest.
+    pub(super) fn place_here(&mut self, kind: Kind) -> Option<Place> {
+        let digest = self.course.digest.filter(|_| kind == Kind::Query)?.get();
+        self.know_who();
+        let who = self.course.who.as_ref()?;
+        let payload = front(&self.backlog);
+        let text = || self.worker.routing.borrow_mut().shown_of(digest, self.statement(payload)).into();
+        self.worker.counts.digests.enter(who, NO_HOSTGROUP, digest, text)
     }
 
     /// The digest's text of a statement that was decided about, as tables show it.

@@ -219,14 +219,16 @@ impl Session {
     }
 
     /// The command in the backlog, which no server gets, begins to run. It is counted, unless it was before.
-    pub(super) fn begin_own(&self, kind: Kind) {
+    pub(super) fn begin_own(&mut self, kind: Kind) {
+        let place = self.place_here(kind);
         let paused = self.course.paused.as_deref();
         let measured = match paused {
             Some(paused) => paused.measured,
             None => self.measure_own(kind, front(&self.backlog)),
         };
         let digest = self.course.digest.map(NonZeroU64::get).or(measured.digest);
-        self.begin_running(Measured { digest, log: self.course.log, ..measured }, self.text_for_logs());
+        let log = self.course.log;
+        self.begin_running(Measured { digest, log, place, ..measured }, self.text_for_logs());
         if let Some(paused) = paused {
             self.control.running.resume(paused);
         }
@@ -366,7 +368,13 @@ fn note_error(worker: &Worker, control: &Control, code: u16, message: &[u8], dig
         let digest = format_args!("0x{:016X}", digest.unwrap_or(0));
         tracing::warn!(hostgroup, %server, %user, %schema, code, error, %digest, hidden, "a statement has failed");
     }
-    let key = Key { server: server.id(), user: Name(user), schema: about.schema(), code };
+    let key = Key {
+        server: server.id(),
+        user: Name(user),
+        client: about.client_ip(),
+        schema: about.schema(),
+        code,
+    };
     worker.counts.errors.borrow_mut().note(key, message, unix_s());
 }
 
