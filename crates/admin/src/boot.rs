@@ -28,6 +28,8 @@ pub struct Start {
     pub initial: bool,
     /// Whether the file's rows are added to the saved configuration, where they replace those with the same keys.
     pub reload: bool,
+    /// Whether a file of another program may do without what cannot be used.
+    pub strictness: config::Strictness,
 }
 
 /// A store, and what an operator should know about how it came about.
@@ -79,7 +81,7 @@ pub enum BootError {
 
 /// Opens the databases and loads the configuration to the store's runtime.
 pub fn boot(start: &Start) -> Result<Booted, BootError> {
-    let loaded = config::load(&start.file)?;
+    let loaded = config::load(&start.file, start.strictness)?;
     let datadir = Some(PathBuf::from(&loaded.config.datadir)).filter(|path| !path.as_os_str().is_empty());
     let claim = datadir.as_deref().map(Claim::on).transpose()?;
     if let (true, Some(datadir)) = (start.initial, &datadir) {

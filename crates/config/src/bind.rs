@@ -5,10 +5,9 @@ mod members;
 mod tables;
 mod unbuilt;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use crate::Loaded;
 use crate::draft::{Checked, Draft};
 use crate::formats::Parsed;
 use crate::model::{
@@ -29,25 +28,27 @@ use crate::schema::{
 };
 use crate::tree::{Entry, Node, Place, Value};
 use crate::turns::in_turns;
+use crate::{Loaded, Strictness};
 use tables::Tables;
 use unbuilt::Unbuilt;
 
 /// The configuration that `parsed` describes, or everything that is wrong with it.
-pub(crate) fn bind(parsed: Parsed, origin: &Path) -> Result<Loaded, Problems> {
-    let (mut read, notes) = read(parsed, origin);
+pub(crate) fn bind(parsed: Parsed, origin: &Path, strictness: Strictness) -> Result<Loaded, Problems> {
+    let (mut read, notes) = read(parsed, origin, strictness);
     let listeners = check::all(&read.tables, read.complete, &mut read.problems);
-    let Read { tables, unbuilt, .. } = read.sound()?;
+    let Read { tables, unbuilt, left_out, .. } = read.sound()?;
     let config = config(&tables, listeners, None);
     let file = origin.display();
     let warnings = notes.into_iter().chain(unbuilt.warning()).chain(members::warnings(&tables));
     let warnings = warnings.chain(check::warnings(&config));
-    let warnings = warnings.map(|warning| format!("{file}: {warning}")).collect();
+    let warnings = warnings.map(|warning| format!("{file}: {warning}"));
+    let warnings = left_out.iter().map(Problem::to_string).chain(warnings).collect();
     Ok(Loaded { config, draft: tables.into_draft(), warnings })
 }
 
 /// The rows that `parsed` describes, each judged by itself.
 pub(crate) fn rows(parsed: Parsed, origin: &Path) -> Result<Draft, Problems> {
-    Ok(read(parsed, origin).0.sound()?.tables.into_draft())
+    Ok(read(parsed, origin, Strictness::Strict).0.sound()?.tables.into_draft())
 }
 
 /// What the rows of `draft` mean together, or everything that is wrong with them. Those that it has from `sound` need not be checked
@@ -118,15 +119,21 @@ struct Read {
     unbuilt: Unbuilt,
     /// Whether the whole file could be read.
     complete: bool,
+    /// What was left out of a file of another program, and what counts in its place.
+    left_out: Vec<Problem>,
 }
 
 /// Judges every value of a file; also the warnings that its format gives.
-fn read(parsed: Parsed, origin: &Path) -> (Read, Vec<String>) {
+fn read(parsed: Parsed, origin: &Path, strictness: Strictness) -> (Read, Vec<String>) {
     let complete = parsed.problems.is_empty();
     let grammatical = parsed.problems.len();
-    let mut binder = Binder { problems: parsed.problems, unbuilt: Unbuilt::default(), complete };
+    let lenient = complete && parsed.is_foreign && strictness == Strictness::Lenient;
+    let unbuilt = Unbuilt::default();
+    let mut binder =
+        Binder { problems: parsed.problems, unbuilt, complete, lenient, left_out: parsed.left_out };
     let tables = binder.tables(parsed.root, origin);
-    let read = Read { tables, problems: binder.problems, grammatical, unbuilt: binder.unbuilt, complete };
+    let Binder { problems, unbuilt, left_out, .. } = binder;
+    let read = Read { tables, problems, grammatical, unbuilt, complete, left_out };
     (read, parsed.warnings)
 }
 
@@ -150,11 +157,23 @@ struct Binder {
     unbuilt: Unbuilt,
     /// Whether the whole file could be read. If not, what seems to be missing may stand where it could not.
     complete: bool,
+    /// Whether what another program does without is left out.
+    lenient: bool,
+    left_out: Vec<Problem>,
 }
 
 impl Binder {
     fn problem(&mut self, at: &Place, message: String) {
         self.problems.push(Problem::new(&at.file, at.line, message));
+    }
+
+    /// The same, but for a file of another program: there `instead` says what becomes of it.
+    fn leave_out(&mut self, at: &Place, message: String, instead: &str) {
+        if self.lenient {
+            self.left_out.push(Problem::new(&at.file, at.line, format!("{message}; {instead}")));
+        } else {
+            self.problem(at, message);
+        }
     }
 
     /// Judges the top level and all that is in it.
@@ -182,7 +201,7 @@ impl Binder {
         }
         let file = Place::new(&origin.into(), 0);
         let top_level = self.row(&TOP_LEVEL, others, file);
-        tables.put(&TOP_LEVEL, vec![top_level]);
+        tables.put(&TOP_LEVEL, top_level.into_iter().collect());
         tables
     }
 
@@ -190,7 +209,9 @@ impl Binder {
     fn section(&mut self, section: &'static Section, entry: Entry) -> Vec<PlacedRow> {
         let name = section.name;
         match (section.shape, entry.node.value) {
-            (Shape::Group, Value::Group(entries)) => vec![self.row(section, entries, entry.at)],
+            (Shape::Group, Value::Group(entries)) => {
+                self.row(section, entries, entry.at).into_iter().collect()
+            }
             (Shape::Open, Value::Group(entries)) => {
                 if !entries.is_empty() {
                     self.unbuilt.section(name);
@@ -206,7 +227,8 @@ impl Binder {
                 if !section.built() && !nodes.is_empty() {
                     self.unbuilt.section(name);
                 }
-                nodes.into_iter().filter_map(|node| self.list_item(section, node)).collect()
+                let rows = nodes.into_iter().filter_map(|node| self.list_item(section, node)).collect();
+                if self.lenient && section.name == MYSQL_USERS.name { self.last_of_each(rows) } else { rows }
             }
             (Shape::Rows, other) => {
                 let message = format!("`{name}` must be a list of groups, not {other}");
@@ -218,17 +240,39 @@ impl Binder {
 
     fn list_item(&mut self, section: &'static Section, node: Node) -> Option<PlacedRow> {
         match node.value {
-            Value::Group(entries) => Some(self.row(section, entries, node.at)),
+            Value::Group(entries) => self.row(section, entries, node.at),
             other => {
                 let message = format!("a row of `{}` must be a group, not {other}", section.name);
-                self.problem(&node.at, message);
+                self.leave_out(&node.at, message, SKIPPED);
                 None
             }
         }
     }
 
-    /// One row, or one group of variables, that starts at `at`.
-    fn row(&mut self, section: &'static Section, entries: Vec<Entry>, at: Place) -> PlacedRow {
+    /// The users of a file in which some stand twice: the last row of each counts.
+    fn last_of_each(&mut self, rows: Vec<PlacedRow>) -> Vec<PlacedRow> {
+        let name = |row: &PlacedRow| row.row.get::<String>("username");
+        let mut last = HashMap::new();
+        for (position, row) in rows.iter().enumerate() {
+            last.insert(name(row), (position, row.at.clone()));
+        }
+        let mut kept = Vec::with_capacity(rows.len());
+        for (position, row) in rows.into_iter().enumerate() {
+            match last.get(&name(&row)) {
+                Some((later, at)) if *later != position => {
+                    let message = format!("user `{}` stands twice", name(&row).escape_debug());
+                    self.leave_out(&row.at, message, &format!("the row on line {} counts", at.line));
+                }
+                _ => kept.push(row),
+            }
+        }
+        kept
+    }
+
+    /// One row, or one group of variables, that starts at `at`; nothing if it is a row that is skipped.
+    fn row(&mut self, section: &'static Section, entries: Vec<Entry>, at: Place) -> Option<PlacedRow> {
+        let is_row = section.shape == Shape::Rows;
+        let mut is_skipped = false;
         let before = self.problems.len();
         let mut row = Row::presets(section);
         let mut given: Vec<Option<Place>> = vec![None; section.fields().count()];
@@ -254,22 +298,31 @@ impl Binder {
                     self.unbuilt.given(section, field, &row);
                 }
                 Err(message) => {
-                    self.problem(&entry.node.at, format!("{} {message}", full_name(section, field)));
+                    let instead = if is_row { SKIPPED } else { "the default is kept" };
+                    let message = format!("{} {message}", full_name(section, field));
+                    self.leave_out(&entry.node.at, message, instead);
+                    is_skipped |= is_row;
                 }
             }
         }
-        if self.complete {
-            self.missing(section, &given, &at);
+        if self.complete && !(self.lenient && is_skipped) {
+            is_skipped |= self.missing(section, &given, &at);
+        }
+        if self.lenient && is_skipped {
+            return None;
         }
         // Also where nothing is said of it, because it may stand where the file could not be read.
         let is_whole = lacking(section, &given).next().is_none();
-        PlacedRow { row, at, given: Some(given), sound: is_whole && self.problems.len() == before }
+        Some(PlacedRow { row, at, given: Some(given), sound: is_whole && self.problems.len() == before })
     }
 
-    fn missing(&mut self, section: &Section, given: &[Option<Place>], at: &Place) {
-        for field in lacking(section, given) {
-            self.problem(at, format!("a row of `{}` needs `{}`", section.name, field.name));
+    /// Reports what a row lacks. Whether it lacks something.
+    fn missing(&mut self, section: &Section, given: &[Option<Place>], at: &Place) -> bool {
+        let lacking: Vec<_> = lacking(section, given).collect();
+        for field in &lacking {
+            self.leave_out(at, format!("a row of `{}` needs `{}`", section.name, field.name), SKIPPED);
         }
+        !lacking.is_empty()
     }
 
     /// Says of a name that the section does not have where it belongs, or which one was meant.
@@ -285,9 +338,12 @@ impl Binder {
         {
             hint = format!("; it belongs in `{}`", home.name);
         }
-        self.problem(&entry.at, format!("unknown setting `{key}`{place}{hint}"));
+        self.leave_out(&entry.at, format!("unknown setting `{key}`{place}{hint}"), "it is left out");
     }
 }
+
+/// What becomes of a row of another program's file that cannot be used.
+const SKIPPED: &str = "the row is skipped";
 
 /// What a row must be given, and is not.
 fn lacking(section: &Section, given: &[Option<Place>]) -> impl Iterator<Item = &'static Field> {

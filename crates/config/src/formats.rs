@@ -7,6 +7,7 @@ mod toml;
 use std::path::Path;
 use std::rc::Rc;
 
+use crate::Strictness;
 use crate::problem::Problem;
 use crate::tree::Entry;
 
@@ -19,16 +20,20 @@ pub(crate) struct Parsed {
     pub(crate) problems: Vec<Problem>,
     /// What is accepted but deserves attention, and that the tree does not show.
     pub(crate) warnings: Vec<String>,
+    /// Whether it is a file of another program, which may do without what it does not understand.
+    pub(crate) is_foreign: bool,
+    /// What its format has left out already.
+    pub(crate) left_out: Vec<Problem>,
 }
 
 /// Reads `text` in the format that it is written in. MySQL Router's is known by its first section. Of the two others, what is valid in
 /// both (a few plain settings, or nothing) means the same in both; what is broken in both is judged by its first lines that only one
 /// of them can have.
-pub(crate) fn read(text: &str, origin: &Path) -> Parsed {
+pub(crate) fn read(text: &str, origin: &Path, strictness: Strictness) -> Parsed {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let file: Rc<Path> = Rc::from(origin);
     if router::is_router(text) {
-        return router::read(text, &file);
+        return router::read(text, &file, strictness);
     }
     let as_toml = toml::read(text, &file);
     if as_toml.problems.is_empty() {

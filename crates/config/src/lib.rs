@@ -51,11 +51,21 @@ pub struct Loaded {
     pub warnings: Vec<String>,
 }
 
+/// What becomes of a setting that cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Strictness {
+    /// The file is refused.
+    Strict,
+    /// In a file of another program (`proxysql.cnf`, `mysqlrouter.conf`) it is left out, with a warning,
+    /// wherever that program starts. A `pointsman.toml` is refused.
+    Lenient,
+}
+
 /// Reads the configuration file at `path`, in any format.
-pub fn load(path: &Path) -> Result<Loaded, Problems> {
+pub fn load(path: &Path, strictness: Strictness) -> Result<Loaded, Problems> {
     let text =
         file::read(path).map_err(|error| Problems::one(Problem::new(path, error.line, error.message)))?;
-    parse(&text, path)
+    bind::bind(formats::read(&text, path, strictness), path, strictness)
 }
 
 /// Reads the rows of the configuration file at `path`, in any format. Each is judged by itself, and not how they go
@@ -68,11 +78,11 @@ pub fn read_rows(path: &Path) -> Result<Draft, Problems> {
 
 /// Parses the rows in the `text` of a configuration file; see [`read_rows`].
 pub fn parse_rows(text: &str, origin: &Path) -> Result<Draft, Problems> {
-    bind::rows(formats::read(text, origin), origin)
+    bind::rows(formats::read(text, origin, Strictness::Strict), origin)
 }
 
 /// Parses the `text` of a configuration file, in any format. `origin` is the name of the file in
 /// messages, and its folder is the one that `@include` looks in.
 pub fn parse(text: &str, origin: &Path) -> Result<Loaded, Problems> {
-    bind::bind(formats::read(text, origin), origin)
+    bind::bind(formats::read(text, origin, Strictness::Strict), origin, Strictness::Strict)
 }

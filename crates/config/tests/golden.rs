@@ -12,7 +12,7 @@ fn folder() -> PathBuf {
 
 /// What the file at `path` means, with the folder's name taken out.
 fn meaning(path: &Path) -> String {
-    let shown = match config::load(path) {
+    let shown = match config::load(path, config::Strictness::Strict) {
         Ok(loaded) => {
             let warnings: Vec<String> =
                 loaded.warnings.iter().map(|warning| format!("warning: {warning}\n")).collect();
@@ -51,7 +51,7 @@ fn files_mean_what_they_did() {
 #[test]
 fn files_that_cannot_be_read_say_why() {
     let folder = tempfile::tempdir().unwrap();
-    let problem = |path: &Path| config::load(path).unwrap_err().to_string();
+    let problem = |path: &Path| config::load(path, config::Strictness::Strict).unwrap_err().to_string();
 
     let missing = folder.path().join("missing.toml");
     assert_eq!(

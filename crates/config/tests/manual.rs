@@ -46,8 +46,8 @@ fn the_example_is_that_of_the_definitions() {
 
 #[test]
 fn the_example_is_a_good_configuration() {
-    let loaded =
-        config::load(&file("pointsman.example.toml")).unwrap_or_else(|problems| panic!("{problems}"));
+    let loaded = config::load(&file("pointsman.example.toml"), config::Strictness::Strict)
+        .unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(loaded.warnings, Vec::<String>::new());
     assert_eq!(
         (loaded.config.listeners.len(), loaded.config.servers.len(), loaded.config.users.len()),
@@ -68,7 +68,7 @@ fn the_defaults_of_the_example_are_the_defaults() {
         .collect();
     let all =
         config::parse(&uncommented, Path::new("uncommented")).unwrap_or_else(|problems| panic!("{problems}"));
-    let example = config::load(&file("pointsman.example.toml")).unwrap().config;
+    let example = config::load(&file("pointsman.example.toml"), config::Strictness::Strict).unwrap().config;
     assert_eq!(all.config, example);
     let mut variables = Config::default().variables;
     variables.read_write_split = true;

@@ -27,9 +27,10 @@ const CONTROL_THREADS: usize = 2;
 /// these: more threads would take the processors from the workers. One is taken while the proxy drains.
 const CONTROL_BLOCKING_THREADS: usize = 3;
 
-/// Says whether the configuration at `path` can be used.
-pub(crate) fn check(path: &Path) -> anyhow::Result<ExitCode> {
-    let loaded = config::load(path)?;
+/// Says whether a configuration can be used.
+pub(crate) fn check(args: &ConfigArgs) -> anyhow::Result<ExitCode> {
+    let path = args.config.as_path();
+    let loaded = config::load(path, args.strictness())?;
     for warning in &loaded.warnings {
         eprintln!("warning: {warning}");
     }
@@ -45,8 +46,12 @@ pub(crate) fn check(path: &Path) -> anyhow::Result<ExitCode> {
         eprintln!("warning: {warning}");
     }
     let Config { listeners, servers, users, .. } = &loaded.config;
+    let warnings = match loaded.warnings.len() {
+        0 => String::new(),
+        number => format!(", {}", counted(number, "warning")),
+    };
     println!(
-        "{}: ok, {}, {}, {}",
+        "{}: ok, {}, {}, {}{warnings}",
         path.display(),
         counted(listeners.len(), "listener"),
         counted(servers.len(), "server"),
@@ -94,8 +99,9 @@ pub(crate) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     // While the tables of the admin port are made.
     proxy::gather_entropy();
     let log = Log::begin();
-    let ServeArgs { config: ConfigArgs { config: file }, initial, reload, reuse_port } = args;
-    let booted = admin::boot(&admin::Start { file, initial, reload })?;
+    let ServeArgs { config, initial, reload, reuse_port } = args;
+    let strictness = config.strictness();
+    let booted = admin::boot(&admin::Start { file: config.config, initial, reload, strictness })?;
     log.go_on_in(&booted.store.config().errorlog);
     raise_file_limit();
     for warning in &booted.warnings {

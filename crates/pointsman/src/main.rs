@@ -41,6 +41,16 @@ struct ConfigArgs {
     /// The configuration: a pointsman.toml, a proxysql.cnf or a mysqlrouter.conf; its content tells which.
     #[arg(short, long, value_name = "FILE")]
     config: PathBuf,
+    /// Refuse a proxysql.cnf or mysqlrouter.conf with settings that cannot be used, instead of leaving them out with a warning.
+    #[arg(long)]
+    strict: bool,
+}
+
+impl ConfigArgs {
+    /// What becomes of settings that cannot be used.
+    const fn strictness(&self) -> config::Strictness {
+        if self.strict { config::Strictness::Strict } else { config::Strictness::Lenient }
+    }
 }
 
 #[derive(Debug, clap::Args)]
@@ -71,7 +81,7 @@ struct ImportArgs {
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Serve(args) => boot::serve(args),
-        Command::Check(args) => boot::check(&args.config),
+        Command::Check(args) => boot::check(&args),
         Command::Import(args) => boot::import(&args.database, &args.datadir),
         Command::Demo(args) => demo::run(args),
     };

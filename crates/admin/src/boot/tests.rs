@@ -19,7 +19,7 @@ fn write(folder: &Path, weight: u32) -> PathBuf {
 }
 
 fn start(file: &Path, initial: bool, reload: bool) -> Booted {
-    let start = Start { file: file.to_path_buf(), initial, reload };
+    let start = Start { file: file.to_path_buf(), initial, reload, strictness: config::Strictness::Strict };
     let mut booted = boot(&start).unwrap_or_else(|error| panic!("{error}"));
     booted.store.save_first().unwrap();
     booted
@@ -103,7 +103,7 @@ fn a_first_start_saves_nothing_before_it_is_told_to() {
     let file = write(folder.path(), 1);
     for weight in [1, 2] {
         write(folder.path(), weight);
-        let booted = boot(&Start { file: file.clone(), initial: false, reload: false }).unwrap();
+        let booted = boot(&Start { file: file.clone(), initial: false, reload: false, strictness: config::Strictness::Strict }).unwrap();
         assert_eq!(running(&booted).0, weight);
     }
 }
@@ -141,7 +141,7 @@ fn c26_a_saved_configuration_with_a_mistake_does_not_start() {
     let mut booted = start(&file, false, false);
     sql(&mut booted.store, "UPDATE disk.mysql_servers SET hostname='a b'");
     drop(booted);
-    let error = boot(&Start { file, initial: false, reload: false }).unwrap_err().to_string();
+    let error = boot(&Start { file, initial: false, reload: false, strictness: config::Strictness::Strict }).unwrap_err().to_string();
     let database = folder.path().join("pointsman.db");
     assert!(
         error.starts_with(&format!("the configuration in {} cannot be used: ", database.display())),
@@ -159,7 +159,7 @@ fn a_file_with_a_mistake_does_not_start_either() {
     let file = write(folder.path(), 1);
     drop(start(&file, false, false));
     std::fs::write(&file, "datadri = \"x\"").unwrap();
-    let error = boot(&Start { file, initial: false, reload: false }).unwrap_err().to_string();
+    let error = boot(&Start { file, initial: false, reload: false, strictness: config::Strictness::Strict }).unwrap_err().to_string();
     assert!(error.contains("did you mean `datadir`?"), "{error}");
 }
 
@@ -213,7 +213,7 @@ fn a_datadir_is_used_by_one_at_a_time() {
     let folder = tempfile::tempdir().unwrap();
     let file = write(folder.path(), 1);
     let booted = start(&file, false, false);
-    let again = Start { file: file.clone(), initial: true, reload: false };
+    let again = Start { file: file.clone(), initial: true, reload: false, strictness: config::Strictness::Strict };
     let error = boot(&again).unwrap_err().to_string();
     assert!(error.contains("another pointsman uses"), "{error}");
     assert!(!folder.path().join("pointsman.db.bak").exists(), "nothing was moved away under it");

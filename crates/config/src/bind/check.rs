@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use super::tables::Tables;
 use super::{Listeners, is_mysql};
 use crate::model::{
-    Address, Config, Listener, Server, digest_number, is_sqli_fingerprint, is_table, unix_path,
+    Address, Config, Endpoint, Listener, Server, digest_number, is_sqli_fingerprint, is_table, unix_path,
 };
 use crate::problem::Problem;
 use crate::row::PlacedRow;
@@ -275,7 +275,9 @@ pub(super) fn warnings(config: &Config) -> Vec<String> {
         })
         .collect();
     warnings.extend(unserved);
+    warnings.extend(destinations(config, &served));
     let endpoints: HashSet<_> = in_turns(&config.servers).map(Server::endpoint).collect();
+    warnings.extend(own_addresses(config, &endpoints));
     for options in &config.server_options {
         let endpoint = options.endpoint();
         if !endpoints.contains(&endpoint) {
@@ -284,6 +286,63 @@ pub(super) fn warnings(config: &Config) -> Vec<String> {
     }
     if users == 0 && config.listeners.iter().any(is_mysql) {
         warnings.push("nobody can log in: `mysql_users` has no active frontend user".to_owned());
+    }
+    warnings
+}
+
+/// Rules whose hostgroup has no server, and hostgroups of which no server may have a connection.
+fn destinations(config: &Config, served: &HashSet<u32>) -> Vec<String> {
+    // The monitor moves servers between the two hostgroups of a pair.
+    let pairs = config.replication_hostgroups.iter().map(|row| [row.writer_hostgroup, row.reader_hostgroup]);
+    let reachable: HashSet<u32> = pairs
+        .filter(|pair| pair.iter().any(|hostgroup| served.contains(hostgroup)))
+        .flatten()
+        .chain(served.iter().copied())
+        .collect();
+    let mut unserved: BTreeMap<u32, Vec<String>> = BTreeMap::new();
+    for rule in in_turns(&config.query_rules).filter(|rule| rule.active) {
+        if let Some(hostgroup) = rule.destination_hostgroup.filter(|hostgroup| !reachable.contains(hostgroup))
+        {
+            unserved.entry(hostgroup).or_default().push(rule.rule_id.to_string());
+        }
+    }
+    let mut most: BTreeMap<u32, u32> = BTreeMap::new();
+    for server in in_turns(&config.servers) {
+        let most = most.entry(server.hostgroup_id).or_default();
+        *most = (*most).max(server.max_connections);
+    }
+    let without = unserved.into_iter().map(|(hostgroup, rules)| {
+        let names: Vec<&str> = rules.iter().map(String::as_str).collect();
+        format!(
+            "hostgroup {hostgroup} has no server, and is the destination_hostgroup of rule {}: statements that match \
+             wait for one and then hear error 9001",
+            shorten(&names)
+        )
+    });
+    let closed = most.into_iter().filter(|(_, most)| *most == 0).map(|(hostgroup, _)| {
+        format!("no server of hostgroup {hostgroup} may have a connection: their `max_connections` is 0")
+    });
+    without.chain(closed).collect()
+}
+
+/// Addresses that stand for two things: the admin port and clients, or clients and a server.
+fn own_addresses(config: &Config, servers: &HashSet<Endpoint>) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for listener in &config.listeners {
+        let address = &listener.address;
+        if config.admin.mysql_ifaces.contains(address) {
+            warnings.push(format!("{address} is both the admin port's and one where clients connect"));
+        }
+        if let Address::Tcp(tcp) = address
+            && [tcp.ip().to_string(), "localhost".to_owned()].into_iter().any(|host| {
+                let is_own = host != "localhost" || tcp.ip().is_loopback() || tcp.ip().is_unspecified();
+                is_own && servers.contains(&Endpoint::Tcp { host, port: tcp.port() })
+            })
+        {
+            warnings.push(format!(
+                "`mysql_servers` has {address}, which is where clients connect to the proxy itself"
+            ));
+        }
     }
     warnings
 }

@@ -213,8 +213,8 @@ fn interfaces_are_listeners() {
     );
     assert_eq!(problems("listeners=()"), "f:1: there is no listener: `listeners` is empty");
     assert_eq!(
-        problems("mysql_variables = { interfaces = \"127.0.0.1:1;localhost:2\" }"),
-        "f:1: `mysql_variables.interfaces` is wrong: `localhost:2` is no address: write 127.0.0.1:6033, [::1]:6033 \
+        problems("mysql_variables = { interfaces = \"127.0.0.1:1;nohost:2\" }"),
+        "f:1: `mysql_variables.interfaces` is wrong: `nohost:2` is no address: write 127.0.0.1:6033, [::1]:6033 \
          or the absolute path of a Unix socket"
     );
 }

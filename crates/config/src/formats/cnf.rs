@@ -21,7 +21,8 @@ pub(super) fn read(text: &str, file: &Rc<Path>) -> Parsed {
     let mut tokens = Vec::new();
     Sources::new(file).read(text, file, &mut tokens);
     let (root, problem) = parser::parse(tokens, file);
-    Parsed { root, problems: problem.into_iter().collect(), warnings: Vec::new() }
+    let problems = problem.into_iter().collect();
+    Parsed { root, problems, warnings: Vec::new(), is_foreign: true, left_out: Vec::new() }
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use super::Parsed;
+use crate::Strictness;
 use crate::nearest::suggestion;
 use crate::problem::Problem;
 use crate::tree::{Entry, Node, Place, Value};
@@ -51,14 +52,26 @@ pub(super) fn is_router(text: &str) -> bool {
 }
 
 /// Reads the file. With problems there are no rows.
-pub(super) fn read(text: &str, file: &Rc<Path>) -> Parsed {
-    let mut reader = Reader { file: Rc::clone(file), problems: Vec::new(), ignored: Vec::new() };
+pub(super) fn read(text: &str, file: &Rc<Path>, strictness: Strictness) -> Parsed {
+    let mut reader = Reader {
+        file: Rc::clone(file),
+        problems: Vec::new(),
+        ignored: Vec::new(),
+        lenient: strictness == Strictness::Lenient,
+        left_out: Vec::new(),
+    };
     let sections = ini::read(text, file, &mut reader.problems);
     let root = reader.root(&sections);
     let root = if reader.problems.is_empty() { root } else { Vec::new() };
     let names = reader.ignored.join(", ");
     let warning = (!names.is_empty()).then(|| format!("accepted, but without effect here: {names}"));
-    Parsed { root, problems: reader.problems, warnings: warning.into_iter().collect() }
+    Parsed {
+        root,
+        problems: reader.problems,
+        warnings: warning.into_iter().collect(),
+        is_foreign: true,
+        left_out: reader.left_out,
+    }
 }
 
 /// What is found out while the sections are read.
@@ -68,6 +81,9 @@ struct Reader {
     problems: Vec<Problem>,
     /// Sections and options without effect, as a warning names them.
     ignored: Vec<String>,
+    /// Whether what cannot be done is left out where MySQL Router would start.
+    lenient: bool,
+    left_out: Vec<Problem>,
 }
 
 impl Reader {
@@ -76,6 +92,17 @@ impl Reader {
         // What is wrong in [DEFAULT] is so for every route.
         if !self.problems.contains(&problem) {
             self.problems.push(problem);
+        }
+    }
+
+    /// The same, unless it may be left out: then `instead` says what becomes of it.
+    fn leave_out(&mut self, line: usize, message: String, instead: &str) {
+        if !self.lenient {
+            return self.problem(line, message);
+        }
+        let problem = Problem::new(&self.file, line, format!("{message}; {instead}"));
+        if !self.left_out.contains(&problem) {
+            self.left_out.push(problem);
         }
     }
 
@@ -106,7 +133,8 @@ impl Reader {
                 name if IGNORED.contains(&name) => self.ignore(section.title()),
                 name => {
                     let near = suggestion(name, KNOWN.into_iter().chain(IGNORED));
-                    self.problem(section.line, format!("unknown section {}{near}", section.title()));
+                    let message = format!("unknown section {}{near}", section.title());
+                    self.leave_out(section.line, message, "it is left out");
                 }
             }
         }

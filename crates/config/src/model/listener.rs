@@ -173,7 +173,14 @@ impl FromStr for Address {
         if text.starts_with('/') {
             return unix_path(text).map(Self::Unix);
         }
-        text.parse().map(Self::Tcp).map_err(|_| InvalidAddress::Malformed(text.to_owned()))
+        // The one name that means the same everywhere.
+        let numeric = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
+        numeric
+            .as_deref()
+            .unwrap_or(text)
+            .parse()
+            .map(Self::Tcp)
+            .map_err(|_| InvalidAddress::Malformed(text.to_owned()))
     }
 }
 
@@ -202,7 +209,7 @@ mod tests {
 
     #[test]
     fn what_is_no_address_is_refused() {
-        for text in ["", "localhost:6033", "127.0.0.1", "::1:6033", "127.0.0.1:65536", "x.sock", ":6033"] {
+        for text in ["", "nohost:6033", "127.0.0.1", "::1:6033", "127.0.0.1:65536", "x.sock", ":6033"] {
             assert_eq!(text.parse::<Address>(), Err(InvalidAddress::Malformed(text.to_owned())));
         }
     }

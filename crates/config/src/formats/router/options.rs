@@ -122,7 +122,7 @@ pub(super) fn unknown<'a>(
 ) {
     let near = suggestion(&setting.name, valid);
     let (name, title) = (setting.name.escape_debug(), section.title());
-    reader.problem(setting.line, format!("unknown option `{name}` in {title}{near}"));
+    reader.leave_out(setting.line, format!("unknown option `{name}` in {title}{near}"), "it is left out");
 }
 
 /// Reports a value that is not one of these words.

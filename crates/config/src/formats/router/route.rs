@@ -133,6 +133,13 @@ impl<'a, 'b> Lookup<'a, 'b> {
         }
     }
 
+    /// Reports the value of an option that may be left out.
+    fn leave_out(&self, name: &str, why: &str, instead: &str, reader: &mut Reader) {
+        let (section, line) =
+            self.get(name).map_or((self.section, self.section.line), |(of, setting)| (of, setting.line));
+        reader.leave_out(line, format!("`{name}` in {} {why}", section.title()), instead);
+    }
+
     fn number(&self, name: &str, range: (i64, i64), preset: i64, reader: &mut Reader) -> Placed {
         let Some((section, setting)) = self.get(name) else { return (preset, 0) };
         (options::number(section, setting, range, reader).unwrap_or(preset), setting.line)
@@ -155,6 +162,10 @@ impl Route {
             }
         }
         let lookup = Lookup { section, defaults };
+        if reader.lenient && lookup.value("protocol").is_some_and(|value| value.eq_ignore_ascii_case("x")) {
+            lookup.leave_out("protocol", "is `x`, which is not passed on", "the route is left out", reader);
+            return None;
+        }
         refuse(&lookup, reader);
         let common = |common: &Common, reader: &mut Reader| {
             lookup.number(common.name, common.range, common.preset, reader)
@@ -225,6 +236,9 @@ impl Route {
     }
 }
 
+/// What becomes of TLS that MySQL Router would end.
+const PASSED_ON: &str = "bytes are passed on, and client and server use TLS between them";
+
 /// Reports what cannot be done where bytes are only passed on.
 fn refuse(lookup: &Lookup<'_, '_>, reader: &mut Reader) {
     const MODES: [&str; 4] = ["PASSTHROUGH", "DISABLED", "PREFERRED", "REQUIRED"];
@@ -251,6 +265,10 @@ fn refuse(lookup: &Lookup<'_, '_>, reader: &mut Reader) {
         Some((section, setting)) if !MODES.iter().any(|mode| mode.eq_ignore_ascii_case(setting.value)) => {
             options::choice(section, setting, &MODES, reader);
         }
+        Some((_, setting)) if is("client_ssl_mode", "PREFERRED") || is("client_ssl_mode", "DISABLED") => {
+            let why = format!("is `{}`, which {ends_tls}", setting.value.to_ascii_uppercase());
+            lookup.leave_out("client_ssl_mode", &why, PASSED_ON, reader);
+        }
         Some((_, setting)) if !setting.value.eq_ignore_ascii_case("PASSTHROUGH") => {
             let why = format!("is `{}`, which {ends_tls}", setting.value.to_ascii_uppercase());
             lookup.wrong("client_ssl_mode", &why, reader);
@@ -261,18 +279,22 @@ fn refuse(lookup: &Lookup<'_, '_>, reader: &mut Reader) {
                 ["client_ssl_cert", "client_ssl_key"].into_iter().find(|name| lookup.get(name).is_some());
             if let Some(name) = certificate {
                 let why = format!("is for `client_ssl_mode` = `PREFERRED`, which {ends_tls}");
-                lookup.wrong(name, &why, reader);
+                lookup.leave_out(name, &why, PASSED_ON, reader);
             }
         }
         Some(_) => {}
     }
     if lookup.get("server_ssl_mode").is_some() && !is("server_ssl_mode", "AS_CLIENT") {
         let why = format!("must be `AS_CLIENT` where bytes are passed on; anything else {ends_tls}");
-        lookup.wrong("server_ssl_mode", &why, reader);
+        if is("server_ssl_mode", "PREFERRED") || is("server_ssl_mode", "DISABLED") {
+            lookup.leave_out("server_ssl_mode", &why, PASSED_ON, reader);
+        } else {
+            lookup.wrong("server_ssl_mode", &why, reader);
+        }
     }
     for name in ["server_ssl_cert", "server_ssl_key"] {
         if lookup.get(name).is_some() {
-            lookup.wrong(name, "cannot be set with `client_ssl_mode` = `PASSTHROUGH`", reader);
+            lookup.leave_out(name, "cannot be set with `client_ssl_mode` = `PASSTHROUGH`", PASSED_ON, reader);
         }
     }
 }
@@ -354,14 +376,18 @@ fn addresses(lookup: &Lookup<'_, '_>, reader: &mut Reader) -> Vec<(String, usize
 pub(super) fn variables(routes: &[Route], reader: &mut Reader) -> Vec<Entry> {
     let file = Rc::clone(&reader.file);
     let mut common = |common: &Common, of: fn(&Route) -> Placed| {
-        let (value, line) = routes.first().map_or((common.preset, 0), of);
+        let (mut value, mut line) = routes.first().map_or((common.preset, 0), of);
         if let Some(other) = routes.iter().find(|route| of(route).0 != value) {
             let (first, (theirs, at)) = (routes.first().map_or("", |route| route.title.as_str()), of(other));
             let message = format!(
                 "`{}` is {theirs} in {} and {value} in {first}: here all routes have it in common, so set it in [DEFAULT]",
                 common.name, other.title
             );
-            reader.problem(if at == 0 { line } else { at }, message);
+            // The largest one gives no route less than its file does.
+            let most = routes.iter().map(of).max().unwrap_or((value, line));
+            let instead = format!("{} is used for all", most.0);
+            reader.leave_out(if at == 0 { line } else { at }, message, &instead);
+            (value, line) = most;
         }
         (value, Place::new(&file, line))
     };

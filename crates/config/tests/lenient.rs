@@ -1,0 +1,114 @@
+//! Files of other programs: what those start with, starts here with warnings, and is refused by `--strict`.
+
+use config::{Loaded, Strictness, load};
+
+fn read(name: &str, text: &str, strictness: Strictness) -> Result<Loaded, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    std::fs::write(&path, text).unwrap();
+    let shown = format!("{}/", folder.path().display());
+    load(&path, strictness).map_err(|problems| problems.to_string().replace(&shown, "")).map(|loaded| {
+        let warnings = loaded.warnings.iter().map(|warning| warning.replace(&shown, "")).collect();
+        Loaded { warnings, ..loaded }
+    })
+}
+
+fn lenient(name: &str, text: &str) -> Loaded {
+    assert!(read(name, text, Strictness::Strict).is_err(), "{text}");
+    read(name, text, Strictness::Lenient).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn warned(loaded: &Loaded, parts: &[&str]) {
+    let is_it = |warning: &&String| parts.iter().all(|part| warning.contains(part));
+    assert!(loaded.warnings.iter().any(|warning| is_it(&warning)), "{parts:?}: {:#?}", loaded.warnings);
+}
+
+#[test]
+fn names_of_other_versions_are_left_out() {
+    let loaded = lenient(
+        "proxysql.cnf",
+        "mysql_variables=\n{\n  interfaces=\"127.0.0.1:6033\"\n  ping_interval_server=10000\n  \
+         mysql-max_connections=5\n}\npgsql_variables=\n{\n  interfaces=\"127.0.0.1:6133\"\n}\npgsql_users: ( )\n",
+    );
+    warned(&loaded, &["proxysql.cnf:4: ", "ping_interval_server", "left out"]);
+    warned(&loaded, &["proxysql.cnf:5: ", "mysql-max_connections", "left out"]);
+    warned(&loaded, &["proxysql.cnf:7: ", "pgsql_variables"]);
+    warned(&loaded, &["proxysql.cnf:11: ", "pgsql_users"]);
+}
+
+#[test]
+fn values_that_cannot_be_keep_the_default_and_rows_are_skipped() {
+    let loaded = lenient(
+        "proxysql.cnf",
+        "mysql_variables = { max_connections = -5 }\nmysql_servers = (\n  { address = \"a\", port = 3306 },\n  \
+         { address = \"b\", port = 3306, weight = -1 },\n  { port = 3307 }\n)\nmysql_users = (\n  \
+         { username = \"u\", password = \"first\" },\n  { username = \"u\", password = \"second\" }\n)\n",
+    );
+    assert_eq!(loaded.config.variables.max_connections, config::MysqlVariables::default().max_connections);
+    warned(&loaded, &["proxysql.cnf:1: ", "max_connections", "the default is kept"]);
+    assert_eq!(loaded.config.servers.len(), 1);
+    warned(&loaded, &["proxysql.cnf:4: ", "weight", "the row is skipped"]);
+    warned(&loaded, &["proxysql.cnf:5: ", "needs `hostname`", "the row is skipped"]);
+    assert_eq!(loaded.config.users.len(), 1);
+    warned(&loaded, &["proxysql.cnf:8: ", "user `u` stands twice", "the row on line 9 counts"]);
+}
+
+#[test]
+fn broken_grammar_is_refused_and_so_is_a_toml() {
+    assert!(read("proxysql.cnf", "mysql_servers = (\n  { address = \"a\" ", Strictness::Lenient).is_err());
+    let text = "[mysql_variables]\nping_interval_server = 1\n";
+    assert!(read("pointsman.toml", text, Strictness::Lenient).is_err());
+}
+
+#[test]
+fn localhost_is_an_address_of_a_listener() {
+    let text = "mysql_variables = { interfaces = \"localhost:6033\" }\n";
+    let loaded = read("proxysql.cnf", text, Strictness::Strict).unwrap();
+    assert_eq!(loaded.config.listeners[0].address, "127.0.0.1:6033".parse().unwrap());
+}
+
+#[test]
+fn routes_may_differ() {
+    let loaded = lenient(
+        "mysqlrouter.conf",
+        "[routing:rw]\nbind_address = 127.0.0.1:7001\ndestinations = db:3306\nrouting_strategy = first-available\n\
+         connect_timeout = 3\n[routing:ro]\nbind_address = 127.0.0.1:7002\ndestinations = db:3307\n\
+         routing_strategy = round-robin\n",
+    );
+    assert_eq!(loaded.config.listeners.len(), 2);
+    assert_eq!(loaded.config.variables.connect_timeout_server.as_secs(), 5);
+    warned(&loaded, &["mysqlrouter.conf:5: ", "`connect_timeout`", "5 is used for all"]);
+}
+
+#[test]
+fn routes_of_the_other_protocol_are_left_out() {
+    let loaded = lenient(
+        "mysqlrouter.conf",
+        "[routing:classic]\nbind_address = 127.0.0.1:7001\ndestinations = db:3306\n\
+         routing_strategy = first-available\nclient_ssl_mode = PREFERRED\nno_such_option = 1\n[routing:x]\n\
+         bind_address = 127.0.0.1:7002\ndestinations = db:33060\nprotocol = x\nrouting_strategy = first-available\n",
+    );
+    assert_eq!(loaded.config.listeners.len(), 1);
+    warned(&loaded, &["mysqlrouter.conf:10: ", "the route is left out"]);
+    warned(&loaded, &["mysqlrouter.conf:6: ", "no_such_option", "left out"]);
+    warned(&loaded, &["mysqlrouter.conf:5: ", "client_ssl_mode", "bytes are passed on"]);
+    let required = "[routing:a]\nbind_address = 127.0.0.1:7001\ndestinations = db\nmode = read-write\n\
+                    client_ssl_mode = REQUIRED\n";
+    assert!(read("mysqlrouter.conf", required, Strictness::Lenient).is_err(), "clients without TLS get in");
+}
+
+#[test]
+fn what_leads_nowhere_is_warned_of() {
+    let text = "mysql_variables = { interfaces = \"127.0.0.1:6033\" }\nadmin_variables = { mysql_ifaces = \"127.0.0.1:6033\" }\n\
+                mysql_servers = (\n  { address = \"db\", hostgroup = 1, max_connections = 0 },\n  \
+                { address = \"127.0.0.1\", port = 6033, hostgroup = 2 }\n)\nmysql_users:\n(\n  \
+                { username = \"app\", password = \"app\", default_hostgroup = 1 }\n)\nmysql_query_rules:\n(\n  \
+                { rule_id = 1, active = 1, match_digest = \"^SELECT\", destination_hostgroup = 20, apply = 1 },\n  \
+                { rule_id = 2, active = 0, match_digest = \"^SELECT\", destination_hostgroup = 30, apply = 1 }\n)\n";
+    let loaded = read("proxysql.cnf", text, Strictness::Strict).unwrap();
+    warned(&loaded, &["hostgroup 20 has no server", "rule `1`"]);
+    warned(&loaded, &["hostgroup 1", "`max_connections` is 0"]);
+    warned(&loaded, &["127.0.0.1:6033 is both the admin port's"]);
+    warned(&loaded, &["`mysql_servers` has 127.0.0.1:6033"]);
+    assert!(!loaded.warnings.iter().any(|warning| warning.contains("30")));
+}
