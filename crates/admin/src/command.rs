@@ -79,6 +79,8 @@ pub(crate) enum Command {
     Rollback(Module, Option<u64>),
     /// One of ProxySQL's that there is nothing for here, and why.
     Refused(&'static str),
+    /// The same, and programs wait for OK: what the OK says.
+    Ignored(&'static str),
 }
 
 impl Command {
@@ -108,7 +110,8 @@ impl Command {
             | Self::CheckConfig
             | Self::Diff(_)
             | Self::Rollback(..)
-            | Self::Refused(_) => Rights::Admin,
+            | Self::Refused(_)
+            | Self::Ignored(_) => Rights::Admin,
             Self::ExplainRoute(..) | Self::BadExplain(_) => Rights::Stats,
         }
     }
@@ -151,7 +154,7 @@ mod tests {
     }
 
     /// One statement of every kind of command.
-    const COMMANDS: [&str; 21] = [
+    const COMMANDS: [&str; 22] = [
         "LOAD MYSQL USERS TO RUNTIME",
         "SAVE MYSQL USERS TO DISK",
         "LOAD MYSQL USER x TO RUNTIME",
@@ -173,6 +176,7 @@ mod tests {
         "POINTSMAN DIFF MYSQL USERS",
         "POINTSMAN ROLLBACK MYSQL USERS",
         "PROXY_SELECT 1",
+        "LOAD PGSQL USERS TO RUNTIME",
     ];
 
     #[test]

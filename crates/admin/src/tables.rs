@@ -7,6 +7,7 @@ mod collations;
 mod history;
 mod main;
 mod monitor;
+mod pgsql;
 mod stats;
 
 use config::schema::{SECTIONS, Section, Shape};
@@ -114,14 +115,14 @@ impl Schema {
         };
         match self {
             Self::Main => {
-                let copies = main::COPIED.iter().map(|table| {
+                let copies = main::COPIED.iter().chain(pgsql::TABLES).map(|table| {
                     let name = format!("runtime_{}", table.name);
                     (name.clone(), table.ddl(&name))
                 });
-                [sections(""), sections("runtime_"), own(main::MAIN), own(main::COPIED), copies.collect()]
+                [sections(""), sections("runtime_"), own(main::MAIN), own(main::COPIED), own(pgsql::TABLES), copies.collect()]
                     .concat()
             }
-            Self::Disk => [sections(""), own(main::DISK)].concat(),
+            Self::Disk => [sections(""), own(main::DISK), own(pgsql::TABLES)].concat(),
             Self::Stats => {
                 let resets = stats::WITH_RESET.iter().map(|table| {
                     let name = format!("{}_reset", table.name);

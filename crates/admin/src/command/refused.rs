@@ -41,8 +41,14 @@ const NO_LDAP: &str = "there is no LDAP plugin, and nothing of it to load or sav
 const NO_DEBUG: &str = "this is no debug build";
 const NOT_IN_FILES: &str = "configuration files have no section for that";
 
+/// What `LOAD PGSQL ...` and `SAVE PGSQL ...` say.
+const NO_PGSQL: &str = "there is no PostgreSQL protocol: the tables pgsql_... are there, and nothing comes of their rows";
+
 /// Asked last: what is a command is none of these.
 pub(super) fn parse(statement: &Statement<'_>) -> Option<Command> {
+    if statement.starts_with("LOAD PGSQL ") || statement.starts_with("SAVE PGSQL ") {
+        return Some(Command::Ignored(NO_PGSQL));
+    }
     let begins = |start: &str| {
         statement.upper.strip_prefix(start).is_some_and(|rest| {
             // Whole words.
@@ -74,6 +80,9 @@ mod tests {
         ] {
             let Some(Command::Refused(reason)) = Command::of(&Statement::new(text)) else { panic!("{text}") };
             assert!(reason.contains(why), "{text}: {reason}");
+        }
+        for text in ["LOAD PGSQL SERVERS TO RUNTIME", "save pgsql query rules to disk"] {
+            assert!(matches!(Command::of(&Statement::new(text)), Some(Command::Ignored(_))), "{text}");
         }
         for text in ["PROXYSQLTESTS", "PROXY_SELECTED", "SELECT 1", "PROXYSQL"] {
             assert_eq!(Command::of(&Statement::new(text)), None, "{text}");

@@ -168,6 +168,7 @@ impl Desk {
             }
             Command::ExplainRoute(question, json) => self.explain(&question, json),
             Command::BadExplain(why) | Command::Refused(why) => AdminError::new(why).into(),
+            Command::Ignored(why) => Answer::Ok { affected: 0, info: format!("WARNING: {why}") },
             Command::SaveDigests => self.save_digests(),
             Command::TruncateDigests => {
                 self.plane.forget_digests();

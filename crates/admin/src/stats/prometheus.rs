@@ -1,7 +1,7 @@
 //! `SHOW PROMETHEUS METRICS` and `GET /metrics`: counters in Prometheus' text format, under ProxySQL's names.
 //!
 //! Source: the metrics of ProxySQL 2.7, and "Exposition formats" in Prometheus' documentation. Metrics of what the proxy does not
-//! have are left out.
+//! have are 0.
 
 mod metrics;
 
@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
 
 use self::metrics::Kind::{Counter, Gauge};
-use self::metrics::{GLOBALS, Kind, MEMORY, POOL, SECONDS, VARIABLES};
+use self::metrics::{
+    ABSENT, CLUSTER_CONFLICTS, CLUSTER_PULLS, GLOBALS, Kind, MEMORY, MEMORY_PLAIN, POOL, SECONDS, VARIABLES,
+};
 use crate::VERSION;
 use crate::answer::Answer;
 use crate::plane::DataPlane;
@@ -38,6 +40,11 @@ fn exposition(plane: &dyn DataPlane, store: &Store) -> String {
             out.put(name, Counter, row, &[], shifted(value, decimals));
         }
     }
+    for (name, row) in MEMORY_PLAIN {
+        if let Some(value) = value(&memory, row) {
+            out.put_plain(name, Gauge, row, &[], value);
+        }
+    }
     for (metrics, rows) in [(&GLOBALS[..], globals), (&MEMORY[..], memory)] {
         for &(name, kind, label, row) in metrics {
             if let Some(value) = value(&rows, row) {
@@ -47,6 +54,10 @@ fn exposition(plane: &dyn DataPlane, store: &Store) -> String {
     }
     variables(store, &mut out);
     of_servers(plane, &mut out);
+    absent(&mut out);
+    if let Some(count) = descriptors() {
+        out.put("fds_in_use", Gauge, "file descriptors that are open", &[], count);
+    }
     out.put("version_info", Gauge, "ProxySQL version", &[("version", VERSION)], 1);
     out.text
 }
@@ -64,6 +75,32 @@ fn variables(store: &Store, out: &mut Out) {
             out.put(name, Gauge, variable, &[], shifted(value, decimals));
         }
     }
+}
+
+/// Metrics of what there is nothing of, at 0.
+fn absent(out: &mut Out) {
+    const ABOUT: &str = "of ProxySQL; always 0 here";
+    for (name, kind, labels) in ABSENT {
+        out.put(name, kind, ABOUT, labels, 0);
+    }
+    for module in CLUSTER_PULLS {
+        for status in ["success", "failure"] {
+            let labels = [("module_name", module), ("status", status)];
+            out.put("cluster_pulled_total", Counter, ABOUT, &labels, 0);
+        }
+    }
+    for module in CLUSTER_CONFLICTS {
+        for reason in ["servers_share_epoch", "version_one"] {
+            let labels = [("module_name", module), ("reason", reason)];
+            out.put("cluster_syn_conflict_total", Counter, ABOUT, &labels, 0);
+        }
+    }
+}
+
+/// How many file descriptors the process has open; nothing where the kernel does not tell.
+fn descriptors() -> Option<usize> {
+    // One of them is the folder that is being read.
+    std::fs::read_dir("/proc/self/fd").ok().map(|entries| entries.count().saturating_sub(1))
 }
 
 /// Metrics of each server.
@@ -87,15 +124,18 @@ fn of_servers(plane: &dyn DataPlane, out: &mut Out) {
     for error in plane.errors(false) {
         *errors.entry((error.server, error.code)).or_default() += error.count;
     }
-    for (((hostgroup, host, port), code), count) in errors {
-        let [hostgroup, port, code] = [hostgroup.to_string(), port.to_string(), code.to_string()];
-        let labels = [
-            ("hostgroup", hostgroup.as_str()),
-            ("address", host.as_str()),
-            ("port", port.as_str()),
-            ("code", code.as_str()),
-        ];
-        out.put_plain("mysql_error_total", Counter, "of stats_mysql_errors", &labels, count);
+    // ProxySQL has it under two names.
+    for name in ["mysql_error_total", "proxysql_mysql_error_total"] {
+        for (((hostgroup, host, port), code), count) in &errors {
+            let [hostgroup, port, code] = [hostgroup.to_string(), port.to_string(), code.to_string()];
+            let labels = [
+                ("hostgroup", hostgroup.as_str()),
+                ("address", host.as_str()),
+                ("port", port.as_str()),
+                ("code", code.as_str()),
+            ];
+            out.put_plain(name, Counter, "of stats_mysql_errors", &labels, *count);
+        }
     }
 }
 
@@ -158,7 +198,9 @@ mod tests {
     #[test]
     fn metrics_of_one_name_stand_together() {
         let names = (SECONDS.iter().chain(&VARIABLES).map(|metric| metric.0)).chain(
-            GLOBALS.iter().chain(&MEMORY).map(|metric| metric.0).chain(POOL.iter().map(|metric| metric.0)),
+            (GLOBALS.iter().chain(&MEMORY).map(|metric| metric.0))
+                .chain(POOL.iter().map(|metric| metric.0))
+                .chain(ABSENT.iter().map(|metric| metric.0)),
         );
         let (mut seen, mut last) = (HashSet::new(), "");
         for name in names {

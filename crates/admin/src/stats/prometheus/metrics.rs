@@ -1,4 +1,4 @@
-//! ProxySQL's metrics for which there is something here: where the value of each is found.
+//! ProxySQL's metrics: where the value of each is found, and those for which there is nothing here.
 
 use self::Kind::{Counter, Gauge};
 use crate::plane::PoolServer;
@@ -150,7 +150,7 @@ pub(super) const GLOBALS: [Metric; 90] = [
 ];
 
 /// Rows of `stats_memory_metrics`, in the same form.
-pub(super) const MEMORY: [Metric; 12] = [
+pub(super) const MEMORY: [Metric; 16] = [
     ("jemalloc_bytes", Gauge, Some(("type", "resident")), "jemalloc_resident"),
     ("jemalloc_bytes", Gauge, Some(("type", "active")), "jemalloc_active"),
     ("jemalloc_bytes", Gauge, Some(("type", "mapped")), "jemalloc_mapped"),
@@ -162,7 +162,17 @@ pub(super) const MEMORY: [Metric; 12] = [
     ("mysql_firewall_users_table_bytes", Gauge, None, "mysql_firewall_users_table"),
     ("mysql_firewall_rules_table_bytes", Gauge, None, "mysql_firewall_rules_table"),
     ("query_digest_memory_bytes", Gauge, None, "query_digest_memory"),
+    ("mysql_firewall_users_config_bytes", Gauge, None, "mysql_firewall_users_config"),
+    ("mysql_firewall_rules_config_bytes", Gauge, None, "mysql_firewall_rules_config"),
     ("stack_memory_mysql_threads_bytes", Gauge, None, "stack_memory_mysql_threads"),
+    ("stack_memory_admin_threads_bytes", Gauge, None, "stack_memory_admin_threads"),
+    ("stack_memory_cluster_threads", Gauge, None, "stack_memory_cluster_threads"),
+];
+
+/// Rows of `stats_memory_metrics` whose metrics have no prefix: the metric and the row.
+pub(super) const MEMORY_PLAIN: [(&str, &str); 2] = [
+    ("prepare_stmt_metadata_memory_bytes", "prepare_statement_metadata_memory"),
+    ("prepare_stmt_backend_memory_bytes", "prepare_statement_backend_memory"),
 ];
 
 /// A metric whose value is a number of seconds: its name without `proxysql_`, its row of `stats_mysql_global`, and how many decimals
@@ -190,6 +200,61 @@ pub(super) const VARIABLES: [(&str, &str, usize); 14] = [
     ("mysql_monitor_replication_lag_interval_seconds", "mysql-monitor_replication_lag_interval", 3),
     ("mysql_monitor_replication_lag_timeout_seconds", "mysql-monitor_replication_lag_timeout", 3),
     ("mysql_monitor_history_timeout_seconds", "mysql-monitor_history", 3),
+];
+
+/// What members of a ProxySQL cluster pull from each other.
+pub(super) const CLUSTER_PULLS: [&str; 15] = [
+    "mysql_query_rules",
+    "mysql_servers",
+    "mysql_servers_replication_hostgroups",
+    "mysql_servers_group_replication_hostgroups",
+    "mysql_servers_galera_hostgroups",
+    "mysql_servers_aws_aurora_hostgroups",
+    "mysql_servers_hostgroup_attributes",
+    "mysql_servers_ssl_params",
+    "mysql_servers_runtime_checks",
+    "mysql_users",
+    "proxysql_servers",
+    "mysql_variables",
+    "admin_variables",
+    "ldap_variables",
+    "mysql_ldap_mapping",
+];
+
+/// What two members of a ProxySQL cluster may disagree about.
+pub(super) const CLUSTER_CONFLICTS: [&str; 7] = [
+    "mysql_query_rules",
+    "mysql_servers",
+    "proxysql_servers",
+    "mysql_users",
+    "mysql_variables",
+    "admin_variables",
+    "ldap_variables",
+];
+
+/// A metric without `proxysql_`, its kind and its labels.
+pub(super) type Absent = (&'static str, Kind, &'static [(&'static str, &'static str)]);
+
+/// Metrics of what the program does not have, or does without, at 0: dashboards and alerts of ProxySQL name them.
+pub(super) const ABSENT: [Absent; 18] = [
+    ("query_processor_time_seconds_total", Counter, &[]),
+    ("connpool_get_conn_success_latency_awareness_total", Counter, &[]),
+    ("queries_with_max_lag_total", Counter, &[]),
+    ("queries_with_max_lag__delayed_total", Counter, &[]),
+    ("queries_with_max_lag__total_wait_time_total", Counter, &[]),
+    ("aws_aurora_replicas_skipped_during_query_total", Counter, &[]),
+    ("selects_for_update__autocommit0_total", Counter, &[]),
+    ("myhgm_myconnpool_get_ping_total", Counter, &[]),
+    ("myhgm_auto_increment_multiplex_total", Counter, &[]),
+    ("mysql_monitor_workers_aux", Gauge, &[]),
+    ("query_cache_count_get_total", Counter, &[("status", "ok")]),
+    ("query_cache_count_get_total", Counter, &[("status", "err")]),
+    ("query_cache_count_set_total", Counter, &[]),
+    ("query_cache_bytes_total", Counter, &[("op", "written")]),
+    ("query_cache_bytes_total", Counter, &[("op", "read")]),
+    ("query_cache_purged_total", Counter, &[]),
+    ("query_cache_entries_total", Counter, &[]),
+    ("query_cache_memory_bytes", Gauge, &[]),
 ];
 
 /// A value that each server has: metric without `proxysql_`, kind, label and value (or none), and where it is.
