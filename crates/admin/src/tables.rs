@@ -119,8 +119,15 @@ impl Schema {
                     let name = format!("runtime_{}", table.name);
                     (name.clone(), table.ddl(&name))
                 });
-                [sections(""), sections("runtime_"), own(main::MAIN), own(main::COPIED), own(pgsql::TABLES), copies.collect()]
-                    .concat()
+                [
+                    sections(""),
+                    sections("runtime_"),
+                    own(main::MAIN),
+                    own(main::COPIED),
+                    own(pgsql::TABLES),
+                    copies.collect(),
+                ]
+                .concat()
             }
             Self::Disk => [sections(""), own(main::DISK), own(pgsql::TABLES)].concat(),
             Self::Stats => {

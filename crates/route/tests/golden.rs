@@ -120,7 +120,7 @@ fn decide(line: &Line<'_>, verdicts: &mut Verdicts, pairs: &Pairs, split_on: boo
 
 /// What the files with the stem of `toml` mean.
 fn meaning(toml: &Path) -> String {
-    let loaded = config::load(toml).expect("a good configuration");
+    let loaded = config::load(toml, config::Strictness::Strict).expect("a good configuration");
     let options = Options { iterations: u32::from(toml.ends_with("again.toml")) * 3, ..Options::default() };
     let rules = match Rules::compile(&loaded.config.query_rules, &loaded.config.fast_routes, options) {
         Ok(rules) => rules,

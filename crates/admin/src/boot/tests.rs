@@ -103,7 +103,13 @@ fn a_first_start_saves_nothing_before_it_is_told_to() {
     let file = write(folder.path(), 1);
     for weight in [1, 2] {
         write(folder.path(), weight);
-        let booted = boot(&Start { file: file.clone(), initial: false, reload: false, strictness: config::Strictness::Strict }).unwrap();
+        let booted = boot(&Start {
+            file: file.clone(),
+            initial: false,
+            reload: false,
+            strictness: config::Strictness::Strict,
+        })
+        .unwrap();
         assert_eq!(running(&booted).0, weight);
     }
 }
@@ -141,7 +147,9 @@ fn c26_a_saved_configuration_with_a_mistake_does_not_start() {
     let mut booted = start(&file, false, false);
     sql(&mut booted.store, "UPDATE disk.mysql_servers SET hostname='a b'");
     drop(booted);
-    let error = boot(&Start { file, initial: false, reload: false, strictness: config::Strictness::Strict }).unwrap_err().to_string();
+    let error = boot(&Start { file, initial: false, reload: false, strictness: config::Strictness::Strict })
+        .unwrap_err()
+        .to_string();
     let database = folder.path().join("pointsman.db");
     assert!(
         error.starts_with(&format!("the configuration in {} cannot be used: ", database.display())),
@@ -159,7 +167,9 @@ fn a_file_with_a_mistake_does_not_start_either() {
     let file = write(folder.path(), 1);
     drop(start(&file, false, false));
     std::fs::write(&file, "datadri = \"x\"").unwrap();
-    let error = boot(&Start { file, initial: false, reload: false, strictness: config::Strictness::Strict }).unwrap_err().to_string();
+    let error = boot(&Start { file, initial: false, reload: false, strictness: config::Strictness::Strict })
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("did you mean `datadir`?"), "{error}");
 }
 
@@ -213,7 +223,8 @@ fn a_datadir_is_used_by_one_at_a_time() {
     let folder = tempfile::tempdir().unwrap();
     let file = write(folder.path(), 1);
     let booted = start(&file, false, false);
-    let again = Start { file: file.clone(), initial: true, reload: false, strictness: config::Strictness::Strict };
+    let again =
+        Start { file: file.clone(), initial: true, reload: false, strictness: config::Strictness::Strict };
     let error = boot(&again).unwrap_err().to_string();
     assert!(error.contains("another pointsman uses"), "{error}");
     assert!(!folder.path().join("pointsman.db.bak").exists(), "nothing was moved away under it");

@@ -42,7 +42,8 @@ const NO_DEBUG: &str = "this is no debug build";
 const NOT_IN_FILES: &str = "configuration files have no section for that";
 
 /// What `LOAD PGSQL ...` and `SAVE PGSQL ...` say.
-const NO_PGSQL: &str = "there is no PostgreSQL protocol: the tables pgsql_... are there, and nothing comes of their rows";
+const NO_PGSQL: &str =
+    "there is no PostgreSQL protocol: the tables pgsql_... are there, and nothing comes of their rows";
 
 /// Asked last: what is a command is none of these.
 pub(super) fn parse(statement: &Statement<'_>) -> Option<Command> {

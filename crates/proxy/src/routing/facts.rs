@@ -227,8 +227,8 @@ mod tests {
             of("BEGIN"),
             Facts { kind: Kind::Begin { read_only: false }, effects: Effects::NONE, tables: false }
         );
-        for sql in ["COMMIT", "ROLLBACK", "SAVEPOINT a", "ROLLBACK TO a", "RELEASE SAVEPOINT a", "XA END 'a'"]
-        {
+        assert_eq!(of("SAVEPOINT a").effects, Effects::SAVEPOINT);
+        for sql in ["COMMIT", "ROLLBACK", "ROLLBACK TO a", "RELEASE SAVEPOINT a", "XA END 'a'"] {
             assert_eq!(of(sql).effects, Effects::NONE, "{sql}");
         }
         assert!(of("VACUUM").effects.any_of(Effects::UNKNOWN));
